@@ -27,7 +27,6 @@ PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 # What decides most about numbers, gradients and formats, and needs no other process.
 QUICK = $(addprefix tests/,autograd compat nn numerics ops optim saving training \
 	project/test_layout.py)
-COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
 
 check: $(VENV)/installed-test
 	$(RUN) -m ruff check .
@@ -39,11 +38,12 @@ quick: check ## before the next edit: style, types and the tests that decide mos
 
 # Of long ranges a sample: see tests/sampling.py. Then once more what compiled kernels hide.
 test: check ## what a change must pass: style, types and all tests
-	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) -m "not site" $(COVERED)
+	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) -m "not site"
 	MINIFP_KERNELS=numpy $(PYTEST) -m references $(QUICK)
 
-exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges
-	$(PYTEST) --exhaustive
+COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
+exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges, and the share of the source that they cover
+	$(PYTEST) --exhaustive $(COVERED)
 	MINIFP_KERNELS=numpy $(PYTEST) -m references --exhaustive $(QUICK)
 
 # In the Python that there is, with its CuPy and PyTorch, as a GPU's machine may have no network:

@@ -38,8 +38,10 @@ def pytest_collection_modifyitems(config, items):
     if takes_all(config):
         return
     seed = os.environ[ENVIRONMENT]
-    drawn = [item for item in items if is_taken(item, seed)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(drawn)])
+    drawn, others = [], []
+    for item in items:
+        (drawn if is_taken(item, seed) else others).append(item)
+    config.hook.pytest_deselected(items=others)
     items[:] = drawn
 
 
