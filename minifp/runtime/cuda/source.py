@@ -78,11 +78,12 @@ def compiled(text: str, name: str) -> Any:
         if header is None:
             raise
         major = cupy().cuda.runtime.runtimeGetVersion() // 1000
-        folder = headers.folder_of(header, major)
+        folder = headers.folder_of(header, headers.folders(major))
         if folder is None:
             raise DeviceError(
-                f"kernel {name}: CUDA's header {header} is not installed where CuPy looks, nor by "
-                f'pip: pip install "minifp[cuda{major}]"'
+                f"kernel {name}: CUDA's header {header} is neither where CuPy looks, nor among "
+                f'pip\'s packages, nor in a CUDA installation: pip install "minifp[cuda{major}]", '
+                "or set CUDA_PATH"
             ) from error
     return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
 
