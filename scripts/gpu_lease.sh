@@ -9,11 +9,11 @@
 #
 # Stages: smoke tests memcheck racecheck bench train. It runs in the Python that there is (PYTHON),
 # with its CuPy, and installs nothing. The archive gpu.tgz is written anew after each stage, so that
-# an end at any time loses one stage only.
+# an end at any time loses one stage only. The exit status is how many stages failed.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PYTHON=${PYTHON:-python3}
-STAGES="smoke tests memcheck racecheck bench train"
+FAILURES=0 STAGES="smoke tests memcheck racecheck bench train"
 OUT=${OUT:-scripts/results/gpu} QUICK= ONLY=
 usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
 while [ $# -gt 0 ]; do
@@ -48,6 +48,7 @@ stage() {
   timeout --signal=INT --kill-after=10 "$limit" "$@" >"$WORK/$name.txt" 2>"$WORK/$name.err"
   status=$?
   echo "$name,$((SECONDS - start)),$limit,$status" >>"$WORK/stages.csv"
+  [ $status = 0 ] || FAILURES=$((FAILURES + 1))
   pack
 }
 
@@ -72,7 +73,7 @@ workers=()
 [[ " ${missing[*]} " == *" xdist "* ]] ||
   workers=(-n auto --maxprocesses 12 --max-worker-restart 40 --dist worksteal)
 MINIFP_REQUIRE_GPU=1 stage tests "$([ -n "$QUICK" ] && echo 90 || echo 150)" "$PYTHON" -m pytest \
-  tests/cuda --quiet --exhaustive -p no:cacheprovider -p no:benchmark --junitxml "$WORK/tests.xml" --durations=15 \
+  "${GPU_TESTS:-tests/cuda}" --quiet --exhaustive -p no:cacheprovider -p no:benchmark --junitxml "$WORK/tests.xml" --durations=15 \
   --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py "${workers[@]}"
 
 for tool in memcheck racecheck; do
@@ -92,3 +93,4 @@ stage train 120 "$PYTHON" -m minifp compare lenet --data digits --device cuda --
 "$PYTHON" scripts/benchmarks/gpu_page.py "$WORK" | tee "$WORK/page.md"
 pack
 echo "all of it: $OUT/gpu.tgz"
+exit $FAILURES

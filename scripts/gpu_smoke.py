@@ -124,7 +124,7 @@ def lenet_losses(device, is_captured=False, steps=12):
 @check
 def eager_is_the_cpu():
     """A training run on the GPU is the CPU's, but for the order of sums."""
-    cpu, gpu = lenet_losses("cpu"), lenet_losses("cuda")
+    gpu, cpu = lenet_losses("cuda"), lenet_losses("cpu")
     difference = max(abs(a - b) for a, b in zip(cpu, gpu))
     assert difference < 0.05, (cpu, gpu)
     return f"losses of 12 steps within {difference:.4f}"

@@ -89,9 +89,10 @@ def compiled(text: str, name: str) -> Any:
 
 
 def as_given(a: Any) -> Any:
-    """An argument as CuPy takes it: floats are of 32 bits."""
+    """An argument as CuPy takes it: floats are of 32 bits, and Inf where these do not hold them."""
     if type(a) is float:
-        return np.float32(a)
+        with np.errstate(over="ignore"):
+            return np.float32(a)
     return a.value if type(a) is capturing.Uncounted else a
 
 
