@@ -1,8 +1,8 @@
 """Calls of the kernels of a GPU at the shapes that their blocks are made for.
 
-Blocks have borders and tails, rows are shared by one thread, a warp or a block, sums have parts, and
-packs do not divide everything: shapes of that kind, which tests/cases has no need of. Each function
-here yields the calls of some kernels, and is sent the results of each, which have been checked.
+Blocks have borders and tails, rows are shared by one thread, a warp or a block, sums have parts,
+and packs do not divide everything: shapes of that kind, which tests/cases has no need of. Each
+function here yields the calls of some kernels, and is sent the results of each, once checked.
 """
 
 from collections.abc import Callable
@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-
-from minifp.ops.detection.roi_align import weights_of_boxes
-from minifp.ops.detection.roi_pool import bins_of_boxes
-from minifp.ops.pointwise.glu_prelu import halves
-from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
-from minifp.ops.recurrent.sequence import states_before, steps_of
-from minifp.ops.windows import window_count
+from sampling import number_of
 
 BOTH = ("float16", "float32")
 SINGLE = ("float32", "float32")
@@ -51,10 +45,13 @@ def shapes(*kinds):
 
 
 class Numbers:
-    """Random numbers; and of rows of a table those that are to be called, in some format."""
+    """Random numbers, and of the rows of a table what is to be called.
 
-    def __init__(self, is_drawn):
-        self.random, self.is_drawn = np.random.default_rng(0), is_drawn
+    seed: what decides it; None for all of it.
+    """
+
+    def __init__(self, seed):
+        self.random, self.seed = np.random.default_rng(0), seed
 
     def normal(self, shape, dtype="float16", scale=1.0, shift=0.0):
         """Normal numbers."""
@@ -68,14 +65,14 @@ class Numbers:
         """Whole numbers from low to less than high."""
         return np.asarray(self.random.integers(low, high, shape))
 
-    def rows(self, rows, *others):
-        """Rows of a table with each of both formats, and of what else there is."""
+    def rows(self, rows, *settings):
+        """Each row with a format and one of each of the settings; or with all of them."""
+        choices = [*product(BOTH, *settings)]
         for row in rows:
-            row = row if isinstance(row, tuple) else (row,)
-            for more in product(BOTH, *others):
-                if self.is_drawn(repr((row, more))):
-                    yield (*row, *more)
-
+            if self.seed is None:
+                yield from ((*row, *choice) for choice in choices)
+            else:
+                yield *row, *choices[number_of(self.seed, repr(row)) % len(choices)]
 
 
 # ---- rows: one thread, a warp, a block, chunks of a block, and columns beside each other ---------
@@ -120,12 +117,13 @@ def attention(numbers):
         s[0, 0], s[0, 1, 1:], s[1, 2, 0], s[1, 3] = -np.inf, -np.inf, np.nan, -np.inf
         s[1, 3, 2] = np.nan
         yield call("attention.attention_probabilities", s, to="float16")
-    for mask, dtype in numbers.rows(["none", "causal", "booleans", "numbers"]):
+    for mask, dtype in numbers.rows(zip(["none", "causal", "booleans", "numbers"])):
         q, k, v = (numbers.normal((2, 3, n, 16), dtype) for n in (40, 70, 70))
         hidden = {"booleans": numbers.uniform(0, 1, (40, 70)) > 0.3}
         m = {**hidden, "numbers": numbers.normal((40, 70), dtype)}.get(mask)
         given = {"scale": 0.25, "to": dtype}
-        (s,) = yield call("attention.attention_scores", q, k, m, is_causal=mask == "causal", **given)
+        causal = mask == "causal"
+        (s,) = yield call("attention.attention_scores", q, k, m, is_causal=causal, **given)
         (p,) = yield call("attention.attention_probabilities", s, to=dtype)
         dy = numbers.normal(q.shape, dtype)
         for before in (None, p):
@@ -286,11 +284,11 @@ def of_classes(numbers, shape, is_weighted, dtype):
     return numbers.normal(shape, dtype, 3), t, w
 
 
-@shapes()
-def cross_entropy(numbers):
+@shapes("weighted", "plain")
+def cross_entropy(kind, numbers):
     name = "cross_entropy.cross_entropy"
-    for shape, dtype, is_weighted, smoothing in numbers.rows(CLASSES, (False, True), (0.0, 0.1)):
-        z, t, w = of_classes(numbers, shape, is_weighted, dtype)
+    for shape, dtype, smoothing in numbers.rows(zip(CLASSES), (0.0, 0.1)):
+        z, t, w = of_classes(numbers, shape, kind == "weighted", dtype)
         given = {"ignore_index": -100, "smoothing": smoothing}
         (each,) = yield call(f"{name}_each", z, t, w, to=dtype, **given)
         for reduction, dl in (("mean", ONE), ("sum", ONE), ("none", each)):
@@ -298,10 +296,11 @@ def cross_entropy(numbers):
             if reduction != "none":
                 yield call(f"{name}_total", z, t, w, to="float32", **given)
             yield call(f"{name}_dz", dl, z, t, w, to=dtype, **given)
-    for kind in ("int32", "uint8"):
-        z, t, w = of_classes(numbers, (40, 16), True, "float16")
+    for integers in ("int32", "uint8"):
+        z, t, w = of_classes(numbers, (40, 16), kind == "weighted", "float16")
         given = {"ignore_index": 255, "smoothing": 0.0, "reduction": "mean"}
-        yield call(f"{name}_total", z, np.where(t < 0, 255, t).astype(kind), w, to="float32", **given)
+        t = np.where(t < 0, 255, t).astype(integers)
+        yield call(f"{name}_total", z, t, w, to="float32", **given)
     z, t, _ = of_classes(numbers, (8, 16), False, "float16")
     z[0], z[1, 3], z[2, 5] = -np.inf, np.nan, np.inf
     given = {"ignore_index": -100, "smoothing": 0.0}
@@ -309,11 +308,11 @@ def cross_entropy(numbers):
     yield call(f"{name}_dz", ONE, z, t, None, to="float16", reduction="sum", **given)
 
 
-@shapes()
-def soft_cross_entropy(numbers):
-    name, settings = "cross_entropy.soft_cross_entropy", ((False, True), (0.0, 0.1))
-    for shape, dtype, is_weighted, smoothing in numbers.rows(CLASSES[:-1], *settings):
-        z, _, w = of_classes(numbers, shape, is_weighted, dtype)
+@shapes("weighted", "plain")
+def soft_cross_entropy(kind, numbers):
+    name = "cross_entropy.soft_cross_entropy"
+    for shape, dtype, smoothing in numbers.rows(zip(CLASSES[:-1]), (0.0, 0.1)):
+        z, _, w = of_classes(numbers, shape, kind == "weighted", dtype)
         q, given = np.abs(np.roll(z, 1)), {"smoothing": smoothing}
         (each,) = yield call(f"{name}_each", z, q, w, to=dtype, **given)
         for reduction, dl in (("none", each), ("mean", ONE)):
@@ -323,10 +322,10 @@ def soft_cross_entropy(numbers):
         yield call(f"{name}_total", z, q, w, to="float32", **given)
 
 
-@shapes()
-def nll_loss(numbers):
-    for shape, dtype, is_weighted in numbers.rows([*CLASSES, (0, 4)], (False, True)):
-        x, t, w = of_classes(numbers, shape, is_weighted, dtype)
+@shapes("weighted", "plain")
+def nll_loss(kind, numbers):
+    for shape, dtype in numbers.rows(zip([*CLASSES, (0, 4)])):
+        x, t, w = of_classes(numbers, shape, kind == "weighted", dtype)
         given = {"ignore_index": -100}
         (each,) = yield call("nll_loss.nll_loss_each", x, t, w, to=dtype, **given)
         for reduction, dl in (("mean", ONE), ("sum", ONE), ("none", each)):
@@ -380,8 +379,9 @@ def ctc_loss(numbers):
     """More states than the threads of a block; one sequence that fits, one that does not, one that
     is short, one without labels."""
     many, name = 130, "ctc_loss.ctc_loss"
-    for zero_infinity, dtype in numbers.rows([False, True]):
-        x, labels = numbers.normal((140, 4, 200), dtype, 1, -1.5), numbers.integers(1, 200, (4, many))
+    for zero_infinity, dtype in numbers.rows(zip((False, True))):
+        x = numbers.normal((140, 4, 200), dtype, 1, -1.5)
+        labels = numbers.integers(1, 200, (4, many))
         labels[1, :60] = 7  # labels that come again
         steps, lengths = np.array([140, 100, 90, 5]), np.array([many, 100, 40, 0])
         for n, count in enumerate(lengths.tolist()):
