@@ -43,7 +43,7 @@ def test_weights_and_bins_are_those_of_the_cpu(given, dtype):
 def test_gradients_of_boxes_that_overlap_do_not_depend_on_the_order_of_threads(pictures):
     boxes, numbers = random_boxes(50), np.arange(50) % 2
     weights = weights_of_boxes(boxes, pictures.shape, (3, 2), 1.0, 2, True)
-    y = check("roi_align.roi_align_forward", pictures, *weights, numbers, to=("float16",))
+    (y,) = check("roi_align.roi_align_forward", pictures, *weights, numbers, to=("float16",))
     dx = {"shape": pictures.shape, "to": ("float16",)}
     check("roi_align.roi_align_dx", y, *weights, numbers, **dx)
     bins = bins_of_boxes(boxes, pictures.shape, (3, 2), 1.0)
