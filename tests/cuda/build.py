@@ -27,6 +27,12 @@ BOUND = re.compile(r"__launch_bounds__\(\s*(\w+)\s*\)\s*(\w+)")
 UNBOUND = 256  # threads of a block that 65,536 registers do for, were it 255 of them for each
 FLAGS = ("-std=c++17", "-O1", "-march=native", "-fPIC", "-w", "-pipe")
 FLAGS += ("-ffp-contract=off", "-fno-math-errno")
+# Of texts: a load from an address that its type does not allow ends the process. And with
+# MINIFP_IMITATED_FLUSH=1, as for a GPU: products and sums are rounded at once, and runtime.cpp
+# flushes subnormals.
+CHECKED = ("-fsanitize=alignment", "-fno-sanitize-recover=alignment")
+CONTRACTED = ("-ffp-contract=fast", "-mfma", "-fexpensive-optimizations")
+FLUSHED = os.environ.get("MINIFP_IMITATED_FLUSH", "0") not in ("", "0")
 INCLUDED = (f"-I{HERE}", f"-I{HERE / 'include'}")
 ROOM = 128 * 2**20  # bytes of all libraries together; those of one commit take some 40 MiB
 
@@ -114,9 +120,8 @@ def run(command):
 
 
 @cache
-def beginning(*flags):
-    """A header of what all texts begin with, whose compiled form for these flags lies beside it."""
-    text = f'#include "shim.h"\n{common()}'
+def beginning(text, *flags):
+    """A header of what texts begin with, whose compiled form for these flags lies beside it."""
     known = [target(), headers(), *FLAGS, *flags, text]
     path = file_for("h", known, lambda part: part.write_text(text, encoding="utf-8"))
     command = [compiler(), *FLAGS, *INCLUDED, *flags, "-x", "c++-header", str(path), "-o"]
@@ -138,25 +143,28 @@ def runtime(*flags):
 def kernels(text, *flags):
     """The library of a CUDA text, loaded, with an entry for each kernel in it."""
     runtime()  # which these libraries call
-    names = KERNEL.findall(text)
-    exports = "\n".join(f"RIG_EXPORT({name})" for name in names)
+    return ctypes.CDLL(str(kernel_library(text, '#include "shim.h"\n', *flags)))
+
+
+def kernel_library(text, header, *flags, most_threads=UNBOUND):
+    """Its path. header: what is before the text, compiled once with what all of ours begin with."""
+    bound = bounds(text, most_threads)
+    exports = "\n".join(f"RIG_EXPORT({name}, {bound[name]})" for name in bound)
     plain = KERNEL.sub(lambda kernel: kernel[0].replace('extern "C"', ""), text)
-    if text.startswith(common()):
-        plain = plain.removeprefix(common())
-        flags = (*flags, "-include", str(beginning(*flags)))
-    else:
-        plain = f'#include "shim.h"\n{plain}'
-    path = built(f"{plain}\n{exports}\n", "-nostdlib", *flags, link=["-lgcc"])
-    return ctypes.CDLL(str(path))
+    shared = common() if text.startswith(common()) else ""
+    flags = (*CHECKED, *(CONTRACTED if FLUSHED else ()), *flags)
+    flags = (*flags, "-include", str(beginning(header + shared, *flags)))
+    plain = plain.removeprefix(shared)
+    return built(f"{plain}\n{exports}\n", "-nostdlib", *flags, link=["-lgcc"])
 
 
-def bounds(text):
+def bounds(text, unbound=UNBOUND):
     """By kernel of a CUDA text, the most threads of a block that it may be launched with.
 
     A compiler that is told of more threads keeps to the registers that are there for so many.
     """
     told = {name: bound for bound, name in BOUND.findall(text)}
-    return {name: number_of(told[name], text) if name in told else UNBOUND
+    return {name: number_of(told[name], text) if name in told else unbound
             for name in KERNEL.findall(text)}  # fmt: skip
 
 

@@ -342,6 +342,7 @@ int gemm(void *h, int ta, int tb, i64 m, i64 n, i64 k, const void *alpha, const 
 extern "C" {
 
 int cublasCreate_v2(void **handle) {
+  if (rig_any_capturing()) return NOT_INITIALIZED;  // it would allocate
   Handle *made = new Handle;
   std::lock_guard<std::mutex> held(lock);
   handles.insert(made);

@@ -2,7 +2,8 @@
 //
 // The threads of a block run one after the other on a fiber, until one waits at a barrier; then the
 // next ones go on on another fiber. So a kernel without barriers needs one fiber, and one with
-// them as many as it has threads. The order of blocks and threads is shuffled by `rig_seed`.
+// them as many as it has threads. The order of blocks and threads is shuffled by `rig_seed`. With
+// MINIFP_IMITATED_FLUSH=1 subnormal numbers are zero, as in what CuPy compiles.
 #include "runtime.h"
 
 #include <algorithm>
@@ -15,6 +16,11 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include <dlfcn.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -83,8 +89,13 @@ struct Fiber {
   bool idle = true, waiting = false;
 };
 
+struct Place { const char *function = ""; int line = 0; };  // in a text
+
 struct Warp {
   int arrived = 0, alive = 0;
+  unsigned left = 0;      // lanes that have ended, as bits
+  unsigned expected = 0;  // those that the shuffle names for which lanes wait now
+  Place place;            // of that shuffle
   uint64_t generation = 0;
   uint64_t slots[2][LANES];
 };
@@ -112,6 +123,20 @@ std::mt19937 randomness;
 [[noreturn]] void die(const std::string &why) {
   fprintf(stderr, "imitated GPU: %s\n", why.c_str());
   abort();
+}
+
+// The same with the kernel that runs and a place in its text.
+[[noreturn]] void die_in_kernel(const std::string &why, Place place) {
+  Dl_info told;
+  bool is_named = dladdr((void *)block.call, &told) && told.dli_sname;
+  std::string name = is_named ? told.dli_sname + strlen("rig_call_") : "?";
+  std::string at = ", line " + std::to_string(place.line);
+  if (*place.function) at += " in " + std::string(place.function);
+  die("kernel " + name + at + ": " + why);
+}
+
+void left_too_early(Place place) {
+  die_in_kernel("a shuffle names lanes that have ended", place);
 }
 
 void set_thread(int t) {
@@ -153,6 +178,9 @@ void work() {
       block.call(block.args);
       block.alive--;
       Warp &warp = block.warps[t / LANES];
+      unsigned lane = 1u << t % LANES;
+      if (warp.arrived && warp.expected & lane) left_too_early(warp.place);
+      warp.left |= lane;
       warp.alive--;
       released(block.arrived, block.alive, block.generation);
       released(warp.arrived, warp.alive, warp.generation);
@@ -228,8 +256,23 @@ void run_block(int threads) {
 
 std::mutex alone;  // there is one block at a time, whatever threads of Python's launch
 
+#ifdef __SSE__
+// Flushes subnormal results and operands as long as it is there, if that is asked for.
+struct Flushed {
+  unsigned before = _mm_getcsr();
+  Flushed() {
+    const char *told = getenv("MINIFP_IMITATED_FLUSH");
+    if (told && *told && strcmp(told, "0")) _mm_setcsr(before | 0x8040);
+  }
+  ~Flushed() { _mm_setcsr(before); }
+};
+#else
+struct Flushed { Flushed() {} };
+#endif
+
 void launch(void (*call)(void **), const unsigned *grid, const unsigned *size, void **args) {
   std::lock_guard<std::mutex> lock(alone);
+  Flushed flushed;
   rig_grid_dim = {grid[0], grid[1], grid[2]};
   rig_block_dim = {size[0], size[1], size[2]};
   block.call = call;
@@ -260,9 +303,13 @@ void rig_barrier() {
   if (block.generation < current->waits_for) to_scheduler();
 }
 
-void rig_warp_barrier() {
+// lanes: those that a shuffle names, as bits; 0 where it is only a barrier.
+void rig_warp_barrier(unsigned lanes, const char *function, int line) {
   int w = current->thread / LANES;
   Warp &warp = block.warps[w];
+  warp.expected = lanes;
+  warp.place = {function, line};
+  if (lanes & warp.left) left_too_early(warp.place);
   warp.arrived++;
   current->waits_for = warp.generation + 1;
   current->warp_waits = w;
@@ -276,6 +323,14 @@ uint64_t *rig_warp_slots() {
   return warp.slots[warp.generation & 1];
 }
 int *rig_block_flag() { return &block.flag; }
+
+// What -fsanitize=alignment calls: with a place in a file, a type, and the logarithm of what it needs.
+struct Mismatch { const char *file; int line, column; void *type; unsigned char logarithm, kind; };
+void __ubsan_handle_type_mismatch_v1_abort(Mismatch *found, uintptr_t address) {
+  die_in_kernel(std::to_string(1 << found->logarithm) + " bytes at once from an address that is " +
+                std::to_string(address % (1 << found->logarithm)) + " beyond a multiple of them",
+                {"", found->line});
+}
 
 }  // extern "C"
 
@@ -385,6 +440,10 @@ void rig_invalidate(void *stream) { of(stream).invalid = of(stream).capturing !=
 int rig_is_capturing(void *stream) {  // 2: it was, but what it captured is of no use
   Stream &s = of(stream);
   return s.invalid ? 2 : s.capturing != nullptr;
+}
+void *rig_any_capturing() {  // a stream that does, or none
+  for (Stream *s : streams) if (s->capturing) return s;
+  return nullptr;
 }
 void *rig_end_capture(void *stream) {
   Stream &s = of(stream);

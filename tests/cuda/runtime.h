@@ -10,3 +10,5 @@ namespace rig {
 void enqueue(void *stream, std::function<void()> work);
 
 }  // namespace rig
+
+extern "C" void *rig_any_capturing();  // a stream that captures, or none

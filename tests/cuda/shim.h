@@ -22,7 +22,7 @@ struct rig_uint3 { unsigned x, y, z; };
 extern "C" {
 extern rig_uint3 rig_thread, rig_block, rig_block_dim, rig_grid_dim;
 void rig_barrier();
-void rig_warp_barrier();
+void rig_warp_barrier(unsigned lanes, const char *function, int line);
 int rig_lane();
 uint64_t *rig_warp_slots();
 int *rig_block_flag();
@@ -44,10 +44,10 @@ static inline __half __float2half_rn(float v) {
 static inline __half __double2half(double v) {
   _Float16 f = (_Float16)v; __half h; memcpy(&h, &f, 2); return h;
 }
-struct uint2 { unsigned x, y; };
-struct uint4 { unsigned x, y, z, w; };
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
 
 // ---- functions ---------------------------------------------------------------------------------
 
@@ -79,36 +79,42 @@ static inline void __threadfence() {}
 // ---- what the threads of a block do together ----------------------------------------------------
 
 static inline void __syncthreads() { rig_barrier(); }
-static inline void __syncwarp(unsigned = 0xffffffffu) { rig_warp_barrier(); }
+static inline void __syncwarp(unsigned = 0xffffffffu) { rig_warp_barrier(0, "", 0); }
 static inline int __syncthreads_or(int p) {
   rig_barrier(); *rig_block_flag() = 0; rig_barrier();
   if (p) *rig_block_flag() = 1;
   rig_barrier(); int r = *rig_block_flag(); rig_barrier(); return r;
 }
-template <class T> static inline T rig_shuffle(T v, int source) {
+// AT is where a text calls: which a default argument knows.
+#define AT const char *function = __builtin_FUNCTION(), int line = __builtin_LINE()
+template <class T> static inline T rig_shuffle(unsigned lanes, T v, int source, AT) {
   static_assert(sizeof(T) <= 8, "a shuffle of more than 8 bytes");
   uint64_t *slots = rig_warp_slots();  // of this exchange: the next one has others
   memcpy(&slots[rig_lane()], &v, sizeof(T));
-  rig_warp_barrier();
+  rig_warp_barrier(lanes, function, line);
   T r = v;
   if (source >= 0 && source < 32) memcpy(&r, &slots[source], sizeof(T));
   return r;
 }
-template <class T> static inline T __shfl_sync(unsigned, T v, int s) { return rig_shuffle(v, s & 31); }
-template <class T> static inline T __shfl_xor_sync(unsigned, T v, int m) {
-  return rig_shuffle(v, rig_lane() ^ m);
+template <class T> static inline T __shfl_sync(unsigned lanes, T v, int s, int = 32, AT) {
+  return rig_shuffle(lanes, v, s & 31, function, line);
 }
-template <class T> static inline T __shfl_down_sync(unsigned, T v, int d) {
-  int s = rig_lane() + d; return rig_shuffle(v, s < 32 ? s : rig_lane());
+template <class T> static inline T __shfl_xor_sync(unsigned lanes, T v, int m, int = 32, AT) {
+  return rig_shuffle(lanes, v, rig_lane() ^ m, function, line);
 }
-template <class T> static inline T __shfl_up_sync(unsigned, T v, int d) {
-  int s = rig_lane() - d; return rig_shuffle(v, s >= 0 ? s : rig_lane());
+template <class T> static inline T __shfl_down_sync(unsigned lanes, T v, int d, int = 32, AT) {
+  int s = rig_lane() + d; return rig_shuffle(lanes, v, s < 32 ? s : rig_lane(), function, line);
 }
-static inline unsigned __ballot_sync(unsigned, int p) {
+template <class T> static inline T __shfl_up_sync(unsigned lanes, T v, int d, int = 32, AT) {
+  int s = rig_lane() - d; return rig_shuffle(lanes, v, s >= 0 ? s : rig_lane(), function, line);
+}
+static inline unsigned __ballot_sync(unsigned lanes, int p, AT) {
   unsigned r = 0;
-  for (int i = 0; i < 32; i++) if (rig_shuffle(p ? 1 : 0, i)) r |= 1u << i;
+  for (int i = 0; i < 32; i++)
+    if (rig_shuffle(lanes, p ? 1 : 0, i, function, line)) r |= 1u << i;
   return r;
 }
+#undef AT
 
 // ---- how the host calls a kernel ----------------------------------------------------------------
 
@@ -127,6 +133,7 @@ template <class... A> static inline void rig_apply(void (*k)(A...), void **a) {
 template <class... A> static inline int rig_sizes(void (*)(A...), int *sizes) {
   int n = 0; int all[] = {0, (sizes[n++] = (int)sizeof(A))...}; (void)all; return n;
 }
-#define RIG_EXPORT(name)                                                       \
+#define RIG_EXPORT(name, bound)                                                \
+  extern "C" const int rig_bound_##name = bound;                               \
   extern "C" void rig_call_##name(void **a) { rig_apply(name, a); }            \
   extern "C" int rig_sizes_##name(int *sizes) { return rig_sizes(name, sizes); }
