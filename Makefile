@@ -36,8 +36,15 @@ check: $(VENV)/installed-test
 quick: check ## before the next edit: style, types and the tests that decide most
 	$(PYTEST) -m "not slow" $(QUICK)
 
+# CuPy without a GPU, for tests/cuda/standin: apart, so that nothing else finds it.
+STANDIN = $(VENV)/standin/cupy-14.2.0
+STANDIN_NEEDS = "cupy-cuda13x==14.2.0" "cuda-pathfinder>=1.3.4,<2"
+$(STANDIN): $(VENV)/installed-test
+	@test "$$(uname -sm)" != "Linux x86_64" || { rm -rf $(@D) && \
+		$(RUN) -m pip install --quiet --target $(@D) --no-deps $(STANDIN_NEEDS) && touch $@; }
+
 # Of long ranges a sample: see tests/sampling.py. Then once more what compiled kernels hide.
-test: check ## what a change must pass: style, types and all tests
+test: check $(STANDIN) ## what a change must pass: style, types and all tests
 	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) -m "not site"
 	MINIFP_KERNELS=numpy $(PYTEST) -m references $(QUICK)
 

@@ -218,7 +218,9 @@ def explained(error, name, arrays):
     """An error of minifp's own that names the operation and what it was given."""
     kind = DTypeError if isinstance(error, (TypeError, OverflowError)) else ShapeError
     kind = type(error) if isinstance(error, MinifpError) else kind
-    return kind(f"{name}({', '.join(_describe(a) for a in arrays)}): {error}")
+    again = kind.__new__(kind, f"{name}({', '.join(_describe(a) for a in arrays)}): {error}")
+    vars(again).update(vars(error))  # such as the status of a CublasError
+    return again
 
 
 def _describe(a):

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,7 @@ CHECKED = ("-fsanitize=alignment", "-fno-sanitize-recover=alignment")
 CONTRACTED = ("-ffp-contract=fast", "-mfma", "-fexpensive-optimizations")
 FLUSHED = os.environ.get("MINIFP_IMITATED_FLUSH", "0") not in ("", "0")
 INCLUDED = (f"-I{HERE}", f"-I{HERE / 'include'}")
+KEPT = 3600.0  # seconds that a file stays after its last use
 ROOM = 128 * 2**20  # bytes of all libraries together; those of one commit take some 40 MiB
 
 
@@ -67,15 +69,16 @@ def folder():
 
 def forget(path, room):
     """Delete the files that were longest not used, if all together are larger than `room`, until
-    they are half of it."""
+    they are half of it. What was used within an hour stays: another process may go on to use it.
+    """
     files = []
     for entry in os.scandir(path):
         with suppress(FileNotFoundError):  # another process deletes them too
             files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
     total = sum(size for _, size, _ in files)
     is_full = total > room
-    for _, size, file in sorted(files):
-        if is_full and total > room / 2:
+    for used, size, file in sorted(files):
+        if is_full and total > room / 2 and used < time.time() - KEPT:
             Path(file).unlink(missing_ok=True)
             total -= size
 

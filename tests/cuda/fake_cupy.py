@@ -66,8 +66,8 @@ class MemoryPointer:
 class MemoryPool:
     """A pool, as CuPy's: blocks of multiples of 512 bytes, kept for who asks next on a stream.
 
-    Above its limit it refuses at once. Where the device is full, which is when `allocator` raises
-    CUDARuntimeError, it gives back what nobody uses, and tries again.
+    At its limit, and where the device is full, which is when `allocator` raises CUDARuntimeError,
+    it gives back what nobody uses, and tries again.
     """
 
     def __init__(self, allocator=None):
@@ -97,8 +97,12 @@ class MemoryPool:
         return MemoryPointer(self, stream.ptr, bytes, size)
 
     def _make_room(self, size):
-        over = self.limit and self.total + size > self.limit
-        for give_back in () if over else (lambda: None, self.free_all_blocks, self._collect):
+        def is_beyond():
+            return self.limit and self.total + size > self.limit
+
+        if is_beyond():
+            self.free_all_blocks()
+        for give_back in () if is_beyond() else (lambda: None, self.free_all_blocks, self._collect):
             give_back()
             try:
                 self.allocator(size)

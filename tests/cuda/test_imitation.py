@@ -193,3 +193,94 @@ def test_kernels_stay_in_their_memory(calls):
     done = sanitized([sys.executable, str(HERE / "sanitized.py"), str(calls)])
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "kernels" in done.stdout
+
+
+# ---- what a GPU refuses, and does to numbers -----------------------------------------------------
+
+LAUNCHED = """
+import sys
+sys.path[:0] = {paths!r}
+import fake_cupy as cupy
+import numpy as np
+x = cupy.asarray(np.array({numbers}, np.float32))
+y = cupy.ndarray(({threads},), np.float32)
+cupy.RawModule(code={text!r}).get_function("tried")((1,), ({threads},), (x, y))
+print(y.tolist())
+"""
+TRIED = """extern "C" __global__ void tried(const float *x, float *y) {
+  int t = threadIdx.x;
+%s
+}"""
+
+
+def launched(body, numbers=(0.0,) * 256, threads=32, **environment):
+    """A process that launches a kernel, which prints what is in y."""
+    text = LAUNCHED.format(
+        **{"paths": [str(HERE)], "numbers": list(numbers), "threads": threads},
+        text=TRIED % body,
+    )
+    environment = os.environ | environment
+    told = {"capture_output": True, "text": True, "encoding": "utf-8"}
+    command = [sys.executable, "-c", text]
+    return subprocess.run(command, env=environment, cwd=HERE.parents[1], **told)
+
+
+REFUSED = {
+    "an unaligned load of a vector": (
+        "  y[t] = reinterpret_cast<const float4 *>(x + 1)[t].x;",
+        "kernel tried, line 3: 16 bytes at once from an address that is 4 beyond a multiple",
+    ),
+    "a shuffle after the upper lanes have left": (
+        "  if (t >= 16) return;\n  y[t] = __shfl_xor_sync(0xffffffffu, x[t], 8);",
+        "kernel tried, line 4 in tried: a shuffle names lanes that have ended",
+    ),
+    "a shuffle before the lower lanes leave": (
+        "  if (t < 16) return;\n  y[t] = __shfl_down_sync(0xffffffffu, x[t], 8);",
+        "kernel tried, line 4 in tried: a shuffle names lanes that have ended",
+    ),
+    "lanes that leave while others wait for a shuffle": (
+        "  if (t < 31) y[t] = __shfl_sync(0xffffffffu, x[t], 8);",
+        "kernel tried, line 3 in tried: a shuffle names lanes that have ended",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_a_gpu_does_not_do_is_refused_with_its_kernel_and_line(fault):
+    body, said = REFUSED[fault]
+    done = launched(body)
+    assert done.returncode != 0 and f"imitated GPU: {said}" in done.stderr, done.stderr
+
+
+def test_a_shuffle_is_done_where_another_warp_has_left():
+    done = launched("  if (t < 32) y[t] = __shfl_xor_sync(0xffffffffu, x[t], 8);", range(64), 64)
+    assert done.stdout.startswith(str([float(t ^ 8) for t in range(32)])[:-1]), done.stderr
+
+
+@pytest.mark.parametrize(("flush", "expected"), [("0", [2.0**-131, 0.0]), ("1", [0.0, 2.0**-24])])
+def test_as_for_a_gpu_subnormals_are_zero_and_products_are_added_unrounded(flush, expected):
+    numbers = [2.0**-130, 1 + 2.0**-12, -(1 + 2.0**-11), 0.5]
+    body = "  y[t] = t ? x[1] * x[1] + x[2] : x[0] * x[3];"
+    done = launched(body, numbers, 2, MINIFP_IMITATED_FLUSH=flush)
+    assert done.stdout.strip() == str(expected), done.stderr
+
+
+# In make test those whose bounds are the tightest, or that read subnormals.
+CONTRACTED = "softmax or layer_norm or logsumexp"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "names", [CONTRACTED, pytest.param("", id="all", marks=pytest.mark.nightly)]
+)
+def test_kernels_stay_within_the_bound_with_contraction_and_without_subnormals(names):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [
+        str(HERE / "test_device_kernels.py"),
+        "-k",
+        f"within_the_bound and ({names or 'a'})",
+    ]
+    told = {"capture_output": True, "text": True, "encoding": "utf-8"}
+    environment = os.environ | {"MINIFP_IMITATED_FLUSH": "1"}
+    done = subprocess.run(command, env=environment, cwd=HERE.parents[1], **told)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -2,8 +2,8 @@
 
 sitecustomize.py calls `install` when CuPy is first imported. What CuPy asks of CUDA's runtime and
 driver is then answered by device.cpp; its own kernels and minifp's texts are compiled for the host
-(see ../build.py) instead of by NVRTC. Of other libraries there are the entries of cuBLAS that minifp
-uses, and Thrust's sorts, by NumPy.
+(see ../build.py) instead of by NVRTC. Of other libraries there are the entries of cuBLAS that
+minifp uses, and Thrust's sorts, by NumPy.
 """
 
 import ctypes
