@@ -10,6 +10,9 @@
 # Stages: smoke tests memcheck racecheck bench train. It runs in the Python that there is (PYTHON),
 # with its CuPy, and installs nothing. The archive gpu.tgz is written anew after each stage, so that
 # an end at any time loses one stage only. The exit status is how many stages failed.
+#
+# To try it without a GPU, on tests/cuda/standin: GPU_TESTS (files of tests), GPU_BENCH_FLAGS (such
+# as --tiny) and GPU_SLOWER (times how many seconds each stage may take).
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PYTHON=${PYTHON:-python3}
@@ -41,7 +44,7 @@ pack() { tar czf "$OUT/gpu.tgz.new" -C "$WORK" . && mv "$OUT/gpu.tgz.new" "$OUT/
 
 # stage NAME LIMIT COMMAND...: its output goes into NAME.txt.
 stage() {
-  local name=$1 limit=$2 start=$SECONDS status
+  local name=$1 limit=$(($2 * ${GPU_SLOWER:-1})) start=$SECONDS status
   shift 2
   [[ " $ONLY " == *" $name "* ]] || return 0
   echo "== $name, at most $limit s, after $SECONDS s"
@@ -73,7 +76,7 @@ workers=()
 [[ " ${missing[*]} " == *" xdist "* ]] ||
   workers=(-n auto --maxprocesses 12 --max-worker-restart 40 --dist worksteal)
 MINIFP_REQUIRE_GPU=1 stage tests "$([ -n "$QUICK" ] && echo 90 || echo 150)" "$PYTHON" -m pytest \
-  "${GPU_TESTS:-tests/cuda}" --quiet --exhaustive -p no:cacheprovider -p no:benchmark --junitxml "$WORK/tests.xml" --durations=15 \
+  ${GPU_TESTS:-tests/cuda} --quiet --exhaustive -p no:cacheprovider -p no:benchmark --junitxml "$WORK/tests.xml" --durations=15 \
   --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py "${workers[@]}"
 
 for tool in memcheck racecheck; do
@@ -85,7 +88,7 @@ done
 
 stage bench "$([ -n "$QUICK" ] && echo 80 || echo 180)" "$PYTHON" scripts/bench_gpu.py --out "$WORK/bench" \
   --only device gemm steps optimizer conv bandwidth --repeat 3 ${QUICK:+--quick} \
-  --limit "$([ -n "$QUICK" ] && echo 60 || echo 150)"
+  --limit "$([ -n "$QUICK" ] && echo 60 || echo 150)" ${GPU_BENCH_FLAGS:-}
 
 stage train 120 "$PYTHON" -m minifp compare lenet --data digits --device cuda --seeds 3 \
   --precision float32 mixed float16 --out "$WORK/lenet"
