@@ -78,10 +78,7 @@ int standin_getDeviceCount(int) { return 1; }
 int standin_driverGetVersion(int) { return 13000; }
 int standin_runtimeGetVersion(int) { return 13000; }
 int standin__getCUDAMajorVersion(int) { return 13; }
-int standin_deviceCanAccessPeer(int, int, int) { return 0; }
 Object standin__ensure_context() { return none(); }
-Object standin_profilerStart(int) { return none(); }
-Object standin_profilerStop(int) { return none(); }
 Object standin_setDevice(int device, int) { return device ? failed(INVALID_DEVICE) : none(); }
 Object standin_getDeviceProperties(int device, int) {
   if (device) return failed(INVALID_DEVICE);
@@ -136,7 +133,7 @@ Object standin_freeHost(intptr_t pointer, int) {
   free((void *)pointer);
   return none();
 }
-int standin_pointerGetMemoryType(intptr_t, int) { return 2; }  // the device's
+int standin_pointerGetMemoryType(intptr_t, int) { return 0; }  // not pinned, of what CuPy asks
 
 Object standin_memcpyAsync(intptr_t to, intptr_t from, size_t bytes, int, intptr_t stream, int) {
   rig_copy(of(stream), (void *)to, (void *)from, bytes);
@@ -150,9 +147,6 @@ Object standin_memcpy(intptr_t to, intptr_t from, size_t bytes, int kind, int) {
 Object standin_memsetAsync(intptr_t to, int byte, size_t bytes, intptr_t stream, int) {
   rig_fill(of(stream), (void *)to, byte, bytes);
   return none();
-}
-Object standin_memset(intptr_t to, int byte, size_t bytes, int) {
-  return standin_memsetAsync(to, byte, bytes, 0, 0);
 }
 
 // ---- streams, events, graphs ---------------------------------------------------------------------
@@ -170,8 +164,6 @@ Object standin_streamDestroy(intptr_t stream, int) {
   rig_wait(of(stream));
   return none();
 }
-unsigned standin_streamGetFlags(intptr_t, int) { return 1; }
-int standin_streamGetPriority(intptr_t, int) { return 0; }
 Object standin_streamQuery(intptr_t, int) { return PyLong_FromLong(0); }
 Object standin_streamSynchronize(intptr_t stream, int) {
   if (rig_is_capturing(of(stream))) return unless_capturing(of(stream));
@@ -260,8 +252,6 @@ int cuGetErrorString(int status, const char **text) {
   return 0;
 }
 int cuCtxGetCurrent(void **context) { *context = (void *)0x1000; return 0; }
-int cuCtxSetCurrent(void *) { return 0; }
-int cuStreamGetCtx(void *, void **context) { *context = (void *)0x1000; return 0; }
 
 // The image is the path of a library.
 int cuModuleLoadData(void **module, const void *image) {
@@ -290,21 +280,10 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
   uint64_t threads = (uint64_t)bx * by * bz;
   if (!gx || !gy || !gz || gx > 2147483647u || gy > 65535 || gz > 65535) return INVALID_VALUE;
-  if (!threads || threads > 1024 || bz > 64 || shared) return INVALID_VALUE;
+  if (!threads || threads > 1024 || bz > 64 || shared > 49152) return INVALID_VALUE;
   if ((int)threads > kernel->most_threads) return OUT_OF_RESOURCES;
   if (rig_is_capturing(of((intptr_t)stream)) == 2) return CAPTURE_INVALIDATED;
   rig_launch(of((intptr_t)stream), kernel->call, grid, block, args, kernel->sizes, kernel->count);
-  return 0;
-}
-int cuFuncGetAttribute(int *value, int, void *) { *value = 32; return 0; }
-int cuFuncSetAttribute(void *, int, int) { return 0; }
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int, size_t) {
-  *blocks = 8;
-  return 0;
-}
-int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *, void *, size_t, int) {
-  *grid = 4;
-  *block = 256;
   return 0;
 }
 

@@ -25,23 +25,20 @@ static inline standin_half __ushort_as_half(unsigned short bits) {
   return standin_half(__half_raw{bits});
 }
 
+static inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static inline long long __double_as_longlong(double v) { long long b; memcpy(&b, &v, 8); return b; }
 static inline double __longlong_as_double(long long b) { double v; memcpy(&v, &b, 8); return v; }
 template <class T> static inline T standin_exchange(T *p, T v) { T old = *p; *p = v; return old; }
-#define STANDIN_ATOMICS(T)                                                                 \
-  static inline T atomicCAS(T *p, T expected, T v) {                                       \
-    T old = *p; if (old == expected) *p = v; return old;                                   \
-  }                                                                                        \
-  static inline T atomicExch(T *p, T v) { return standin_exchange(p, v); }
-STANDIN_ATOMICS(int)
-STANDIN_ATOMICS(unsigned)
-STANDIN_ATOMICS(unsigned long long)
-#define STANDIN_SUMS(T) \
-  static inline T atomicAdd(T *p, T v) { return standin_exchange(p, (T)(*p + v)); }
-STANDIN_SUMS(unsigned long long)
-STANDIN_SUMS(float)
-STANDIN_SUMS(double)
+template <class T> static inline T atomicExch(T *p, T v) { return standin_exchange(p, v); }
+template <class T> static inline T atomicCAS(T *p, T expected, T v) {
+  return standin_exchange(p, *p == expected ? v : *p);
+}
+static inline float atomicAdd(float *p, float v) { return standin_exchange(p, *p + v); }
+static inline double atomicAdd(double *p, double v) { return standin_exchange(p, *p + v); }
+static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v) {
+  return standin_exchange(p, *p + v);
+}
 
 #define half standin_half
 #include <cupy/carray.cuh>

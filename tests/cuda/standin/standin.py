@@ -8,6 +8,7 @@ minifp uses, and Thrust's sorts, by NumPy.
 
 import ctypes
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ KINDS = {
     "intptr_t": ctypes.c_ssize_t,
     "float": ctypes.c_float,
 }
+OF_ANY_SIZE = re.compile(r"extern __shared__ ([\w ]+?) (\w+)\[\];")  # as a launch tells
 FLAGS = tuple(os.environ.get("MINIFP_IMITATED_FLAGS", "").split())
 
 
@@ -112,6 +114,7 @@ def library_of(text):
     folders = HERE / "include", Path(cupy.__file__).parent / "_core/include"
     told = [f"-I{folder}" for folder in folders] + [f'-DCUPY="{cupy.__version__}"']
     header = '#include "standin/own_kernels.h"\n'
+    text = OF_ANY_SIZE.sub(r"__shared__ \1 \2[49152 / sizeof(\1)];", text)
     return build.kernel_library(text, header, *told, *FLAGS, most_threads=1024)
 
 
