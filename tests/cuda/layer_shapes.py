@@ -288,7 +288,7 @@ def conv(numbers):
         yield from convolved(numbers, shape, w_shape, dtype, dtype, **given)
         with patch.object(conv_cuda, "WORKSPACE", 5000):  # pictures in several parts
             yield from convolved(numbers, shape, w_shape, dtype, None, **given)
-    for shape, w_shape, given, dtype, stride in numbers.rows(GROUPS, (1, 2)):
+    for (shape, w_shape, given), stride, dtype in numbers.rows(product(GROUPS, (1, 2))):
         given = {**given, "stride": (stride,) * (len(shape) - 2)}
         yield from convolved(numbers, shape, w_shape, dtype, **given)
     x, dy = numbers.normal((40, 2, 24, 24)), numbers.normal((40, 2, 24, 24))
@@ -409,6 +409,8 @@ def embedding(numbers):
         dy, i = numbers.normal((entries, width), dtype), numbers.integers(0, places, entries)
         yield call(name, dy, i, rows=places, padding_idx=None, to=dtype)
         yield call(name, dy, i.astype("int32"), rows=places, padding_idx=0, to=dtype)
+    dy, i = numbers.normal((129, 8)), np.repeat([0, 1], [64, 65])  # as many as LONG, and one more
+    yield call(name, dy, i, rows=2, padding_idx=None, to="float16")
     dy, i = np.ones((3000, 4), "float16"), np.zeros(3000, int)  # summed in float32
     yield call(name, dy, i, rows=2, padding_idx=None, to="float16")
     dy, i = np.ones((300, 3), "float16"), np.arange(300) % 3

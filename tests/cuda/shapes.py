@@ -202,7 +202,7 @@ def running_sum(numbers):
 @shapes()
 def prod(numbers):
     rows = [*AXES[:5], ((2, 9000), (1,)), ((9,), (0,)), ((5, 1, 4), (1,)), ((2, 20000), (0, 1))]
-    for shape, axes, dtype, zeros in numbers.rows(rows, (0.0, 0.01)):
+    for (shape, axes), zeros, dtype in numbers.rows(product(rows, (0.0, 0.01))):
         # Numbers whose product is neither large nor small, some of them 0.
         size = np.sqrt(max(1, *(shape[i] for i in axes)))
         x = np.exp(numbers.normal(shape, float) / size) * numbers.random.choice([-1, 1], shape)
