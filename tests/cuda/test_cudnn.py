@@ -17,7 +17,8 @@ from types import SimpleNamespace
 import build
 import numpy as np
 import pytest
-from checked import SEEDS, check, check_all
+from bounds import Call
+from checked import NAMES, SEEDS, check, check_all
 from conftest import IMITATED
 from layer_shapes import PLAIN, convolved
 from shapes import Numbers
@@ -86,21 +87,20 @@ class Graph:
     tensor = staticmethod(Tensor)
 
     def conv_fprop(self, image, weight, **geometry):
-        return self._node(forward, geometry, image, weight)
+        return self._node("conv_forward", geometry, image, weight)
 
     def conv_dgrad(self, loss, filter, **geometry):
-        return self._node(backward, geometry, loss, filter)
+        return self._node("conv_dx", geometry, loss, filter)
 
     def conv_wgrad(self, image, loss, **geometry):
-        return self._node(of_weights, geometry, image, loss)
+        return self._node("conv_dw", geometry, loss, image)
 
     def bias(self, input, bias):
-        return self._node(lambda x, b, y, **_: np.add(x, b, out=y), {}, input, bias)
+        return self._node("bias", {}, input, bias)
 
-    def _node(self, compute, geometry, *inputs):
-        made = Tensor()
-        self.nodes.append((compute, geometry, inputs, made))
-        return made
+    def _node(self, kind, geometry, *inputs):
+        self.nodes.append((kind, geometry, inputs, Tensor()))
+        return self.nodes[-1][-1]
 
     def __getattr__(self, name):
         known = "validate build_operation_graph create_execution_plans check_support build_plans "
@@ -131,50 +131,27 @@ class Graph:
         if workspace:
             ctypes.memset(workspace, 0xAB, self.module.workspace)
         held = {}
-        for compute, geometry, inputs, result in self.nodes:
-            given = [held[t] if t in held else t.at(pointers[t.uid]) for t in inputs]
-            y = np.zeros(result.dim)
-            compute(*[a.astype(float) for a in given], y, **geometry)
+        for kind, geometry, inputs, result in self.nodes:
+            a, b = (held[t] if t in held else t.at(pointers[t.uid]) for t in inputs)
+            y = computed(kind, a.astype(float), b.astype(float), result.dim, **geometry)
             held[result] = y.astype(result.data_type or self.settings["intermediate_data_type"])
         outputs = [t for t in held if t.is_output]
         assert outputs == [result]
         result.at(pointers[result.uid])[...] = held[result]
 
 
-def places(w, y, stride, dilation, **_):
-    """For each place of a window: where it is in all windows of padded pictures, and where in w."""
-    for i, j in np.ndindex(w.shape[-2:]):
-        starts = i * dilation[0], j * dilation[1]
-        each = zip(starts, y.shape[-2:], stride)
-        yield (..., *(slice(a, a + s * (n - 1) + 1, s) for a, n, s in each)), (..., i, j)
-
-
-def by_groups(x, w, y, padding):
-    """x (N, G, C/G, ...) with its padding, w (G, O/G, C/G, ...) and y (N, G, O/G, ...)."""
-    groups = x.shape[1] // w.shape[1]
-    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
-    x, y = (a.reshape(len(a), groups, -1, *a.shape[2:]) for a in (x, y))
-    return x, w.reshape(groups, -1, *w.shape[1:]), y
-
-
-def forward(x, w, y, padding, **geometry):
-    x, w, y = by_groups(x, w, y, padding)
-    for there, place in places(w, y, **geometry):
-        y += np.einsum("ngchw,goc->ngohw", x[there], w[place])
-
-
-def backward(dy, w, dx, padding, **geometry):
-    padded, w, dy = by_groups(dx, w, dy, padding)
-    for there, place in places(w, dy, **geometry):
-        padded[there] += np.einsum("ngohw,goc->ngchw", dy, w[place])
-    inner = (slice(p, p + n) for p, n in zip(padding, dx.shape[2:]))
-    dx[...] = padded[(..., *inner)].reshape(dx.shape)
-
-
-def of_weights(x, dy, dw, padding, **geometry):
-    x, dw, dy = by_groups(x, dw, dy, padding)
-    for there, place in places(dw, dy, **geometry):
-        dw[place] = np.einsum("ngohw,ngchw->goc", dy, x[there])
+def computed(kind, a, b, shape, **geometry):
+    """The result of a node, of this shape, in float64: the references'."""
+    if kind == "bias":
+        return a + b
+    args = {"conv_forward": (a, b, None)}.get(kind, (a, b))
+    channels = {"conv_forward": a, "conv_dw": b}.get(kind, np.empty(shape)).shape[1]
+    of_each = {"conv_dw": shape}.get(kind, b.shape)[1]
+    sizes = {"conv_forward": ("counts", 2), "conv_dx": ("x_sizes", 2), "conv_dw": ("w_shape", 0)}
+    name, start = sizes[kind]
+    params = {**geometry, "groups": channels // of_each, name: tuple(shape[start:])}
+    (y,), _ = Call(NAMES[f"conv.{kind}"], args, params, (), None).exact()
+    return y
 
 
 class Imitated:
