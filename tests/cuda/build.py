@@ -28,7 +28,7 @@ UNBOUND = 256  # threads of a block that 65,536 registers do for, were it 255 of
 FLAGS = ("-std=c++17", "-O1", "-march=native", "-fPIC", "-w", "-pipe")
 FLAGS += ("-ffp-contract=off", "-fno-math-errno")
 INCLUDED = (f"-I{HERE}", f"-I{HERE / 'include'}")
-ROOM = 128 * 2**20  # bytes of all libraries together; those of one commit take some 40 MiB
+ROOM = 256 * 2**20  # bytes of all libraries together; those of one commit take some 90 MiB
 
 
 @cache
