@@ -46,23 +46,12 @@ exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges, 
 	$(PYTEST) --exhaustive $(COVERED)
 	MINIFP_KERNELS=numpy $(PYTEST) -m references --exhaustive $(QUICK)
 
-# In the Python that there is, with its CuPy and PyTorch, as a GPU's machine may have no network:
-# nothing is installed. What fails is said at the end; it keeps nothing else from running. Where
-# pytest-xdist is there, a process that an error has left without its GPU is replaced by another.
+# In the Python that there is, with its CuPy and PyTorch: nothing is installed, as a GPU's machine may
+# have no network. What fails is said at the end; it keeps nothing else from running.
 GPU_OUT ?= scripts/results/gpu
-GPU_TESTS ?= tests/cuda
-GPU_WORKERS = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null \
-	&& echo --numprocesses auto --maxprocesses 12 --max-worker-restart 100 --dist worksteal)
-GPU_FLAGS = --quiet --exhaustive -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
-# These need none, and take minutes: `make test` runs them.
-GPU_FLAGS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
 
-gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scripts/bench_gpu.py
-	@status=0; \
-	MINIFP_REQUIRE_GPU=1 timeout --signal=INT --kill-after=15 180 \
-		$(PYTHON) -m pytest $(GPU_TESTS) $(GPU_FLAGS) $(GPU_WORKERS) || status=$$?; \
-	$(PYTHON) scripts/bench_gpu.py --out $(GPU_OUT) || status=$$?; \
-	exit $$status
+gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scripts/gpu_lease.sh
+	PYTHON=$(PYTHON) scripts/gpu_lease.sh --only smoke tests bench --out $(GPU_OUT)
 
 # FAST=1 make notebooks takes minutes, all of it half an hour; make notebooks LESSONS=01-sixteen-bits
 # is one of them.

@@ -101,7 +101,7 @@ class GraphRun:
 
     def _begin_anew(self):
         """Take another stream and another pool: who knows what a failed capture left of these."""
-        del self.owner.stream
+        self.owner.drop_stream()
         retire(self.held.memory)
         self.held.memory = PrivatePool()
 

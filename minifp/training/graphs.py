@@ -6,14 +6,15 @@ What is repeated is what was launched: see runtime/cuda/capturing.py for what th
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
+from weakref import finalize
 
 from minifp.autograd import tape
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CaptureError
 from minifp.numerics import kernels
-from minifp.runtime.cuda.arrays import cupy, is_on_device
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.cuda.streams import Lease
 from minifp.runtime.device import as_device
 from minifp.training import mixed
 from minifp.training.graph_cuda import GraphRun, on_device
@@ -57,12 +58,25 @@ class CapturedStep:
     def __init__(self, step: Callable[..., Any], device: str | None) -> None:
         self.step, self.device = step, device
         self.runs: dict[tuple, Any] = {}
+        self.lease: Lease | None = None
         self.__doc__ = step.__doc__
 
-    @cached_property
+    @property
     def stream(self) -> Any:
-        """The stream of all its graphs."""
-        return cupy().cuda.Stream(non_blocking=True)
+        """The stream of all its graphs, whose cuBLAS handle is there before any capture."""
+        if self.lease is None:
+            self.lease = Lease()
+            self.lease.prepare()
+            self.give_back = finalize(self, self.lease.give_back)
+            self.give_back.atexit = False
+        return self.lease.stream
+
+    def drop_stream(self) -> None:
+        """Take another stream from now on: who knows what a failed capture left of this one."""
+        if self.lease is not None:
+            self.give_back.detach()
+            self.lease.drop()
+            self.lease = None
 
     @property
     def graphs(self) -> int:

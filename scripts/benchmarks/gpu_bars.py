@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from . import gpu_bandwidth, gpu_optimizer, gpu_steps
+from . import gpu_bandwidth, gpu_conv, gpu_optimizer, gpu_steps
 
 LSTMS = ("lstm", "lstm650", "lstm1500")
 
@@ -30,6 +30,7 @@ def bars(rows):
     """All Bars; rows: by section."""
     return [
         *_products(rows.get("gemm", [])),
+        *_convolutions(rows.get("conv", [])),
         *_kernels(rows.get("bandwidth", [])),
         *_optimizer(rows.get("optimizer", [])),
         *_steps({row["workload"]: row for row in rows.get("steps", [])}),
@@ -41,9 +42,18 @@ def _products(rows):
     what = "float16 product, rate / PyTorch's"
     found = [r for r in rows if r["kind"] == "float16" and r["size"] >= 1024]
     for row in found:
-        yield Bar(what, f"{row['size']:,}", 0.95, row["times"], least=True)
+        yield Bar(what, f"{row['size']:,}", 0.97, row["times"], least=True)
     if not found:
-        yield Bar(what, "1,024 and up", 0.95, None, least=True)
+        yield Bar(what, "1,024 and up", 0.97, None, least=True)
+
+
+def _convolutions(rows):
+    """Of the faster of PyTorch's layouts."""
+    means = gpu_conv.means(rows)
+    for network in gpu_conv.NETWORKS:
+        rates = means.get(network, {})
+        value = quotient(rates.get(gpu_conv.THEIR16), rates.get(gpu_conv.TENSOR))
+        yield Bar("float16 convolutions, time / PyTorch's", network, 1.1, value)
 
 
 def _kernels(rows):
@@ -80,7 +90,8 @@ def quotient(a, b):
 
 
 def _steps(rows):
-    over_amp = {"lenet": 0.7, "lstm": 0.7, "resnet20-128": 1.0, "resnet20-512": 1.0}
+    over_amp = {"lenet": 0.15, "lstm": 1.1, "resnet20-128": 0.7, "resnet20-512": 1.0}
+    over_amp["resnet50-224"] = 1.1
     for name, limit in over_amp.items():
         value = rows.get(name, {}).get("over_amp", {}).get(gpu_steps.CAPTURED)
         yield Bar("captured mixed step / PyTorch's eager AMP", name, limit, value)

@@ -1,21 +1,21 @@
 """The section "conv": each convolution layer of four networks, forward and backward.
 
-By minifp in float16 on tensor cores, from float16 to float16 with float32 arithmetic off them, and
-in float32; by PyTorch (cuDNN, which tries what is fastest) in float16 and float32, in the faster of
-both layouts of pictures.
+By minifp in float16 on tensor cores, the same without them, which is what the paper's first picture
+compares with, and in float32; by PyTorch (cuDNN, which tries what is fastest) in float16 and
+float32, in the faster of both layouts of pictures.
 """
 
 from math import exp, log
 
 import minifp as fp
 from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
-from minifp.runtime.cuda.pointwise import in_format
 
+from .gpu_gemm import gpu_math
 from .gpu_networks import NETWORKS, in_turn, tiny
 from .gpu_timing import LAYOUTS, contest, fastest
 
 WEIGHT, LIMIT = 75, 60
-TENSOR, PLAIN, FLOAT32 = "minifp float16", "minifp float16, float32 arithmetic", "minifp float32"
+TENSOR, PLAIN, FLOAT32 = "minifp float16", "minifp float16, no tensor cores", "minifp float32"
 THEIR16, THEIR32 = "PyTorch float16", "PyTorch float32"
 SIDES = (TENSOR, PLAIN, FLOAT32, THEIR16, THEIR32)
 PASSES = ("forward", "dx", "dw")
@@ -37,9 +37,9 @@ def measure(unit, machine):
     rows = []
     for which in PASSES[:1] + PASSES[2:] if layer.is_first else PASSES:
         mine = {
-            TENSOR: lambda w=which: _mine(machine, sizes, w, "float16", None),
-            PLAIN: lambda w=which: _mine(machine, sizes, w, "float16", "float32"),
-            FLOAT32: lambda w=which: _mine(machine, sizes, w, "float32", None),
+            TENSOR: lambda w=which: _mine(machine, sizes, w, "float16", "tensor_cores"),
+            PLAIN: lambda w=which: _mine(machine, sizes, w, "float16", "no_tensor_cores"),
+            FLOAT32: lambda w=which: _mine(machine, sizes, w, "float32", "tensor_cores"),
         }
         other = {
             THEIR16: lambda w=which: _theirs(machine, sizes, w, "float16"),
@@ -61,25 +61,21 @@ def _shapes(layer):
     return x, w, (n, layer.outputs, made, made)
 
 
-def _mine(machine, layer, which, stored, computed):
+def _mine(machine, layer, which, stored, mode):
     ours, (x_shape, w_shape, y_shape) = machine.ours, _shapes(layer)
     geometry = {"stride": (layer.stride,) * 2, "padding": (layer.padding,) * 2}
     geometry |= {"dilation": (1, 1), "groups": 1}
     shapes = {"forward": (x_shape, w_shape), "dx": (y_shape, w_shape), "dw": (y_shape, x_shape)}
     a, b = (ours.values(shape, stored, -1, 1) for shape in shapes[which])
-    entered = computed or stored
 
     def call():
-        p, q = (in_format(v, entered) for v in (a, b))
         if which == "forward":
-            made = conv_forward(p, q, None, counts=y_shape[2:], to=entered, **geometry)
-        elif which == "dx":
-            made = conv_dx(p, q, x_sizes=x_shape[2:], to=entered, **geometry)
-        else:
-            made = conv_dw(p, q, w_shape=w_shape, to=entered, **geometry)
-        return in_format(made, stored)
+            return conv_forward(a, b, None, counts=y_shape[2:], to=stored, **geometry)
+        if which == "dx":
+            return conv_dx(a, b, x_sizes=x_shape[2:], to=stored, **geometry)
+        return conv_dw(a, b, w_shape=w_shape, to=stored, **geometry)
 
-    with fp.precision("mixed" if entered == "float16" else "float32"):
+    with fp.precision("mixed" if stored == "float16" else "float32"), gpu_math(mode):
         return ours.repeated(call, machine.settings.seconds / 20, 50)
 
 

@@ -1,20 +1,40 @@
-"""The section "gemm": rates of square matrix products beside PyTorch's."""
+"""The section "gemm": rates of square matrix products beside PyTorch's.
+
+One kind is what the paper's first picture compares with: float16 operands and float32 sums without
+tensor cores, which PyTorch has no switch for.
+"""
+
+from contextlib import contextmanager
 
 from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 from minifp.runtime.cuda.product import multiply
 
 from .gpu_timing import contest, ratio
 
 WEIGHT, LIMIT = 25, 60
 SIZES, QUICK = (256, 512, 1024, 2048, 4096, 8192), (1024, 4096)
+WITHOUT = "float16, no tensor cores"
 # name -> (format of the operands, of the result, in what is summed)
 KINDS = {
     "float16": ("float16", "float16", "float32"),
+    WITHOUT: ("float16", "float16", "float32"),
     "float16 to float32": ("float16", "float32", "float32"),
     "float32": ("float32", "float32", "float32"),
     "TF32": ("float32", "float32", "tf32"),
 }
 LAUNCHES, LONGEST = 100, 0.4  # of one graph; seconds that it may take
+
+
+@contextmanager
+def gpu_math(mode):
+    """A math mode of minifp's (see `fp.set_gpu_math`) for what is captured in the block."""
+    before = get_gpu_math()
+    set_gpu_math(mode)
+    try:
+        yield
+    finally:
+        set_gpu_math(before)
 
 
 def units(settings):
@@ -35,9 +55,11 @@ def _row(n, kind, machine):
     def mine():
         a, b = (machine.ours.values((n, n), given, -1, 1) for _ in range(2))
         out = empty((n, n), made)
-        return machine.ours.repeated(
-            lambda: multiply(a, b, out, compute=compute), LONGEST, LAUNCHES
-        )
+        mode = "no_tensor_cores" if kind == WITHOUT else "tensor_cores"
+        with gpu_math(mode):
+            return machine.ours.repeated(
+                lambda: multiply(a, b, out, compute=compute), LONGEST, LAUNCHES
+            )
 
     def other():
         theirs = machine.theirs
@@ -54,7 +76,8 @@ def _row(n, kind, machine):
         finally:
             torch.backends.cuda.matmul.allow_tf32 = False
 
-    sides = contest(machine.sides({"minifp": mine}, {"PyTorch": other}), machine.settings.repeat)
+    theirs = {} if kind == WITHOUT else {"PyTorch": other}
+    sides = contest(machine.sides({"minifp": mine}, theirs), machine.settings.repeat)
     for side in sides.values():
         if side.get("seconds"):
             side["tflops"] = 2e-12 * n**3 / side["seconds"]

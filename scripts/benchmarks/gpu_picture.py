@@ -13,7 +13,7 @@ COLORS = {
     gpu_conv.THEIR16: "#d55e00",
     gpu_conv.THEIR32: "#7d8590",
 }
-KIND_COLORS = dict(zip(KINDS, ("#0072b2", "#009e73", "#56b4e9", "#e69f00")))
+KIND_COLORS = dict(zip(KINDS, ("#0072b2", "#cc79a7", "#009e73", "#56b4e9", "#e69f00")))
 STEP_COLORS = {
     "minifp mixed, captured": "#0072b2",
     "minifp mixed": "#56b4e9",

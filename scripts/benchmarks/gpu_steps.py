@@ -45,6 +45,12 @@ def _resnet(batch):
     return replace(found, name=f"resnet20-{batch}", title=title, shape=(batch, *found.shape[1:]))
 
 
+RESNET50 = replace(
+    workloads.find("model", "resnet50-224"),
+    title="ResNet-50, 224x224, batch 64",
+    shape=(64, 3, 224, 224),
+)
+
 # The ones that bars are about first.
 WORKLOADS = {
     w.name: w
@@ -55,6 +61,7 @@ WORKLOADS = {
         LARGE,
         workloads.find("model", "vgg"),
         _resnet(512),
+        RESNET50,
         workloads.find("model", "lstm650"),
         workloads.find("model", "gru"),
         workloads.find("model", "mlp"),
@@ -137,7 +144,9 @@ class Training:
     def __init__(self, model, precision):
         self.precision = precision
         with fp.precision(precision):
-            self.model = getattr(models, model.architecture)(*model.arguments).to("cuda")
+            self.model = getattr(models, model.architecture)(*model.arguments, **model.keywords).to(
+                "cuda"
+            )
             values = self.model.named_parameters()
             state = {n: workloads.initial_once(n, p.shape) for n, p in values}
             self.model.load_state_dict(state, strict=False)

@@ -100,7 +100,8 @@ def axis_of(draw, shape):
 
 def every_other(a):
     """As a view of every other element of a larger array, along each axis."""
-    wide = np.full([2 * n for n in a.shape], as_stored(np.nan, a.dtype), a.dtype)
+    gap = as_stored(np.nan, a.dtype) if a.dtype.kind in "fV" else 0
+    wide = np.full([2 * n for n in a.shape], gap, a.dtype)
     places = (*(slice(None, None, 2) for _ in a.shape), ...)  # with dots: also an array, of none
     wide[places] = a
     return wide[places]

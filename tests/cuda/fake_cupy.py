@@ -66,11 +66,13 @@ class MemoryPointer:
 class MemoryPool:
     """A pool, as CuPy's: blocks of multiples of 512 bytes, kept for who asks next on a stream.
 
-    Where there is no room, it gives back what nobody uses, and tries again.
+    Above its limit it refuses at once. Where the device is full, which is when `allocator` raises
+    CUDARuntimeError, it gives back what nobody uses, and tries again.
     """
 
     def __init__(self, allocator=None):
         self.freed, self.total, self.used, self.limit = {}, 0, 0, 0
+        self.allocator = allocator or (lambda size: None)
         self.weak = weakref.ref(self)
 
     def malloc(self, size):
@@ -95,14 +97,22 @@ class MemoryPool:
         return MemoryPointer(self, stream.ptr, bytes, size)
 
     def _make_room(self, size):
-        for give_back in (lambda: None, self.free_all_blocks, gc.collect, self.free_all_blocks):
+        over = self.limit and self.total + size > self.limit
+        for give_back in () if over else (lambda: None, self.free_all_blocks, self._collect):
             give_back()
-            if not self.limit or self.total + size <= self.limit:
+            try:
+                self.allocator(size)
                 return
+            except CUDARuntimeError:
+                pass
         raise OutOfMemoryError(
             f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} "
             f"bytes, limit set to: {self.limit:,} bytes)."
         )
+
+    def _collect(self):
+        gc.collect()
+        self.free_all_blocks()
 
     def free(self, pointer):
         """Take a place back."""

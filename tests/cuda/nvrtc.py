@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from build import folder
 
+from minifp.runtime.cuda.headers import folder_of, folders
 from minifp.runtime.cuda.source import OPTIONS
 
 LIBRARIES = ("lib/libnvrtc.so.*", "bin/**/nvrtc64_*_0.dll")  # under nvidia/cu13
@@ -25,7 +26,7 @@ ALL_REGISTERS, EACH = 65536, 8  # of a block; a thread gets them by the eight
 
 @cache
 def library():
-    """(NVRTC, the folder of CUDA's headers). Skips without them, which in CI is an error."""
+    """(NVRTC, the folder of headers beside it). Skips without them, which in CI is an error."""
     spec = find_spec("nvidia")
     for place in (spec and spec.submodule_search_locations) or ():
         root = Path(place) / "cu13"
@@ -54,7 +55,10 @@ def compiled(text, arch, *options):
     known = "\n".join([version(), *options, text])
     path = folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:24]}.cubin"
     if not path.exists():
-        log, cubin = made(text, (*options, f"-I{library()[1]}"))
+        includes = [f"-I{library()[1]}"]
+        if folder_of("crt/mma.h", [library()[1]]) is None:  # a package of its own, or elsewhere
+            includes.append(f"-I{folder_of('crt/mma.h', folders(13))}")
+        log, cubin = made(text, (*options, *includes))
         part = path.with_suffix(f".{os.getpid()}")
         part.write_bytes(log + b"\0" + cubin)
         os.replace(part, path)  # another process may have made it meanwhile

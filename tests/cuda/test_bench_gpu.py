@@ -146,7 +146,7 @@ def test_pytorch_does_the_same_beside(timed, given, monkeypatch):
         for row in rows:
             failed = {n for n, side in row.get("sides", {}).items() if "error" in side}
             theirs = [n for n in row.get("sides", {}) if n.startswith("PyTorch")]
-            assert theirs or name == "device"
+            assert theirs or name == "device" or row.get("kind") == gpu_gemm.WITHOUT
             missing = {"PyTorch, pinned"}  # what PyTorch has on a GPU alone
             if row.get("kind") == "float16 to float32" or row.get("workload") == "lstm":
                 missing = {"PyTorch", "PyTorch AMP"}
@@ -228,7 +228,7 @@ def test_a_process_that_cannot_begin_ends_it_with_its_reason():
 def test_bars_are_met_missed_or_not_measured():
     assert {bar.state for bar in gpu_bars.bars({})} == {"not measured"}
     row = {"kind": "float16", "size": 1024, "times": 0.94}
-    bars = list(gpu_bars.bars({"gemm": [row, {**row, "times": 0.96}]}))
+    bars = list(gpu_bars.bars({"gemm": [row, {**row, "times": 0.98}]}))
     assert [bar.state for bar in bars[:2]] == ["missed", "met"]
 
 

@@ -17,6 +17,7 @@ from minifp.numerics.formats import as_dtype, float32
 from minifp.numerics.number_format import FORMATS
 from minifp.runtime.cuda import product
 from minifp.runtime.cuda.arrays import cupy, empty, to_device, to_host
+from minifp.runtime.cuda.devices import generation
 from minifp.runtime.cuda.pointwise import cast
 from minifp.runtime.cuda.source import type_of
 
@@ -143,7 +144,7 @@ F16, F32 = np.dtype("float16"), np.dtype("float32")
 )
 def test_operands_are_multiplied_in_a_format_that_holds_both(dtypes, kind, monkeypatch):
     assert product.multiplied_in(*dtypes) == kind
-    monkeypatch.setattr(cupy().cuda.Device, "compute_capability", "75", raising=False)
+    monkeypatch.setattr(product, "generation", lambda capability: generation("75"))
     assert product.multiplied_in(*dtypes) == (F32 if kind == B16 else kind)
 
 

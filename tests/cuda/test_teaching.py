@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import sys
+from pathlib import Path
 
 import build
 import numpy as np
@@ -204,18 +205,26 @@ def test_the_header_of_tensor_cores_is_found_in_a_package_of_its_own(tmp_path, m
     monkeypatch.setattr(sys.modules["cupy"], "RawModule", RawModule)
     monkeypatch.setattr(sys, "path", [*sys.path, str(include.parents[2])])
     assert source.compiled(text, "tile_product")
-    assert len(tried) == 2 and f"-I{include}" in tried[1]
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(DeviceError, match=r"crt/mma\.h is not installed.*minifp\[cuda13\]"):
+    folder = headers.folder_of("crt/mma.h", headers.folders(13))
+    assert len(tried) == 2 and f"-I{folder}" in tried[1]
+    monkeypatch.setattr(headers, "folders", lambda major: [])
+    with pytest.raises(DeviceError, match=r"crt/mma\.h is neither.*minifp\[cuda13\]"):
         source.compiled(text, "tile_product")
 
 
-def test_headers_of_cuda_12_lie_in_the_folder_of_their_package(tmp_path):
-    folder = tmp_path / "nvidia" / "cuda_nvcc" / "include"
-    (folder / "crt").mkdir(parents=True)
-    (folder / "crt" / "mma.h").touch()
-    assert headers.folder_of("crt/mma.h", 12, [tmp_path]) == folder
-    assert headers.folder_of("crt/mma.h", 13, [tmp_path]) is None
+def test_headers_are_sought_in_pips_folders_and_in_cuda_installations(tmp_path, monkeypatch):
+    pip, kit, nvcc = tmp_path / "site", tmp_path / "cuda", tmp_path / "other" / "bin" / "nvcc"
+    monkeypatch.setattr(sys, "path", ["", str(pip)])
+    monkeypatch.setattr(headers.shutil, "which", lambda name: str(nvcc))
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    monkeypatch.setenv("CUDA_HOME", str(kit))
+    rest = [kit / "include", nvcc.parents[1] / "include", Path("/usr/local/cuda/include")]
+    assert headers.folders(12) == [pip / "nvidia" / "cuda_nvcc" / "include", *rest]
+    assert headers.folders(13) == [pip / "nvidia" / "cu13" / "include", *rest]
+    (kit / "include" / "crt").mkdir(parents=True)
+    (kit / "include" / "crt" / "mma.h").touch()
+    assert headers.folder_of("crt/mma.h", headers.folders(13)) == kit / "include"
+    assert headers.folder_of("none.h", headers.folders(13)) is None
     assert headers.missing(ValueError("no such thing")) is None
 
 

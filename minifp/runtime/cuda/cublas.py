@@ -390,9 +390,9 @@ class Handles:
     """Handles, one for each device, stream and thread, made when they are first asked for.
 
     workspace: called with the device's number, gives (memory with a `ptr`, bytes). Handles are kept
-    until `close`: destroying one waits for the device, which must not happen at any time. Another
-    thread that is given the number of an ended one, or a stream at the address of one, takes over
-    its handle.
+    until `drop` or `close`: destroying one waits for the device, which must not happen at any time.
+    Another thread that is given the number of an ended one, or a stream at the address of one,
+    takes over its handle.
     """
 
     def __init__(self, cublas: Cublas, workspace: Callable[[int], tuple[Any, int]]):
@@ -410,6 +410,11 @@ class Handles:
             memory, size = self.workspace(device)
             held = self._held[key] = self.cublas.handle(stream, memory, size)
         return held
+
+    def drop(self, device: int, stream: int) -> None:
+        """Destroy the handles of one stream, of all threads. Nobody may be using them."""
+        for key in [key for key in self._held if key[:2] == (device, stream)]:
+            self._held.pop(key).close()
 
     def close(self) -> None:
         """Destroy all handles. No other thread may be using one."""

@@ -1,6 +1,8 @@
-"""CUDA's headers, with which kernels are compiled: one that is missing, and where pip puts it."""
+"""CUDA's headers, with which kernels are compiled: one that is missing, and where it may be."""
 
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,13 +16,17 @@ def missing(error: BaseException) -> str | None:
     return found and found[1]
 
 
-def folder_of(header: str, major: int, roots: Iterable[str | Path] | None = None) -> Path | None:
-    """The folder of pip's in which a header is, and CuPy may not look; None where there is none.
+def folder_of(header: str, folders: Iterable[Path]) -> Path | None:
+    """The first of the folders in which a header is, None where it is in none."""
+    return next((folder for folder in folders if (folder / header).is_file()), None)
 
-    major: the version of CUDA. roots: folders like site-packages, else those of this process.
-    """
-    for root in (folder for folder in sys.path if folder) if roots is None else roots:
-        folder = Path(root, "nvidia", "cuda_nvcc" if major == 12 else f"cu{major}", "include")
-        if (folder / header).is_file():
-            return folder
-    return None
+
+def folders(major: int) -> list[Path]:
+    """Where headers of a version of CUDA may be and CuPy may not look, the best first: where pip
+    puts them; a CUDA installation (CUDA_PATH, CUDA_HOME, that of nvcc, /usr/local/cuda)."""
+    package = "cuda_nvcc" if major == 12 else f"cu{major}"
+    found = [Path(root, "nvidia", package, "include") for root in sys.path if root]
+    named = [os.environ[name] for name in ("CUDA_PATH", "CUDA_HOME") if os.environ.get(name)]
+    compiler = shutil.which("nvcc")
+    beside = [Path(compiler).resolve().parents[1]] if compiler else []
+    return found + [Path(kit, "include") for kit in (*named, *beside, "/usr/local/cuda")]

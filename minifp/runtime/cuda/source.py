@@ -78,19 +78,21 @@ def compiled(text: str, name: str) -> Any:
         if header is None:
             raise
         major = cupy().cuda.runtime.runtimeGetVersion() // 1000
-        folder = headers.folder_of(header, major)
+        folder = headers.folder_of(header, headers.folders(major))
         if folder is None:
             raise DeviceError(
-                f"kernel {name}: CUDA's header {header} is not installed where CuPy looks, nor by "
-                f'pip: pip install "minifp[cuda{major}]"'
+                f"kernel {name}: CUDA's header {header} is neither where CuPy looks, nor among "
+                f'pip\'s packages, nor in a CUDA installation: pip install "minifp[cuda{major}]", '
+                "or set CUDA_PATH"
             ) from error
     return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
 
 
 def as_given(a: Any) -> Any:
-    """An argument as CuPy takes it: floats are of 32 bits."""
+    """An argument as CuPy takes it: floats are of 32 bits, and Inf where these do not hold them."""
     if type(a) is float:
-        return np.float32(a)
+        with np.errstate(over="ignore"):
+            return np.float32(a)
     return a.value if type(a) is capturing.Uncounted else a
 
 

@@ -1,0 +1,279 @@
+"""The first minute on a GPU: each check by itself, one line each, with what it saw.
+
+    python scripts/gpu_smoke.py
+    python scripts/gpu_smoke.py product captured_is_eager
+
+It needs CuPy, NumPy and this checkout, and nothing else. Names on the command line choose checks.
+What raises is a line with FAILED (its traceback goes to the error stream), and keeps no other check
+from running; what the machine lacks a library for is "not tried". The last line counts failures,
+and so does the exit status.
+"""
+
+import gc
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+CHECKS = {}
+
+
+class Absent(Exception):
+    """What a machine lacks without which a check cannot be done."""
+
+
+def check(function):
+    """Register a check: it returns what to say, and raises where something is wrong."""
+    CHECKS[function.__name__] = function
+    return function
+
+
+def numbers(seed, *shape):
+    """Normal numbers in float16."""
+    return np.random.default_rng(seed).normal(size=shape).astype("float16")
+
+
+@check
+def libraries():
+    """CuPy finds a GPU, and minifp a cuBLAS."""
+    import cupy
+
+    from minifp.runtime.cuda.product import current_handle
+
+    runtime, handle = cupy.cuda.runtime, current_handle()
+    name = runtime.getDeviceProperties(0)["name"].decode()
+    return (
+        f"{name}, CUDA {runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}, "
+        f"CuPy {cupy.__version__}, NumPy {np.__version__}, "
+        f"cuBLAS {handle.version()} ({handle.cublas.path})"
+    )
+
+
+@check
+def derived_kernel():
+    """ReLU, whose CUDA text is derived from its NumPy reference, gives the same bits."""
+    import minifp as fp
+    import minifp.nn.functional as F
+
+    x = numbers(0, 1000, 999)
+    assert np.array_equal(F.relu(fp.tensor(x, device="cuda")).numpy(), np.maximum(x, 0))
+    return "bits are equal"
+
+
+@check
+def product():
+    """A float16 product is summed in float32: its error is that of so many additions."""
+    import cupy
+
+    from minifp.runtime.cuda.product import product as multiply
+
+    a, b = numbers(1, 512, 512), numbers(2, 512, 512)
+    got = multiply(cupy.asarray(a), cupy.asarray(b), "float32").get().astype("float64")
+    exact = a.astype("float64") @ b.astype("float64")
+    limit = 512 * 2.0**-23 * (np.abs(a).astype("float64") @ np.abs(b).astype("float64"))
+    assert (np.abs(got - exact) <= limit).all(), np.abs(got - exact).max()
+    error = np.linalg.norm(got - exact) / np.linalg.norm(exact)
+    return f"relative error {error:.1e}, float16 sums would have some 1e-2"
+
+
+@check
+def teaching_kernel():
+    """The product that is there to be read uses tensor cores; it needs the header crt/mma.h."""
+    import cupy
+
+    from minifp.runtime.cuda.teaching import matmul
+
+    a = cupy.ones((48, 40), "float16")
+    assert (matmul(a, a.T).get() == 40).all()
+    return "sums of ones are exact"
+
+
+def lenet_losses(device, is_captured=False, steps=12):
+    """Losses of LeNet in mixed precision, with dropout, from the same weights and batches."""
+    import minifp as fp
+    import minifp.nn.functional as F
+    from minifp import optim
+    from minifp.models import LeNet
+
+    fp.manual_seed(0)
+    random = np.random.default_rng(3)
+    with fp.precision("mixed"):
+        model = LeNet(size=28).to(device)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3))
+
+        def step(x, t):
+            loss = F.cross_entropy(F.dropout(model(x), 0.1), t)
+            optimizer.minimize(loss)
+            return loss
+
+        call = fp.capture(step, device="cuda") if is_captured else step
+        batches = [
+            (random.random((32, 1, 28, 28), "float32"), random.integers(0, 10, 32))
+            for _ in range(steps)
+        ]
+        losses = [call(*(fp.tensor(a, device=device) for a in batch)) for batch in batches]
+        return [loss.item() for loss in losses]
+
+
+@check
+def eager_is_the_cpu():
+    """A training run on the GPU is the CPU's, but for the order of sums."""
+    gpu, cpu = lenet_losses("cuda"), lenet_losses("cpu")
+    difference = max(abs(a - b) for a, b in zip(cpu, gpu))
+    assert difference < 0.05, (cpu, gpu)
+    return f"losses of 12 steps within {difference:.4f}"
+
+
+@check
+def captured_is_eager():
+    """A step as a CUDA graph gives the bits of ordinary steps."""
+    eager, captured = lenet_losses("cuda"), lenet_losses("cuda", True)
+    assert eager == captured, (eager, captured)
+    return "losses are equal bit for bit"
+
+
+@check
+def repeated_is_the_same():
+    """No sum depends on time."""
+    assert lenet_losses("cuda") == lenet_losses("cuda")
+    return "losses are equal bit for bit"
+
+
+@check
+def capture_after_a_refused_one():
+    """A step whose capture fails is captured at the next call, on another stream."""
+    import cupy
+
+    import minifp as fp
+
+    w, x = (fp.Tensor(cupy.ones((64, 64), "float16")) for _ in range(2))
+    calls = []
+
+    def step(x):
+        calls.append(1)
+        y = x @ w
+        if len(calls) == 4:
+            cupy.cuda.get_current_stream().synchronize()
+        return y
+
+    captured = fp.capture(step, device="cuda")
+    for _ in range(3):
+        captured(x)
+    try:
+        captured(x)
+    except fp.CaptureError:
+        pass
+    else:
+        raise AssertionError("a step that waits for its stream was captured")
+    assert (captured(x).numpy() == 64).all() and captured.graphs == 1
+    return "a graph was made"
+
+
+@check
+def dropped_steps_give_memory_back():
+    """Captured steps that nobody has any more hold neither memory nor handles of cuBLAS."""
+    import cupy
+
+    from minifp.runtime.cuda.product import handles
+
+    free, count = [], []
+    for _ in range(8):
+        lenet_losses("cuda", True, 6)
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+        free.append(cupy.cuda.Device().mem_info[0])
+        count.append(len(handles()))
+    assert count[-1] == count[1], count
+    lost = (free[1] - free[-1]) / 6 / 2**20
+    assert lost < 1, free
+    return f"{count[-1]} handles; {lost:.2f} MiB lost a step"
+
+
+@check
+def uploads():
+    """Batches that are copied ahead, on a stream of their own, arrive whole."""
+    import minifp as fp
+
+    rows = np.arange(4096 * 64, dtype="float32").reshape(4096, 64)
+    loader = fp.data.DataLoader(
+        fp.data.TensorDataset(rows), batch_size=64, device="cuda", prefetch=2
+    )
+    assert all((x.numpy() == rows[64 * i : 64 * i + 64]).all() for i, (x,) in enumerate(loader))
+    return "64 batches"
+
+
+@check
+def float8_products():
+    """cublasLt multiplies float8 codes, if its sums are float32's; else minifp warns."""
+    import minifp as fp
+    from minifp import nn
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fp.set_gpu_math("float8")
+        except fp.DeviceError as error:
+            raise Absent(error) from None
+        try:
+            with fp.precision("float8"):
+                layer = nn.Linear(64, 64).to("cuda")
+                layer(fp.ones(32, 64, device="cuda")).sum().item()
+        finally:
+            fp.set_gpu_math("tensor_cores")
+    return "; ".join(str(w.message)[:250] for w in caught) or "cublasLt's sums are taken"
+
+
+@check
+def cudnn_convolution():
+    """cuDNN, where it is asked for, gives the product's result, or is refused with a reason."""
+    import cupy
+
+    import minifp as fp
+    import minifp.nn.functional as F
+    from minifp.runtime.cuda import cudnn
+
+    x, w = (fp.Tensor(cupy.ones(s, "float16")) for s in ((8, 64, 28, 28), (64, 64, 3, 3)))
+    try:
+        cudnn.use(True)
+    except fp.DeviceError as error:
+        raise Absent(error) from None
+    try:
+        y = F.conv2d(x, w, padding=1).numpy()
+        refusals = [str(reason)[:160] for reason in cudnn.refused().values()]
+    finally:
+        cudnn.use(False)
+    assert y[0, 0, 5, 5] == 576
+    return f"refused: {'; '.join(refusals)}" if refusals else "taken"
+
+
+def main():
+    """Run the checks; the exit status is how many failed."""
+    names = sys.argv[1:] or list(CHECKS)
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        sys.exit(f"gpu_smoke.py: no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
+    warnings.simplefilter("ignore")
+    failures = []
+    for name in names:
+        start = time.perf_counter()
+        try:
+            said = CHECKS[name]()
+        except Absent as lack:
+            said = f"not tried: {lack}"
+        except Exception as error:
+            traceback.print_exc()
+            failures.append(name)
+            said = f"FAILED {type(error).__name__}: {str(error)[:300]}"
+        print(f"{name:32} {time.perf_counter() - start:6.2f} s  {said}", flush=True)
+    print(f"{len(failures)} of {len(names)} checks failed", *failures, flush=True)
+    sys.exit(len(failures))
+
+
+if __name__ == "__main__":
+    main()
