@@ -34,6 +34,7 @@ COLAB = "https://colab.research.google.com"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 POINTS = 1  # of each exercise, for nbgrader
 PATIENCE = 2  # seconds, above which a cell is told
+OF_A_CHECKOUT = {"on-a-gpu"}  # which use programs in scripts/, and are no lessons
 SECONDS = 3600  # after which a cell that runs is given up
 
 
@@ -84,7 +85,10 @@ def for_colab(name: str, repository: str) -> nbformat.NotebookNode:
     notebook = for_students(name)
     there = f"{COLAB}/github/{repository}/blob/main/colab/{name}.ipynb"
     badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({there})"
-    install = f'%pip install --quiet "minifp[plot] @ git+https://github.com/{repository}"'
+    source = f"https://github.com/{repository}"
+    install = f'%pip install --quiet "minifp[plot] @ git+{source}"'
+    if name in OF_A_CHECKOUT:
+        install = f"!git clone --quiet {source} minifp-checkout"
     notebook.cells[:0] = [
         nbformat.v4.new_markdown_cell(badge, id="colab-badge"),
         nbformat.v4.new_code_cell(install, id="colab-install"),

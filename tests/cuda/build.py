@@ -36,7 +36,7 @@ CONTRACTED = ("-ffp-contract=fast", "-mfma", "-fexpensive-optimizations")
 FLUSHED = os.environ.get("MINIFP_IMITATED_FLUSH", "0") not in ("", "0")
 INCLUDED = (f"-I{HERE}", f"-I{HERE / 'include'}")
 KEPT = 3600.0  # seconds that a file stays after its last use
-ROOM = 128 * 2**20  # bytes of all libraries together; those of one commit take some 40 MiB
+ROOM = 256 * 2**20  # bytes of all libraries together; those of one commit take some 90 MiB
 
 
 @cache

@@ -1,6 +1,7 @@
 """Calls of a GPU kernel, within the bound, and in other orders of threads."""
 
 import ctypes
+from contextlib import suppress
 
 import build
 import numpy as np
@@ -43,4 +44,15 @@ def check(name, *args, to, **params):
         assert result.dtype.kind == "f" or np.array_equal(result, expected), said
     excess = call.excess()
     assert excess <= 1, f"{said}: {excess} times the bound"
+    return results
+
+
+def check_all(calls):
+    """The results of all calls that a generator of shapes.py yields, each checked and sent it."""
+    results = []
+    with np.errstate(all="ignore"), suppress(StopIteration):
+        call = next(calls)
+        while True:
+            results.append(check(call.name, *call.args, to=call.to, **call.params))
+            call = calls.send(results[-1])
     return results

@@ -121,29 +121,34 @@ def attention(numbers):
         q, k, v = (numbers.normal((2, 3, n, 16), dtype) for n in (40, 70, 70))
         hidden = {"booleans": numbers.uniform(0, 1, (40, 70)) > 0.3}
         m = {**hidden, "numbers": numbers.normal((40, 70), dtype)}.get(mask)
-        given = {"scale": 0.25, "to": dtype}
-        causal = mask == "causal"
-        (s,) = yield call("attention.attention_scores", q, k, m, is_causal=causal, **given)
+        given = {"scale": 0.25, "is_causal": mask == "causal"}
+        (s,) = yield call("attention.attention_scores", q, k, m, to=dtype, **given)
         (p,) = yield call("attention.attention_probabilities", s, to=dtype)
         dy = numbers.normal(q.shape, dtype)
         for before in (None, p):
-            (ds,) = yield call("attention.attention_dp", dy, v, before, to=dtype)
-        for shape in (q.shape, (3, 40, 16)):
-            yield call("attention.attention_dq", ds, k, shape=shape, **given)
-        yield call("attention.attention_dk", ds, q, shape=k.shape, **given)
+            yield call("attention.attention_dp", dy, v, before, to=dtype)
 
 
-@shapes(0.0, 1.0, 2.0, 3.0, 0.5, -2.0, np.inf, -np.inf)
-def norm(p, numbers):
+POWERS = {f"norm {p}": ("norm.norm", {"p": p}) for p in (0.0, 1.0, 2.0, 3.0, 0.5, -2.0)}
+POWERS |= {f"norm {p}": ("norm.norm", {"p": p}) for p in (np.inf, -np.inf)}
+REDUCED = {"logsumexp": ("norm.logsumexp", {}), "var": ("variance.var", {"correction": 1}),
+           "std": ("variance.std", {"correction": 1})}  # fmt: skip
+
+
+@shapes(*POWERS, *REDUCED)
+def reduced(kind, numbers):
+    name, given = (POWERS | REDUCED)[kind]
+    shift = 3 if name.startswith("variance") else 0
     for shape, axes, dtype in numbers.rows([*AXES, ((9,), (0,)), ((150000,), (0,))]):
-        x, dy = numbers.normal(shape, dtype), numbers.normal(rest(shape, axes), dtype)
-        yield call("norm.norm_forward", x, p=p, axes=axes, keepdims=False, to="float32")
-        yield call("norm.norm_dx", dy, x, p=p, axes=axes, to=dtype)
-    x = np.ones((8, 40), "float16")
+        x, dy = numbers.normal(shape, dtype, 1, shift), numbers.normal(rest(shape, axes), dtype)
+        yield call(f"{name}_forward", x, axes=axes, keepdims=False, to="float32", **given)
+        yield call(f"{name}_dx", dy, x, axes=axes, to=dtype, **given)
+    x = np.ones((10, 40), "float16")
     x[0], x[1, 3], x[2, 3], x[3, 2], x[4] = 0, np.nan, np.inf, 0, 65504
-    x[5], x[6, ::2], x[7, 1], x[7, 2] = 6e-8, -1, np.nan, np.inf
-    yield call("norm.norm_forward", x, p=p, axes=(1,), keepdims=False, to="float32")
-    yield call("norm.norm_dx", np.ones(8, "float16"), x, p=p, axes=(1,), to="float32")
+    x[5], x[6, ::2], x[7, 1], x[7, 2], x[8], x[9, 3] = 6e-8, -1, np.nan, np.inf, -np.inf, -np.inf
+    for each in (x, np.stack([x, x], 2)):
+        yield call(f"{name}_forward", each, axes=(1,), keepdims=False, to="float32", **given)
+    yield call(f"{name}_dx", np.ones(10, "float16"), x, axes=(1,), to="float32", **given)
 
 
 @shapes(1.0, 2.0, 3.0, np.inf)
@@ -153,27 +158,6 @@ def normalize(p, numbers):
         to = (dtype, "float32")
         y, n = yield call("normalize.normalize_forward", x, eps=1e-12, to=to, **given)
         yield call("normalize.normalize_dx", y, x, n, eps=1e-12, to=dtype, **given)
-
-
-@shapes()
-def logsumexp(numbers):
-    for shape, axes, dtype in numbers.rows(AXES):
-        x, dy = numbers.normal(shape, dtype), numbers.normal(rest(shape, axes), dtype)
-        yield call("norm.logsumexp_forward", x, axes=axes, keepdims=False, to="float32")
-        yield call("norm.logsumexp_dx", dy, x, axes=axes, to=dtype)
-    for behind in ((), (2,)):
-        x = np.zeros((4, 40, *behind), "float16")
-        x[0], x[1, 3], x[2, 3], x[3, 0], x[3, 1] = -np.inf, np.inf, np.nan, np.inf, np.nan
-        yield call("norm.logsumexp_forward", x, axes=(1,), keepdims=False, to="float16")
-
-
-@shapes("var", "std")
-def variance(kind, numbers):
-    for shape, axes, dtype in numbers.rows(AXES):
-        x, dy = numbers.normal(shape, dtype, shift=3), numbers.normal(rest(shape, axes), dtype)
-        given = {"axes": axes, "correction": 1}
-        yield call(f"variance.{kind}_forward", x, keepdims=True, to="float32", **given)
-        yield call(f"variance.{kind}_dx", dy, x, to=dtype, **given)
 
 
 @shapes("amax", "amin")
@@ -202,7 +186,7 @@ def running_sum(numbers):
 @shapes()
 def prod(numbers):
     rows = [*AXES[:5], ((2, 9000), (1,)), ((9,), (0,)), ((5, 1, 4), (1,)), ((2, 20000), (0, 1))]
-    for shape, axes, dtype, zeros in numbers.rows(rows, (0.0, 0.01)):
+    for (shape, axes), zeros, dtype in numbers.rows(product(rows, (0.0, 0.01))):
         # Numbers whose product is neither large nor small, some of them 0.
         size = np.sqrt(max(1, *(shape[i] for i in axes)))
         x = np.exp(numbers.normal(shape, float) / size) * numbers.random.choice([-1, 1], shape)

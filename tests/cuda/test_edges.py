@@ -9,6 +9,7 @@ from checked import NAMES, check, results_of
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.autograd.gradient_clip import squared_norm
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import ran_on_host
 from minifp.ops.convolution import conv_cuda
@@ -195,6 +196,12 @@ def test_few_pictures_a_part_are_multiples_of_a_pack():
     assert conv_cuda.parts_of(2, conv_cuda.WORKSPACE * 3) == [(0, 1), (1, 1)]
     assert conv_cuda.parts_of(0, 10) == []
     assert conv_cuda.parts_of(3, 0) == [(0, 3)]
+
+
+def test_squares_have_more_parts_than_a_block_has_threads():
+    arrays = [normal(200_000, dtype="float32", seed=seed) for seed in range(4)]
+    exact = sum(np.square(a, dtype=float).sum() for a in arrays)
+    assert squared_norm(*map(to_device, arrays)) == pytest.approx(exact, rel=1e-12)
 
 
 def test_columns_of_all_parts_lie_in_the_same_memory(monkeypatch):

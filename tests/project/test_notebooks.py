@@ -60,7 +60,7 @@ def test_students_get_what_the_source_says(name):
     assert kept == written, "write them again: python scripts/write_notebooks.py"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_has_all_that_a_lesson_has(name):
     code, last = code_of(name), script().with_solutions(name).cells
     prose = "\n".join(cell.source for cell in last if cell.cell_type == "markdown")
@@ -77,7 +77,7 @@ def test_a_lesson_has_all_that_a_lesson_has(name):
 
 
 def test_every_lesson_has_its_source():
-    assert {*NAMES} == {*LESSONS}
+    assert {*NAMES} == {*LESSONS} | script().OF_A_CHECKOUT
 
 
 @pytest.mark.parametrize("name", [name for name in RUN_HERE if name in NAMES])
@@ -118,6 +118,8 @@ def test_for_colab_a_badge_and_a_cell_that_installs_come_first():
         '%pip install --quiet "minifp[plot] @ git+https://github.com/somebody/minifp"'
     )
     assert cells == script().for_students("01-sixteen-bits").cells
+    clone = script().for_colab("on-a-gpu", "somebody/minifp").cells[1].source
+    assert clone == "!git clone --quiet https://github.com/somebody/minifp minifp-checkout"
 
 
 def test_a_page_fetches_nothing_and_sets_its_formulas():

@@ -46,6 +46,7 @@ def install():
 
     library = device()
     os.environ["MINIFP_CUBLAS"] = str(build.library("fake_cublas.cpp", *FLAGS))
+    os.environ["MINIFP_CUBLAS_LT"] = str(build.library("fake_cublas_lt.cpp", *FLAGS))
     late = int(os.environ.get("MINIFP_IMITATED_LATE", 0))
     build.runtime(*FLAGS).rig_set_late(ctypes.c_uint(late))
     from cupy_backends.cuda.api import runtime
