@@ -80,10 +80,11 @@ def compiled_kernel_of(
 ) -> Callable[..., Any] | None:
     """The compiled kernel of a reference: what has its name in the file beside its own.
 
-    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
+    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere; None
+    under MINIFP_KERNELS=numpy.
     """
     name = reference.__name__
-    if device != "cpu":
+    if device != "cpu" and cpu.kernels_mode() != "numpy":
         kernel = compiled_kernels_in(reference.__module__, "cuda").get(name)
         if getattr(kernel, "is_compiled_kernel", False):
             return kernel
