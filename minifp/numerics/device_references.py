@@ -18,7 +18,7 @@ from minifp.numerics.formats import format_of
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
 
-# Kernels whose references go to the CPU: by name, what CuPy 14 lacks for them.
+# Kernels whose references go to the CPU: by name, what CuPy 14 lacks for them. None does now.
 LACKS: dict[str, str] = {}
 REFUSALS = (TypeError, AttributeError, NotImplementedError)  # of CuPy, for what it lacks
 

@@ -78,6 +78,7 @@ class Kernel:
         module = reference.__module__ or "__main__"  # None of what exec makes without a name
         self.name = f"{module.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
+        self.is_ours = is_ours(reference)  # others may ask whether arrays are NumPy's
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
@@ -229,7 +230,7 @@ class Kernel:
         return self._derived("cuda")
 
     def _guarded(self, make):
-        return make() if is_ours(self.reference) else Guarded(make, self)
+        return make() if self.is_ours else Guarded(make, self)
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16, of all or of chunks, to
@@ -261,7 +262,7 @@ class Kernel:
             check_stored(dtype)
         ways = {"dot": formats.dot_in}
         sums = {ways.get(w, formats.sum_in) for w in self.wants if w in Primitives._fields}
-        if all(map(device_references.is_plain, sums)):
+        if self.is_ours and all(map(device_references.is_plain, sums)):
             call = partial(self._call_reference, args, params, formats, to, is_on_device=True)
             results = device_references.results_of(self.name, args, params, call)
         return self.on_host(args, params, to) if results is None else results
@@ -278,8 +279,8 @@ class Kernel:
     def on_host(self, args: tuple, params: dict, to: Any = None) -> Any:
         """The results for arrays on a GPU, computed on the CPU, and copied there and back.
 
-        It is how what CuPy lacks, and sums in other formats than float32, are computed everywhere.
-        Warns once for each kernel.
+        It is how what CuPy lacks, sums narrower than float32, and references that are not minifp's
+        own are computed. Warns once for each kernel.
         """
         warn_of_host(self.name, stacklevel=6)
         on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
@@ -313,7 +314,7 @@ class Kernel:
         compiled = None if get_precision().by_references else self.device_kernel
         compiled = compiled if getattr(compiled, "takes_integers", False) else None
         results = self._compiled_on_device(compiled, args, params, (None,))
-        if results is None:
+        if results is None and self.is_ours:
             call = partial(self._unrounded, args, params, UNROUNDED_ON_DEVICE)
             results = device_references.results_of(self.name, args, params, call)
         return self.on_host(args, params) if results is None else results
@@ -380,8 +381,8 @@ def warn_of_host(name: str, stacklevel: int) -> None:
     if name not in ran_on_host:
         ran_on_host.add(name)
         warnings.warn(
-            f"{name} runs on the CPU, as neither minifp nor CuPy does it on the GPU: what it is given "
-            "is copied there, and its results back",
+            f"{name} runs on the CPU, as neither minifp nor CuPy does it on the GPU: what it is "
+            "given is copied there, and its results back",
             OnHostWarning,
             stacklevel=stacklevel,
         )

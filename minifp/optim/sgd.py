@@ -7,8 +7,6 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
-import numpy as np
-
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN

@@ -809,9 +809,10 @@ FUNCTIONS = {
     **{f: _of_unknown_size(f) for f in (np.argwhere, np.nonzero, np.flatnonzero, np.bincount)},
     **{f: _of_unknown_size(f) for f in (np.unique, np.extract, np.compress)},
     **{np.where: _chosen, np.put_along_axis: _put_along},
-    **{f: lambda a, *args, **settings: asarray(a, *args, **settings) for f in (np.array, np.asarray)},
+    np.asarray: lambda a, *args, **settings: asarray(a, *args, **settings),
     np.broadcast_arrays: lambda *args: [
-        a._as_view(part) for a, part in zip(args, np.broadcast_arrays(*_unwrapped(args)))
+        a._as_view(np.broadcast_to(a.host, np.broadcast_shapes(*[b.shape for b in args])))
+        for a in args
     ],
     np.lib.stride_tricks.as_strided: _as_strided,
     np.split: lambda a, ends, axis=0: [

@@ -215,14 +215,15 @@ def test_a_product_in_chunks_is_scaled_and_takes_its_bias_in_float32(shape):
 
 
 def test_what_runs_on_the_cpu_says_so_once():
-    x = fp.tensor(np.arange(6.0).reshape(2, 3), device="cuda", dtype="float64")
-    kernels.ran_on_host.discard("arithmetic.mul_forward")
-    with pytest.warns(kernels.OnHostWarning, match="arithmetic.mul_forward runs on the CPU"):
-        y = x * x
-    assert (y.device, y.dtype) == ("cuda", "float64")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (x * x).tolist() == [[0, 1, 4], [9, 16, 25]]
+    x = fp.tensor(np.arange(6.0).reshape(2, 3), device="cuda", dtype=float16)
+    kernels.ran_on_host.discard("reduce.sum_forward")
+    with fp.precision("mixed,reduce=float16"):
+        with pytest.warns(kernels.OnHostWarning, match="reduce.sum_forward runs on the CPU"):
+            y = x.sum(0)
+        assert (y.device, y.dtype) == ("cuda", float16)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert x.sum(0).tolist() == [3, 5, 7]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

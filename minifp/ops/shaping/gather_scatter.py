@@ -197,7 +197,7 @@ def scatter_op(x, src, index, *, axis):
 
 
 @public("fp Tensor", in_place=True, autocast="exact")
-@on_host
+@on_host("the last of several for one place wins: CuPy writes them in any order")
 @takes_tensor
 def scatter(
     input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,
