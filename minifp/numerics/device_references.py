@@ -20,6 +20,8 @@ from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
 
 # Kernels whose references go to the CPU: by name, what CuPy 14 lacks for them. None does now.
 LACKS: dict[str, str] = {}
+# Operations that the CPU does for a GPU, by name, and why: see ops/on_host.py.
+left_to_cpu: dict[str, str] = {}
 REFUSALS = (TypeError, AttributeError, NotImplementedError)  # of CuPy, for what it lacks
 
 # Kernels whose CUDA text does not compile here, by name.

@@ -5,12 +5,11 @@ from functools import partial, wraps
 from typing import Any
 
 from minifp.autograd.tape import Tensor
+from minifp.numerics.device_references import left_to_cpu
 from minifp.numerics.kernels import warn_of_host
 from minifp.ops.pointwise.arithmetic import move
 from minifp.runtime.device import device_of
 from minifp.typing import F
-
-reasons: dict[str, str] = {}  # by the name of a function, why the CPU does it
 
 
 def on_host(why: str) -> Callable[[F], F]:
@@ -20,7 +19,7 @@ def on_host(why: str) -> Callable[[F], F]:
 
 
 def _on_host(why, fn):
-    reasons[fn.__name__] = why
+    left_to_cpu[fn.__name__] = why
 
     @wraps(fn)
     def apply(*args: Any, **settings: Any) -> Any:

@@ -24,7 +24,6 @@ from minifp.numerics.implementations import (
     stored_formats,
 )
 from minifp.numerics.rules import ROLES
-from minifp.ops.on_host import reasons
 from minifp.runtime.nearest import nearest
 
 TITLES = {"cpu": "CPU", "cuda": "GPU"}
@@ -75,7 +74,7 @@ def left_to_numpy() -> str:
         lines += [f"No compiled kernel for the {TITLES[device]}: {len(rows)}"]
         lines += [f"  {name:50} {note}" for name, note in rows] + [""]
     lacking = {name: f"CuPy lacks {what}" for name, what in device_references.LACKS.items()}
-    rows = [*lacking.items(), *reasons.items()]
+    rows = [*lacking.items(), *device_references.left_to_cpu.items()]
     lines += [f"Copied from the GPU to the CPU: {len(rows)}, and sums narrower than float32"]
     lines += [f"  {name:50} {note}" for name, note in rows] + [""]
     return "\n".join([*lines, *counts()])

@@ -69,7 +69,7 @@ def roi_weights(low, high, n, count, scale, ratio, aligned):
             u = begin + (first + kind(i) + kind(0.5)) * bins / samples
             counts = (first + kind(i) < stop) & (u >= -1) & (u <= n)
             u = np.clip(np.where(counts, u, kind(0)), 0, n - 1)
-            place, share = u.astype(np.intp), np.where(counts, 1 / samples, kind(0))
+            place, share = np.asarray(u, np.intp, like=u), np.where(counts, 1 / samples, kind(0))
             f = u - np.floor(u)
             weights[box, bin, place] += (1 - f) * share
             weights[box, bin, np.minimum(place + 1, n - 1)] += f * share

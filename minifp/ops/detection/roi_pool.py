@@ -43,7 +43,7 @@ def roi_bins(low, high, n, count, scale):
         first, stop = np.floor(bin[:-1] * length), np.ceil(bin[1:] * length)
         spans = np.clip(np.stack([first, stop], axis=-1) + start[:, None, None], 0, n)
         is_finite = (np.isfinite(start) & np.isfinite(end))[:, None, None]
-        return np.where(is_finite, spans, NOWHERE).astype(np.int64)
+        return np.asarray(np.where(is_finite, spans, NOWHERE), np.int64, like=low)
 
 
 def bins_of_boxes(boxes, shape, size, scale):

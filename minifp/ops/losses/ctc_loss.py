@@ -112,7 +112,7 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, sum):
 def divisors(lengths, reduction, dtype):
     """By what each loss is divided: in a mean by its labels, and all by the batch."""
     counts = np.maximum(lengths, 1) * len(lengths) if reduction == "mean" else lengths * 0 + 1
-    return counts.astype(dtype)
+    return np.asarray(counts, dtype, like=lengths)
 
 
 @kernel("loss", COMPUTE)
