@@ -16,7 +16,7 @@ import os
 import threading
 import weakref
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from types import ModuleType, SimpleNamespace
 
 import build
@@ -484,6 +484,9 @@ class ndarray(NDArrayOperatorsMixin):
             key = key if isinstance(key, tuple) else (key,)
             return self._as_view(self.host[key if Ellipsis in key else (*key, ...)])
         _check_dtype(self)
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(p, ndarray) and p.dtype == bool for p in parts):
+            _wait_for_a_size()
         host, places = self.host, _unwrapped(key)  # key itself lives on until it is read
         return _computed(lambda: host[places])
 
@@ -709,13 +712,17 @@ def _views(function):
     return apply
 
 
+def _wait_for_a_size():
+    _refuse_in_capture("waiting for a size")
+    get_current_stream().synchronize()
+
+
 def _of_unknown_size(function):
     """Those whose results are as large as numbers say, for which CuPy waits."""
 
     def apply(*args, **settings):
-        _refuse_in_capture("waiting for a size")
         _check_host(args)
-        get_current_stream().synchronize()
+        _wait_for_a_size()
         made = function(*_unwrapped(args), **settings)
         return _computed(lambda: made)
 
@@ -807,7 +814,8 @@ FUNCTIONS = {
     np.diagonal: _views(lambda a, *args: _writeable(np.diagonal(a, *args))),
     **{f: _with_table(_results(f)) for f in (np.concatenate, np.stack)},
     **{f: _of_unknown_size(f) for f in (np.argwhere, np.nonzero, np.flatnonzero, np.bincount)},
-    **{f: _of_unknown_size(f) for f in (np.unique, np.extract, np.compress)},
+    **{f: _of_unknown_size(f) for f in (np.unique, np.extract, np.compress, np.unravel_index)},
+    np.ravel_multi_index: _results(partial(np.ravel_multi_index, mode="wrap")),
     **{np.where: _chosen, np.put_along_axis: _put_along},
     np.asarray: lambda a, *args, **settings: asarray(a, *args, **settings),
     np.broadcast_arrays: lambda *args: [

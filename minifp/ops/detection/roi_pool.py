@@ -56,7 +56,7 @@ def bins_of_boxes(boxes, shape, size, scale):
 @kernel("map", "x", "x")
 def roi_pool_forward(x, rows, columns, pictures):
     C, W = x.shape[1], x.shape[3]
-    K, P, Q = *rows.shape[:2], columns.shape[1]
+    (K, P), Q = rows.shape[:2], columns.shape[1]
     y = np.zeros((K, C, P, Q), x.dtype, like=x)
     chosen = np.full_like(y, NOWHERE, np.int32)
     rows, columns, pictures = (a.tolist() for a in (rows, columns, pictures))
