@@ -17,7 +17,9 @@ from minifp import nn, optim
 from minifp.models import LeNet
 from minifp.numerics import kernels
 from minifp.numerics.accumulate import primitives
+from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import float16
+from minifp.ops.convolution.conv import conv_forward
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.product import product
 from minifp.runtime.cuda.transfer import Upload
@@ -212,6 +214,12 @@ def test_a_product_in_chunks_is_scaled_and_takes_its_bias_in_float32(shape):
     expected = primitives("chunked:8").dot(a, b) * np.float32(0.5) + bias
     assert y.dtype == "float32" and y.shape == expected.shape
     assert not IMITATED or np.array_equal(arrays.to_host(y), expected)
+
+
+def test_under_numpy_alone_there_is_no_kernel_for_a_gpu_either(monkeypatch):
+    assert compiled_kernel_of(conv_forward.reference, "cuda")
+    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
+    assert compiled_kernel_of(conv_forward.reference, "cuda") is None
 
 
 def test_what_runs_on_the_cpu_says_so_once():
