@@ -1,68 +1,133 @@
 """Texts of CUDA C++ and what imitates its runtime, as libraries of the host's C++ compiler.
 
-A library is kept in a folder for temporary files, under a hash of its text, its flags and shim.h.
+Libraries stay between runs in a cache folder of the user's, under a hash of the compiler, its
+flags and all that was compiled. Those that were longest not used go when they become too many. What
+all texts begin with is compiled once, as a header.
 """
 
 import ctypes
-import getpass
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cuda.source import common
+
 HERE = Path(__file__).parent
 KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)')
 BOUND = re.compile(r"__launch_bounds__\(\s*(\w+)\s*\)\s*(\w+)")
 UNBOUND = 256  # threads of a block that 65,536 registers do for, were it 255 of them for each
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-fno-math-errno")
+FLAGS = ("-std=c++17", "-O1", "-march=native", "-fPIC", "-w", "-pipe")
+FLAGS += ("-ffp-contract=off", "-fno-math-errno")
+INCLUDED = (f"-I{HERE}", f"-I{HERE / 'include'}")
+ROOM = 256 * 2**20  # bytes of all libraries together; those of one commit take some 90 MiB
 
 
+@cache
 def compiler():
     """The C++ compiler's path. Skips where there is none, which in CI is an error."""
-    found = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if not found:
+    path = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+    if not path:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("no g++ or clang++: apt install g++")
-    return found
+    return path
+
+
+@cache
+def target():
+    """Which compiler it is and what -march=native means here: all that it defines."""
+    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c++", os.devnull]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8").stdout
 
 
 @cache
 def folder():
-    """Where libraries are kept: one for each user, as others must not write into it."""
-    path = Path(tempfile.gettempdir()) / f"minifp-imitated-gpu-{getpass.getuser()}"
-    path.mkdir(mode=0o700, exist_ok=True)
+    """The folder where libraries are kept, with room for new ones."""
+    path = kernel_cache.place().with_name("minifp-imitated-gpu")
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        path = Path(tempfile.mkdtemp(prefix=path.name))
+    forget(path, ROOM)
+    return path
+
+
+def forget(path, room):
+    """Delete the files that were longest not used, if all together are larger than `room`, until
+    they are half of it."""
+    files = []
+    for entry in os.scandir(path):
+        with suppress(FileNotFoundError):  # another process deletes them too
+            files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
+    total = sum(size for _, size, _ in files)
+    is_full = total > room
+    for _, size, file in sorted(files):
+        if is_full and total > room / 2:
+            Path(file).unlink(missing_ok=True)
+            total -= size
+
+
+@cache
+def headers():
+    """The text of all headers here."""
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("**/*.h")))
+
+
+def file_for(ending, known, make):
+    """The path of a file under a hash of what is known of it: make(path) writes a new one."""
+    digest = hashlib.sha256("\n".join(known).encode()).hexdigest()[:24]
+    path = folder() / f"{digest}.{ending}"
+    try:
+        os.utime(path)  # it is used
+    except FileNotFoundError:
+        part = folder() / f"{digest}-{os.getpid()}.{ending}"
+        make(part)
+        os.replace(part, path)  # another process may have made it meanwhile
     return path
 
 
 def built(text, *flags, link=()):
     """The path of a library made of a C++ text. link: libraries that it needs."""
-    command = [compiler(), *FLAGS, *flags]
-    headers = [path.read_text() for path in sorted([HERE / "shim.h", *HERE.glob("include/*")])]
-    known = "\n".join([*command, *headers, *map(str, link), text])
-    path = folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:24]}.so"
-    if not path.exists():
-        with tempfile.TemporaryDirectory(dir=folder()) as made:
-            source = Path(made) / "text.cpp"
-            source.write_text(text)
-            command += [f"-I{HERE}", f"-I{HERE / 'include'}", str(source), *map(str, link)]
-            command += ["-o", f"{made}/it.so"]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                (folder() / "refused.cpp").write_text(text)
-                raise RuntimeError(f"{done.stderr[:2000]}\n(see {folder() / 'refused.cpp'})")
-            os.replace(f"{made}/it.so", path)  # another process may have made it meanwhile
+    command = [compiler(), *FLAGS, "-shared", *flags]
+
+    def make(path):
+        source = path.with_suffix(".cpp")
+        source.write_text(text, encoding="utf-8")
+        run([*command, *INCLUDED, str(source), *map(str, link), "-o", str(path)])
+        source.unlink()
+
+    return file_for("so", [target(), headers(), *command, *map(str, link), text], make)
+
+
+def run(command):
+    """Run the compiler, which has to succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise RuntimeError(f"{done.stderr[:2000]}\n({' '.join(command)})")
+
+
+@cache
+def beginning(*flags):
+    """A header of what all texts begin with, whose compiled form for these flags lies beside it."""
+    text = f'#include "shim.h"\n{common()}'
+    known = [target(), headers(), *FLAGS, *flags, text]
+    path = file_for("h", known, lambda part: part.write_text(text, encoding="utf-8"))
+    command = [compiler(), *FLAGS, *INCLUDED, *flags, "-x", "c++-header", str(path), "-o"]
+    file_for("h.gch", known, lambda part: run([*command, str(part)]))
     return path
 
 
 @cache
 def runtime(*flags):
     """The library of runtime.cpp, loaded."""
-    path = built((HERE / "runtime.cpp").read_text(), "-O2", *flags)
+    path = built((HERE / "runtime.cpp").read_text(encoding="utf-8"), "-O2", *flags)
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     for name in ("rig_stream", "rig_end_capture", "rig_event"):
         getattr(library, name).restype = ctypes.c_void_p
@@ -75,8 +140,14 @@ def kernels(text, *flags):
     runtime()  # which these libraries call
     names = KERNEL.findall(text)
     exports = "\n".join(f"RIG_EXPORT({name})" for name in names)
-    plain = KERNEL.sub(lambda found: found[0].replace('extern "C"', ""), text)
-    return ctypes.CDLL(str(built(f'#include "shim.h"\n{plain}\n{exports}\n', *flags)))
+    plain = KERNEL.sub(lambda kernel: kernel[0].replace('extern "C"', ""), text)
+    if text.startswith(common()):
+        plain = plain.removeprefix(common())
+        flags = (*flags, "-include", str(beginning(*flags)))
+    else:
+        plain = f'#include "shim.h"\n{plain}'
+    path = built(f"{plain}\n{exports}\n", "-nostdlib", *flags, link=["-lgcc"])
+    return ctypes.CDLL(str(path))
 
 
 def bounds(text):
@@ -96,4 +167,5 @@ def number_of(word, text):
 
 def library(name, *flags):
     """One of the C++ files here, built with the runtime, such as "fake_cublas.cpp": its path."""
-    return built((HERE / name).read_text(), "-O3", "-march=native", *flags, link=[runtime().path])
+    text = (HERE / name).read_text(encoding="utf-8")
+    return built(text, "-O3", *flags, link=[runtime().path])

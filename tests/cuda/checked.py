@@ -1,7 +1,7 @@
-"""Calls of a GPU kernel, within the bound, and in other orders of
-threads."""
+"""Calls of a GPU kernel, within the bound, and in other orders of threads."""
 
 import ctypes
+from contextlib import suppress
 
 import build
 import numpy as np
@@ -19,22 +19,40 @@ def results_of(name, *args, to, **params):
     """The results of a kernel's compiled kernel for arrays of the host's, the same in every
     order."""
     seed = ctypes.c_uint.in_dll(build.runtime(), "rig_seed") if IMITATED else ctypes.c_uint()
-    given = [to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    found = []
+    placed = [to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    runs = []
     for seed.value in SEEDS:
-        results = NAMES[name].device_kernel(*given, to=tuple(np.dtype(t) for t in to), **params)
+        results = NAMES[name].device_kernel(*placed, to=tuple(np.dtype(t) for t in to), **params)
         results = results if isinstance(results, tuple) else (results,)
-        found.append([to_host(r) for r in results])
+        runs.append([to_host(r) for r in results])
     seed.value = 0
-    for other in found[1:]:
-        for a, b in zip(found[0], other):
+    for other in runs[1:]:
+        for a, b in zip(runs[0], other):
             assert a.tobytes() == b.tobytes(), f"{name} depends on the order of threads"
-    return tuple(found[0])
+    return tuple(runs[0])
 
 
 def check(name, *args, to, **params):
-    """The same, within the bound."""
+    """The same, within the bound, in the shapes of the reference, and its whole numbers exactly."""
     results = results_of(name, *args, to=to, **params)
-    worst = Call(NAMES[name], args, params, results, None).excess()
-    assert worst <= 1, (name, [getattr(a, "shape", a) for a in args], params, worst)
-    return results[0] if len(results) == 1 else results
+    call = Call(NAMES[name], args, params, results, None)
+    said = f"{name} of {[getattr(a, 'shape', a) for a in args]} in {to}, {params}"
+    with np.errstate(all="ignore"):
+        exact, _ = call.exact()
+    for result, expected, dtype in zip(results, exact, to):
+        assert (result.shape, result.dtype) == (np.shape(expected), dtype), said
+        assert result.dtype.kind == "f" or np.array_equal(result, expected), said
+    excess = call.excess()
+    assert excess <= 1, f"{said}: {excess} times the bound"
+    return results
+
+
+def check_all(calls):
+    """The results of all calls that a generator of shapes.py yields, each checked and sent it."""
+    results = []
+    with np.errstate(all="ignore"), suppress(StopIteration):
+        call = next(calls)
+        while True:
+            results.append(check(call.name, *call.args, to=call.to, **call.params))
+            call = calls.send(results[-1])
+    return results

@@ -2,12 +2,13 @@
 
 The texts are those that kernels launch for all cases (see test_device_kernels.py), and steps of all
 optimizers. They are recorded, nothing is computed. Of a formula's texts, which differ in formats
-and axes, one is compiled, of other files' all.
+and axes, one is compiled, of other files' all: each night, and a few that the commit draws always.
 """
 
+import os
 import re
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import cycle
 from math import prod
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 import test_device_kernels
 from nvrtc import compiled, most_threads, spills
+from sampling import ENVIRONMENT, number_of
 from update_rules import RULES
 
 import minifp as fp
@@ -31,7 +33,9 @@ from minifp.runtime.cuda.arrays import to_device
 from minifp.runtime.cuda.source import common
 from minifp.training.step_memory import StepMemory
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
+nightly = partial(pytest.param, marks=pytest.mark.nightly)
+# Beside sm_90: Turing, Ampere, Blackwell.
+ARCHITECTURES = ("sm_75", nightly("sm_80"), nightly("sm_100"))
 SHORT, TOGETHER = 4000, 60  # characters of a text that is compiled with others, and how many
 PRECISIONS = ("float32", "mixed", "mixed,optimizer_state=float16", "mixed,master_weights=off")
 # Bytes of registers that a thread may move to memory: where a block has up to 512 threads, and so
@@ -153,10 +157,13 @@ def chosen():
     return list(found.values())
 
 
-def batches():
-    """Texts to compile at once: short ones together, as to read the headers takes the longest."""
-    short = [t for t in chosen() if len(own(t)) <= SHORT and "#include" not in own(t)]
-    yield from ([t] for t in chosen() if t not in short)
+def batches(one_in):
+    """Texts to compile at once: short ones together, as to read the headers takes the longest.
+    one_in: of how many texts one is drawn."""
+    seed = os.environ[ENVIRONMENT]
+    drawn = [t for t in chosen() if number_of(seed, t) % one_in == 0]
+    short = [t for t in drawn if len(own(t)) <= SHORT and "#include" not in own(t)]
+    yield from ([t] for t in drawn if t not in short)
     yield from (short[i : i + TOGETHER] for i in range(0, len(short), TOGETHER))
 
 
@@ -224,9 +231,10 @@ def test_no_block_has_more_threads_than_a_kernel_has_registers_for():
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
+@pytest.mark.parametrize("one_in", [16, nightly(1)])
+def test_texts_compile_and_no_kernel_runs_out_of_registers(one_in):
     wrong = []
-    for batch in batches():
+    for batch in batches(one_in):
         cubin, log = compiled(joined(batch), "sm_90")
         assert cubin
         wrong += too_wide(batch, log)
@@ -240,7 +248,6 @@ def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.sampled(4, core=lambda arch: arch == ARCHITECTURES[0])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_file_compiles_for_other_architectures(arch):
     short = [text for text in families().values() if "#include" not in own(text)]
@@ -249,8 +256,7 @@ def test_every_file_compiles_for_other_architectures(arch):
         assert cubin and not list(too_wide(batch, log))
 
 
-@pytest.mark.sampled(4, core=lambda arch: arch == "sm_75")
-@pytest.mark.parametrize("arch", ("sm_75", "sm_90"))
+@pytest.mark.parametrize("arch", ("sm_75", nightly("sm_90")))
 def test_every_file_compiles_for_formats_that_cuda_lacks(arch):
     """In place of half: one after the other, so that each file mixes them."""
     names = cycle(CODES)

@@ -17,21 +17,22 @@ from types import SimpleNamespace
 import build
 import numpy as np
 import pytest
+from bounds import Call
+from checked import NAMES, SEEDS, check, check_all
 from conftest import IMITATED
-from drawn import checked, drawn
+from layer_shapes import PLAIN, convolved
+from shapes import Numbers
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.errors import ArgumentError, DeviceError
-from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
 from minifp.ops.windows import window_count
 from minifp.runtime.cuda import capturing, cudnn, math_modes
 from minifp.runtime.cuda.arrays import cupy, to_device, to_host
 from minifp.runtime.cuda.cudnn import Geometry
 
-PLAIN = cudnn.Steps((1, 1), (0, 0), (1, 1))
-ONE = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+STEPS = cudnn.Steps((1, 1), (0, 0), (1, 1))
 CASES = [  # pictures, weights, what is not one
     ((2, 3, 9, 8), (4, 3, 3, 3), {"padding": (1, 1)}),
     ((3, 4, 9, 7), (6, 2, 2, 3), {"groups": 2, "stride": (2, 3), "dilation": (3, 2)}),
@@ -86,21 +87,20 @@ class Graph:
     tensor = staticmethod(Tensor)
 
     def conv_fprop(self, image, weight, **geometry):
-        return self._node(forward, geometry, image, weight)
+        return self._node("conv_forward", geometry, image, weight)
 
     def conv_dgrad(self, loss, filter, **geometry):
-        return self._node(backward, geometry, loss, filter)
+        return self._node("conv_dx", geometry, loss, filter)
 
     def conv_wgrad(self, image, loss, **geometry):
-        return self._node(of_weights, geometry, image, loss)
+        return self._node("conv_dw", geometry, loss, image)
 
     def bias(self, input, bias):
-        return self._node(lambda x, b, y, **_: np.add(x, b, out=y), {}, input, bias)
+        return self._node("bias", {}, input, bias)
 
-    def _node(self, compute, geometry, *inputs):
-        made = Tensor()
-        self.nodes.append((compute, geometry, inputs, made))
-        return made
+    def _node(self, kind, geometry, *inputs):
+        self.nodes.append((kind, geometry, inputs, Tensor()))
+        return self.nodes[-1][-1]
 
     def __getattr__(self, name):
         known = "validate build_operation_graph create_execution_plans check_support build_plans "
@@ -131,50 +131,27 @@ class Graph:
         if workspace:
             ctypes.memset(workspace, 0xAB, self.module.workspace)
         held = {}
-        for compute, geometry, inputs, result in self.nodes:
-            given = [held[t] if t in held else t.at(pointers[t.uid]) for t in inputs]
-            y = np.zeros(result.dim)
-            compute(*[a.astype(float) for a in given], y, **geometry)
+        for kind, geometry, inputs, result in self.nodes:
+            a, b = (held[t] if t in held else t.at(pointers[t.uid]) for t in inputs)
+            y = computed(kind, a.astype(float), b.astype(float), result.dim, **geometry)
             held[result] = y.astype(result.data_type or self.settings["intermediate_data_type"])
         outputs = [t for t in held if t.is_output]
         assert outputs == [result]
         result.at(pointers[result.uid])[...] = held[result]
 
 
-def places(w, y, stride, dilation, **_):
-    """For each place of a window: where it is in all windows of padded pictures, and where in w."""
-    for i, j in np.ndindex(w.shape[-2:]):
-        starts = i * dilation[0], j * dilation[1]
-        each = zip(starts, y.shape[-2:], stride)
-        yield (..., *(slice(a, a + s * (n - 1) + 1, s) for a, n, s in each)), (..., i, j)
-
-
-def by_groups(x, w, y, padding):
-    """x (N, G, C/G, ...) with its padding, w (G, O/G, C/G, ...) and y (N, G, O/G, ...)."""
-    groups = x.shape[1] // w.shape[1]
-    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
-    x, y = (a.reshape(len(a), groups, -1, *a.shape[2:]) for a in (x, y))
-    return x, w.reshape(groups, -1, *w.shape[1:]), y
-
-
-def forward(x, w, y, padding, **geometry):
-    x, w, y = by_groups(x, w, y, padding)
-    for there, place in places(w, y, **geometry):
-        y += np.einsum("ngchw,goc->ngohw", x[there], w[place])
-
-
-def backward(dy, w, dx, padding, **geometry):
-    padded, w, dy = by_groups(dx, w, dy, padding)
-    for there, place in places(w, dy, **geometry):
-        padded[there] += np.einsum("ngohw,goc->ngchw", dy, w[place])
-    inner = (slice(p, p + n) for p, n in zip(padding, dx.shape[2:]))
-    dx[...] = padded[(..., *inner)].reshape(dx.shape)
-
-
-def of_weights(x, dy, dw, padding, **geometry):
-    x, dw, dy = by_groups(x, dw, dy, padding)
-    for there, place in places(dw, dy, **geometry):
-        dw[place] = np.einsum("ngohw,ngchw->goc", dy, x[there])
+def computed(kind, a, b, shape, **geometry):
+    """The result of a node, of this shape, in float64: the references'."""
+    if kind == "bias":
+        return a + b
+    args = {"conv_forward": (a, b, None)}.get(kind, (a, b))
+    channels = {"conv_forward": a, "conv_dw": b}.get(kind, np.empty(shape)).shape[1]
+    of_each = {"conv_dw": shape}.get(kind, b.shape)[1]
+    sizes = {"conv_forward": ("counts", 2), "conv_dx": ("x_sizes", 2), "conv_dw": ("w_shape", 0)}
+    name, start = sizes[kind]
+    params = {**geometry, "groups": channels // of_each, name: tuple(shape[start:])}
+    (y,), _ = Call(NAMES[f"conv.{kind}"], args, params, (), None).exact()
+    return y
 
 
 class Imitated:
@@ -233,16 +210,14 @@ only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitatio
 # ---- results ------------------------------------------------------------------------------------
 
 
-def calls(shape, w_shape, given, dtype="float16", bias=None, to=None):
-    """(kernel, arguments, parameters) of a convolution and both gradients."""
-    given, to = {**ONE, **given}, (to or dtype,)
-    each = zip(shape[2:], w_shape[2:], given["stride"], given["padding"], given["dilation"])
-    counts = tuple(window_count(n, k, s, p, d) for n, k, s, p, d in each)
-    x, w, dy = drawn(shape, dtype), drawn(w_shape, dtype, seed=1), (shape[0], w_shape[0], *counts)
-    b, dy = drawn(w_shape[:1], bias, seed=2) if bias else None, drawn(dy, dtype, seed=3)
-    yield conv_forward, (x, w, b), {"counts": counts, "to": to, **given}
-    yield conv_dx, (dy, w), {"x_sizes": shape[2:], "to": to, **given}
-    yield conv_dw, (dy, x), {"w_shape": w_shape, "to": to, **given}
+def all_three(case, dtype="float16", bias=None, to=None):
+    """Forward and both gradients of a case, each checked."""
+    shape, w_shape, given = case
+    return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
+
+
+def normal(*shape, dtype="float16", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 FORMATS = [
@@ -253,44 +228,43 @@ FORMATS = [
 ]
 
 
-@pytest.mark.parametrize("dtype, bias, to", FORMATS)
 @pytest.mark.parametrize("case", CASES)
-def test_results_are_within_the_bound_as_those_of_products_are(case, dtype, bias, to, library):
-    for kernel, args, params in calls(*case, dtype, bias, to):
-        by_cudnn = checked(kernel, *args, **params)
+def test_results_are_within_the_bound_as_those_of_products_are(case, library):
+    for formats in FORMATS:
+        by_cudnn = all_three(case, *formats)
         cudnn.use(False)
-        by_products = checked(kernel, *args, **params)
+        by_products = all_three(case, *formats)
         cudnn.use(True)
-        assert (by_cudnn.shape, by_cudnn.dtype) == (by_products.shape, by_products.dtype)
+        for (ours,), (theirs,) in zip(by_cudnn, by_products, strict=True):
+            assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), formats
     if IMITATED:
-        assert len(library.graphs) == 3 == len({id(graph) for graph, _ in library.executed})
+        used = {id(graph) for graph, _ in library.executed}
+        assert len(library.graphs) == 3 * len(FORMATS) == len(used)
         assert not cudnn.refused()
 
 
 def test_a_bias_is_added_before_the_only_rounding(library):
     x, w = np.ones((1, 3, 2, 2), "float16"), np.float16([2048, 0.5, 0.5]).reshape(1, 3, 1, 1)
-    given = {**ONE, "counts": (2, 2), "to": ("float16",)}
-    y = checked(conv_forward, x, w, np.float16([1]), **given)
+    given = {**PLAIN, "counts": (2, 2), "to": ("float16",)}
+    (y,) = check("conv.conv_forward", x, w, np.float16([1]), **given)
     assert (y == 2050).all()  # 2049, rounded before it, would be 2048, and so would the result
 
 
 def test_sums_are_beyond_the_largest_half_on_the_way(library):
     x, w = np.full((1, 64, 4, 4), 60000, "float16"), np.ones((2, 64, 1, 1), "float16")
     w[0, 1::2] = -1
-    y = checked(conv_forward, x, w, None, counts=(4, 4), to=("float16",), **ONE)
+    (y,) = check("conv.conv_forward", x, w, None, counts=(4, 4), to=("float16",), **PLAIN)
     assert not y[:, 0].any() and np.isposinf(y[:, 1]).all()
 
 
 def test_arrays_in_another_order_or_place_are_copied(library):
-    x, w = to_device(drawn((8, 7, 3, 5))), to_device(drawn((65,), seed=1))
+    x, w = to_device(normal(8, 7, 3, 5)), to_device(normal(65, seed=1))
     x, w = x.transpose(3, 2, 0, 1), w[1:49].reshape(4, 3, 2, 2)
-    y = cudnn.convolution(
-        *("fprop", x, w, None, (5, 4, 7, 6), np.dtype("float16"), PLAIN),
-    )
+    y = cudnn.convolution("fprop", x, w, None, (5, 4, 7, 6), np.dtype("float16"), STEPS)
     assert y is not None or not IMITATED
     if y is not None:
-        given = {**ONE, "counts": (7, 6), "to": ("float16",)}
-        same = checked(conv_forward, to_host(x.copy()), to_host(w.copy()), None, **given)
+        given = {**PLAIN, "counts": (7, 6), "to": ("float16",)}
+        (same,) = check("conv.conv_forward", to_host(x.copy()), to_host(w.copy()), None, **given)
         assert np.array_equal(to_host(y), same)
 
 
@@ -299,18 +273,16 @@ def test_arrays_in_another_order_or_place_are_copied(library):
 
 @only_imitated
 def test_a_plan_is_made_once_for_each_geometry_and_device(library):
-    (first, *_), (second, *_) = (list(calls(*case)) for case in CASES[:2])
-    for kernel, args, params in (first, second, first, second):
-        kernel(*[a if a is None else to_device(a) for a in args], **params)
-    assert len(library.graphs) == 2 and len(library.executed) == 4
-    assert [device for device, _ in cudnn.plans] == [0, 0]
+    for case in (*CASES[:2], *CASES[:2]):
+        all_three(case)
+    assert len(library.graphs) == 6 and len(library.executed) == 4 * 3 * len(SEEDS)
+    assert [device for device, _ in cudnn.plans] == [0] * 6
 
 
 @only_imitated
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_what_would_break_the_promise_of_float32_sums_is_struck_out(dtype, library):
-    for kernel, args, params in calls(*CASES[0], dtype):
-        checked(kernel, *args, **params)
+    all_three(CASES[0], dtype)
     for graph in library.graphs:
         assert graph.settings["compute_data_type"] == "float32"
         assert graph.settings["intermediate_data_type"] == "float32"
@@ -337,8 +309,7 @@ def test_a_math_mode_says_for_which_formats_tensor_cores_are_struck_out(
         math_modes.set_gpu_math(chosen)
         for dtype in ("float16", "float32"):
             library.graphs.clear()
-            for kernel, args, params in calls(*CASES[0], dtype):
-                checked(kernel, *args, **params)
+            all_three(CASES[0], dtype)
             for graph in library.graphs:
                 struck = {name: given for name, *given in graph.asked}["deselect_numeric_notes"]
                 if "TENSOR_CORE" not in struck[0]:
@@ -351,12 +322,10 @@ def test_a_math_mode_says_for_which_formats_tensor_cores_are_struck_out(
 @pytest.mark.parametrize("step", ["build_operation_graph", "check_support", "build_plans"])
 def test_what_cudnn_does_not_know_goes_to_products_and_is_remembered(step, error, library):
     library.fails_at, library.error = step, error
-    for kernel, args, params in calls(*CASES[0]):
-        found = [checked(kernel, *args, **params)]
-        cudnn.use(False)
-        found.append(checked(kernel, *args, **params))
-        cudnn.use(True)
-        assert found[0].tobytes() == found[1].tobytes()
+    ours = all_three(CASES[0])
+    cudnn.use(False)
+    for (one,), (other,) in zip(ours, all_three(CASES[0]), strict=True):
+        assert one.tobytes() == other.tobytes()
     assert len(library.graphs) == 3 and not library.executed
     why = cudnn.refused()
     assert [g.kind for g in why] == ["fprop", "dgrad", "wgrad"]
@@ -366,9 +335,10 @@ def test_what_cudnn_does_not_know_goes_to_products_and_is_remembered(step, error
 @only_imitated
 def test_what_it_does_not_do_is_left_without_a_graph(library):
     def asked(x="float16", w="float16", b=None, to="float16", shape=(2, 4, 6, 6), pictures=2):
-        x, w = to_device(drawn((pictures, 3, 8, 8), x)), to_device(drawn((4, 3, 3, 3), w))
-        b = b if b is None else to_device(drawn((4,), b))
-        return cudnn.convolution("fprop", x, w, b, shape, np.dtype(to), PLAIN)
+        x, w = normal(pictures, 3, 8, 8, dtype=x), normal(4, 3, 3, 3, dtype=w)
+        b = b if b is None else to_device(normal(4, dtype=b))
+        args = to_device(x), to_device(w), b, shape, np.dtype(to), STEPS
+        return cudnn.convolution("fprop", *args)
 
     assert asked() is not None
     before = len(library.graphs)
@@ -382,12 +352,11 @@ def test_what_it_does_not_do_is_left_without_a_graph(library):
 
 @only_imitated
 def test_each_stream_has_a_handle_and_memory_of_its_own(library):
-    (kernel, args, params), *_ = calls(*CASES[0])
-    args = [a if a is None else to_device(a) for a in args]
+    x, w = to_device(normal(2, 3, 8, 8)), to_device(normal(4, 3, 3, 3))
     streams = [cupy().cuda.Stream(non_blocking=True) for _ in range(2)]
     for stream in [*streams, *streams]:
         with stream:
-            kernel(*args, **params)
+            cudnn.convolution("fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), STEPS)
     assert [*library.streams.values()] == [stream.ptr for stream in streams]
     first, second, *again = [workspace for _, workspace in library.executed]
     assert first != second and again == [first, second] and len(library.graphs) == 1
@@ -441,8 +410,8 @@ def test_a_captured_step_is_the_same_bit_for_bit(library):
 
 @only_imitated
 def test_no_plan_is_made_while_a_stream_captures(library):
-    x, w = to_device(drawn((2, 3, 8, 8))), to_device(drawn((4, 3, 3, 3)))
-    asked = "fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), PLAIN
+    x, w = to_device(normal(2, 3, 8, 8)), to_device(normal(4, 3, 3, 3))
+    asked = "fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), STEPS
     with capturing.noting(capturing.Notes(captures=True)):
         assert cudnn.convolution(*asked) is None
     assert not library.graphs and not cudnn.plans
@@ -456,8 +425,7 @@ def test_no_plan_is_made_while_a_stream_captures(library):
 
 def test_products_are_the_default_and_need_no_cudnn(monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
-    for kernel, args, params in calls(*CASES[0]):
-        checked(kernel, *args, **params)
+    all_three(CASES[0])
     assert not cudnn.is_chosen()
 
 
@@ -490,9 +458,8 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkey
     assert not cudnn.is_chosen()
     monkeypatch.setattr(cudnn, "chosen", None)
     monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cudnn")
-    (kernel, args, params), *_ = calls(*CASES[0])
     with pytest.raises(DeviceError, match="MINIFP_CONVOLUTIONS=cudnn"):
-        checked(kernel, *args, **params)
+        all_three(CASES[0])
 
 
 # ---- the frontend -------------------------------------------------------------------------------
@@ -530,7 +497,7 @@ json.dump([answers, notes, known], sys.stdout)
 def geometries():
     """Those of the cases in all formats."""
     for shape, w_shape, given in CASES:
-        given, one = {**ONE, **given}, (1,) * (4 - len(shape))
+        given, one = {**PLAIN, **given}, (1,) * (4 - len(shape))
         x, w = shape[:2] + one + shape[2:], w_shape[:2] + one + w_shape[2:]
         stride, dilation = one + given["stride"][-2:], one + given["dilation"][-2:]
         padding = (0,) * len(one) + given["padding"]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from checked import check
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -38,19 +37,6 @@ def test_weights_and_bins_are_those_of_the_cpu(given, dtype):
     found = bins_of_boxes(to_device(boxes), shape, size, given[0])
     for a, b in zip(found, bins_of_boxes(boxes, shape, size, given[0])):
         np.testing.assert_array_equal(to_host(a), b)
-
-
-def test_gradients_of_boxes_that_overlap_do_not_depend_on_the_order_of_threads(pictures):
-    boxes, numbers = random_boxes(50), np.arange(50) % 2
-    weights = weights_of_boxes(boxes, pictures.shape, (3, 2), 1.0, 2, True)
-    y = check("roi_align.roi_align_forward", pictures, *weights, numbers, to=("float16",))
-    dx = {"shape": pictures.shape, "to": ("float16",)}
-    check("roi_align.roi_align_dx", y, *weights, numbers, **dx)
-    bins = bins_of_boxes(boxes, pictures.shape, (3, 2), 1.0)
-    y, chosen = check(
-        "roi_pool.roi_pool_forward", pictures, *bins, numbers, to=("float16", "int32")
-    )
-    check("roi_pool.roi_pool_dx", y, chosen, numbers, **dx)
 
 
 @pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])

@@ -1,9 +1,11 @@
 """Steps that are decided on the GPU: the same as on the CPU, and nothing waits for them."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from update_rules import RULES
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -11,24 +13,15 @@ from minifp import nn, optim
 from minifp.runtime.cuda import arrays
 from minifp.training import gather_cuda, mixed, step_memory
 
-RULES = {
-    "SGD": lambda p: optim.SGD(p, lr=0.1),
-    "momentum": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01),
-    "nesterov": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, maximize=True),
-    "Adam": lambda p: optim.Adam(p, lr=0.05, weight_decay=0.01),
-    "AMSGrad": lambda p: optim.Adam(p, lr=0.05, amsgrad=True),
-    "AdamW": lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1),
-    "RMSprop": lambda p: optim.RMSprop(p, lr=0.02),
-    "centered": lambda p: optim.RMSprop(p, lr=0.02, centered=True, momentum=0.5),
-    "Adagrad": lambda p: optim.Adagrad(p, lr=0.1, lr_decay=0.1),
-    "Adadelta": lambda p: optim.Adadelta(p),
-    "Adamax": lambda p: optim.Adamax(p, lr=0.05),
+HOST = ("NAdam", "RAdam", "LAMB")  # rules that only the host knows
+BY_THE_HOST = {name: partial(RULES[name], lr=0.02) for name in HOST}
+ON_THE_GPU = {name: rule for name, rule in RULES.items() if name not in HOST} | {
+    "plain": partial(optim.SGD, lr=0.1),
+    "dampened": partial(optim.SGD, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01),
+    "nesterov": partial(optim.SGD, lr=0.1, momentum=0.9, nesterov=True, maximize=True),
+    "decayed": partial(optim.Adam, lr=0.05, weight_decay=0.01),
 }
-BY_THE_HOST = {
-    "NAdam": lambda p: optim.NAdam(p, lr=0.05),
-    "RAdam": lambda p: optim.RAdam(p, lr=0.05),
-    "LAMB": lambda p: optim.LAMB(p, lr=0.01),
-}
+PLAIN, ADAM = ON_THE_GPU["plain"], partial(optim.Adam, lr=0.05, weight_decay=0.01)
 
 
 def made(device, rule, precision="mixed", **settings):
@@ -56,6 +49,27 @@ def weights_of(model):
     return {name: v.numpy() for name, v in model.state_dict().items()}
 
 
+def give(optimizer, gradients, device, seed=None):
+    """Give the parameters gradients of a loss of this scale; on the GPU one that a step decides on
+    there, whose memory this returns."""
+    memory = optimizer._step_memory() if device == "cuda" and seed is not None else None
+    if memory is not None:
+        memory.prepare()
+    for p, g in zip(optimizer.parameters, gradients, strict=True):
+        p.grad = fp.tensor(g, p.gradient_dtype, device=device)
+        if seed is not None:
+            p.grad.seed = seed if memory is None else memory.seed
+    return memory
+
+
+def drawn(optimizer, random, size, is_bad):
+    """Normal gradients; the first number of each NaN if they are to be bad."""
+    gradients = [random.normal(size=p.shape) * size for p in optimizer.parameters]
+    for g in gradients if is_bad else ():
+        g[(0,) * g.ndim] = np.nan
+    return gradients
+
+
 def assert_close(one, other, ulps):
     """That weights differ by no more than a few rounding errors of float32."""
     for name, a in weights_of(one).items():
@@ -68,28 +82,19 @@ OF_UPDATES = [f"{BARE},update_rounding=stochastic", f"{BARE},compensated=on"]
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float32", BARE, *OF_UPDATES])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", ON_THE_GPU)
 def test_a_step_is_that_of_the_cpu(name, precision):
     """From the same gradients; what products and sums err, on each device, is not of interest."""
     models = []
     for device in ("cpu", "cuda"):
-        model, optimizer = made(device, RULES[name], precision)
+        model, optimizer = made(device, ON_THE_GPU[name], precision)
         random = np.random.default_rng(1)
         for i in range(5):
-            scale = optimizer.scale
-            for p in model.parameters():
-                g = random.normal(size=p.shape) * 0.01 * scale
-                g[(0,) * g.ndim] = np.nan if i == 2 else g[(0,) * g.ndim]
-                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
-                p.grad.seed = scale
-            if device == "cuda":
-                memory = optimizer._step_memory()
-                assert memory is not None, f"{name} is not decided on the GPU"
-                memory.prepare()
-                for p in model.parameters():
-                    p.grad.seed = memory.seed
+            scale, bad = optimizer.scale, i == 2
+            memory = give(optimizer, drawn(optimizer, random, 0.01 * scale, bad), device, scale)
+            assert memory or device == "cpu", f"{name} is not decided on the GPU"
             result = optimizer.step()
-            assert result.skipped == (i == 2)
+            assert result.skipped == bad
             optimizer.zero_grad()
         assert optimizer.optimizer.steps == 4 and optimizer.optimizer.attempts == 5
         models.append(model)
@@ -112,14 +117,9 @@ def test_small_updates_are_kept_by_the_same_bits_as_on_the_cpu(decided, precisio
         rules = [optim.SGD(layer.parameters(), lr=2.0**-14) for layer in layers]
         optimizer, random = fp.MixedOptimizer(rules), np.random.default_rng(0)
         for _ in range(4):
-            for p in optimizer.parameters:
-                g = random.integers(-16, 16, p.shape)
-                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
-            if device == "cuda" and decided == "on the GPU":
-                memory = optimizer._step_memory()
-                memory.prepare()
-                for p in optimizer.parameters:
-                    p.grad.seed = memory.seed
+            scale = 1.0 if decided == "on the GPU" else None
+            whole = [random.integers(-16, 16, p.shape) for p in optimizer.parameters]
+            give(optimizer, whole, device, scale)
             optimizer.step()
             optimizer.zero_grad()
         found.append([weights_of(layer) for layer in layers])
@@ -141,7 +141,7 @@ def test_a_rule_that_only_the_host_knows_steps_too(name, precision):
 
 
 def test_nothing_is_read_until_somebody_asks(monkeypatch):
-    model, optimizer = made("cuda", RULES["Adam"], clip_norm=1.0)
+    model, optimizer = made("cuda", ADAM, clip_norm=1.0)
     losses_of(model, optimizer, 2, "cuda")
     reads = []
     read = arrays.to_host
@@ -154,7 +154,7 @@ def test_nothing_is_read_until_somebody_asks(monkeypatch):
 
 
 def test_a_skipped_step_changes_nothing_but_the_scale_and_says_why():
-    model, optimizer = made("cuda", RULES["Adam"])
+    model, optimizer = made("cuda", ADAM)
     losses_of(model, optimizer, 3, "cuda")
     before, state = weights_of(model), optimizer.state_dict()
     ((_, result),) = losses_of(model, optimizer, 1, "cuda", bad={0})
@@ -176,7 +176,7 @@ def test_the_scale_grows_and_shrinks_as_on_the_cpu(interval, expected):
     found = []
     for device in ("cpu", "cuda"):
         scale = fp.DynamicLossScale(init_scale=8.0, growth_interval=2, **settings)
-        model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
+        model, optimizer = made(device, PLAIN, loss_scale=scale)
         steps = losses_of(model, optimizer, 14, device, bad={5, 6, 7, 8})
         found.append([(r.scale_before, r.scale_after, r.stepped) for _, r in steps])
     assert found[0] == found[1]
@@ -189,21 +189,16 @@ def test_the_log_normal_scale_is_that_of_the_cpu(dial):
     found, states = [], []
     for device in ("cpu", "cuda"):
         scale = fp.LogNormalLossScale(max_overflow=0.2, max_scale=2.0**30)
-        model, optimizer = made(device, RULES["SGD"], loss_scale=scale, dial=dial)
+        model, optimizer = made(device, PLAIN, loss_scale=scale, dial=dial)
         random = np.random.default_rng(1)
         results = []
         for i in range(16):
             if i == 9:
                 optimizer.load_state_dict(optimizer.state_dict())
-            seed = optimizer.scale * 2.0**-dial
-            if device == "cuda":
-                memory = optimizer._step_memory()
-                memory.prepare()
-            for p in model.parameters():
-                g = random.normal(size=p.shape) * 2.0 ** random.normal(-9, 1) * seed
-                g[(0,) * g.ndim] = np.nan if i in (0, 5, 6) else g[(0,) * g.ndim]
-                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
-                p.grad.seed = memory.seed if device == "cuda" else seed
+            seed, bad = optimizer.scale * 2.0**-dial, i in (0, 5, 6)
+            gradients = drawn(optimizer, random, seed, bad)
+            powers = 2.0 ** random.normal(-9, 1, len(gradients))
+            give(optimizer, [g * p for g, p in zip(gradients, powers)], device, seed)
             result = optimizer.step()
             optimizer.zero_grad()
             results.append((result.scale_before, result.scale_after, result.stepped))
@@ -219,7 +214,7 @@ def test_the_log_normal_scale_is_that_of_the_cpu(dial):
 def test_the_largest_gradient_is_found_on_the_gpu_before_it_is_clipped():
     means = []
     for device in ("cpu", "cuda"):
-        model, optimizer = made(device, RULES["SGD"], loss_scale="lognormal")
+        model, optimizer = made(device, PLAIN, loss_scale="lognormal")
         x = fp.tensor(np.ones((2, 6), np.float32), device=device)
         optimizer.backward(model(x).square().mean())
         largest = max(np.abs(p.grad.numpy()).max() for p in model.parameters())
@@ -236,7 +231,7 @@ def test_the_largest_gradient_is_found_on_the_gpu_before_it_is_clipped():
 def test_settings_mean_what_they_mean_on_the_cpu(settings):
     results = []
     for device in ("cpu", "cuda"):
-        model, optimizer = made(device, RULES["SGD"], "float32", **settings)
+        model, optimizer = made(device, PLAIN, "float32", **settings)
         results.append((model, losses_of(model, optimizer, 4, device)))
     assert_close(results[0][0], results[1][0], ulps=2.0**10)
     for (_, a), (_, b) in zip(results[0][1], results[1][1]):
@@ -264,17 +259,17 @@ def test_two_optimizers_on_one_scale(skip):
 
 
 def test_non_finite_steps_can_be_wanted():
-    model, optimizer = made("cuda", RULES["SGD"], skip_nonfinite=False)
+    model, optimizer = made("cuda", PLAIN, skip_nonfinite=False)
     losses_of(model, optimizer, 1, "cuda", bad={0})
     assert any(np.isnan(v).any() for v in weights_of(model).values())
 
 
 @pytest.mark.parametrize("there, back", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
 def test_a_state_moves_between_devices(there, back):
-    model, optimizer = made(there, RULES["Adam"])
+    model, optimizer = made(there, ADAM)
     losses_of(model, optimizer, 4, there, bad={1})
     weights, state = model.state_dict(), optimizer.state_dict()
-    other, its = made(back, RULES["Adam"])
+    other, its = made(back, ADAM)
     other.load_state_dict(weights)
     its.load_state_dict(state)
     assert its.state_dict()["loss_scale"] == state["loss_scale"]
@@ -286,7 +281,7 @@ def test_a_state_moves_between_devices(there, back):
 
 
 def test_parameters_without_a_gradient_are_left_alone():
-    model, optimizer = made("cuda", RULES["Adam"])
+    model, optimizer = made("cuda", ADAM)
     before = weights_of(model)
     y = model[2](fp.ones(2, 9, device="cuda", dtype="float16"))
     optimizer.minimize(y.sum() * 1e-3)
@@ -296,7 +291,7 @@ def test_parameters_without_a_gradient_are_left_alone():
 
 
 def test_gradients_can_be_clipped_by_hand_between():
-    model, optimizer = made("cuda", RULES["SGD"])
+    model, optimizer = made("cuda", PLAIN)
     loss = F.cross_entropy(model(fp.ones(2, 6, device="cuda")), fp.tensor([0, 1], device="cuda"))
     optimizer.backward(loss)
     optimizer.unscale_()
@@ -308,7 +303,7 @@ def test_gradients_can_be_clipped_by_hand_between():
 def test_a_group_that_is_added_later_is_trained_and_its_overflows_are_named():
     found = []
     for device in ("cpu", "cuda"):
-        model, optimizer = made(device, RULES["Adam"], loss_scale=8.0)
+        model, optimizer = made(device, ADAM, loss_scale=8.0)
         x = fp.ones(2, 6, device=device, dtype="float16")
         optimizer.minimize(model(x).sum())
         with fp.precision("mixed"):
@@ -346,7 +341,7 @@ def test_observers_see_results_of_both_devices(monkeypatch):
 
     seen = Seen()
     monkeypatch.setattr(mixed, "observers", [seen])
-    model, optimizer = made("cuda", RULES["Adam"])
+    model, optimizer = made("cuda", ADAM)
     losses_of(model, optimizer, 3, "cuda")
     assert [r.stepped for r in seen] == [True] * 3
 
@@ -412,7 +407,7 @@ def test_gradients_of_several_seeds_are_brought_to_one_as_on_the_cpu(way):
     found = []
     for device in ("cpu", "cuda"):
         scale = fp.DynamicLossScale(init_scale=1024.0, growth_interval=1)
-        model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
+        model, optimizer = made(device, PLAIN, loss_scale=scale)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", fp.MisuseWarning)
             results = list(way(model, optimizer))
@@ -425,7 +420,7 @@ def test_gradients_of_several_seeds_are_brought_to_one_as_on_the_cpu(way):
 
 
 def test_a_gradient_that_is_consumed_whole_serves_no_step():
-    model, optimizer = made("cuda", RULES["SGD"])
+    model, optimizer = made("cuda", PLAIN)
     losses_of(model, optimizer, 1, "cuda")
     optimizer.backward(terms(model, [1.0] * 6))
     optimizer.step()
