@@ -22,7 +22,8 @@ from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
 LACKS: dict[str, str] = {}
 # Operations that the CPU does for a GPU, by name, and why: see ops/on_host.py.
 left_to_cpu: dict[str, str] = {}
-REFUSALS = (TypeError, AttributeError, NotImplementedError)  # of CuPy, for what it lacks
+# Of CuPy, for what it lacks, and for integers of Python's that 64 bits do not hold.
+REFUSALS = (TypeError, AttributeError, NotImplementedError, OverflowError)
 
 # Kernels whose CUDA text does not compile here, by name.
 not_compiled: set[str] = set()

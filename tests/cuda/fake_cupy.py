@@ -676,6 +676,8 @@ def _check_operands(inputs):
     for a in inputs:
         if not isinstance(a, (ndarray, *COPIED_ANYWAY)):
             raise TypeError(f"Unsupported type {type(a)}")
+        if type(a) is int and not -(2**63) <= a < 2**64:
+            raise OverflowError("Python int too large to convert to C long")
 
 
 def _computed(compute):
