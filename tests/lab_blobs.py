@@ -5,6 +5,7 @@ import numpy as np
 from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab.task import Task
+from minifp.lab.workers import here
 from minifp.nn import functional as F
 
 
@@ -34,3 +35,15 @@ def blobs(**changes):
         "epochs": 4,
     }
     return Task(**{**fields, **changes})
+
+
+def runs_trained(monkeypatch):
+    """The (arm, seed) pairs that are really trained in this process from now on, in order."""
+    pairs, train = [], here.train
+
+    def counted(task, arm, seed, *args, **kwargs):
+        pairs.append((arm, seed))
+        return train(task, arm, seed, *args, **kwargs)
+
+    monkeypatch.setattr(here, "train", counted)
+    return pairs
