@@ -85,6 +85,7 @@ def shorter(words):
     return [values.get(before, word) for before, word in zip(["", *words], words)]
 
 
+@pytest.mark.sampled(20, core=lambda name: name in ("train", "compare", "teach lessons"))
 @pytest.mark.parametrize("name", ALL)
 def test_every_example_works(name, little_tasks, short_demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
