@@ -115,6 +115,7 @@ def run(tmp_path):
     return call
 
 
+@pytest.mark.nightly
 def test_a_worker_whose_gpu_is_lost_is_replaced(run):
     pytest.importorskip("xdist", reason="pytest-xdist replaces workers")
     said = run("-n", "1", "--junitxml", "tests.xml")
@@ -122,6 +123,7 @@ def test_a_worker_whose_gpu_is_lost_is_replaced(run):
     assert "3 failed, 3 passed" in said  # test_2 twice: its error, and the end of its worker
 
 
+@pytest.mark.nightly
 def test_without_workers_tests_end_where_the_gpu_is_lost(run):
     said = run("-p", "no:xdist")
     assert "1 failed, 1 passed" in said
