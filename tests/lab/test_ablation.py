@@ -13,6 +13,7 @@ from minifp.cli import main
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
+from minifp.lab.page import figures
 from minifp.lab.run import DIVERGED, Run
 from minifp.numerics import policy
 
@@ -131,7 +132,7 @@ def test_runs_that_diverged_are_counted_and_never_averaged():
 
 def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
     """Runs are those of compare: the second call trains one seed more."""
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", {})  # of the comparison
+    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
     words = ["ablate", "mlp", "--factors", "loss_scale", "reduce", "--steps", "3", "-q"]
     for seeds in ("1", "2"):
         arguments = [*words, "--seeds", seeds, "--out", str(tmp_path), "--figures", "svg"]
