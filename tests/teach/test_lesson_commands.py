@@ -2,12 +2,12 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 pytest.importorskip("click")
 from click.testing import CliRunner
+from pages import checked
 
 from minifp import cli, teach
 from minifp.teach import checking, lessons, progress
@@ -31,14 +31,19 @@ def call(*words, **more):
     return CliRunner().invoke(cli.main, ["teach", *words], **more)
 
 
-@pytest.fixture
-def done():
-    """A student who has predicted, failed, given an unwritten answer, and solved."""
+def begin_a_lesson():
+    """A student has predicted, failed, given an unwritten answer, and solved."""
     teach.begin(LESSON)
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)
     teach.check(zero_up_to=...)
     teach.check(zero_up_to=2.0**-25)
+
+
+@pytest.fixture
+def done():
+    """Such a student."""
+    begin_a_lesson()
 
 
 # ---- lessons ------------------------------------------------------------------------------------
@@ -67,22 +72,16 @@ def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
     assert file.read_text("utf-8") == "my work"
 
 
-@pytest.mark.parametrize(
-    "words, said",
-    [
+def test_lessons_that_there_are_not_are_refused(tmp_path, monkeypatch):
+    for words, said in (
         (["01-sixten-bits"], "near are: 01-sixteen-bits"),
         ([LESSON, "--again"], "say where to with --out DIR"),
-    ],
-)
-def test_lessons_that_there_are_not_are_refused(words, said):
-    result = call("lessons", *words)
-    assert result.exit_code == 2 and said in " ".join(result.output.split())
-
-
-def test_a_lesson_whose_notebook_is_not_here_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
-    result = call("lessons", LESSON, "--out", "mine")
-    assert result.exit_code == 2 and "is not here" in result.output
+        ([LESSON, "--out", "mine"], "is not here"),
+    ):
+        if "mine" in words:
+            monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
+        result = call("lessons", *words)
+        assert result.exit_code == 2 and said in " ".join(result.output.split())
 
 
 # ---- status -------------------------------------------------------------------------------------
@@ -99,11 +98,11 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     assert f"Kept in {own_file}, and sent nowhere" in text
 
 
-def test_before_the_first_lesson_status_says_how_to_begin(own_file):
+def test_status_as_json_has_it_all_and_before_the_first_lesson_it_says_how_to_begin(own_file):
     assert "minifp teach lessons --out DIR" in call("status").output and not own_file.exists()
-
-
-def test_status_as_json_has_it_all(done, own_file):
+    teach.predict("How many: 3?", points=2.5)
+    assert "Outside of lessons" in call("status").output
+    begin_a_lesson()
     told = json.loads(call("status", "--json").output)
     (lesson,) = (one for one in told["lessons"] if one["lesson"]["name"] == LESSON)
     assert told["file"] == str(own_file) and lesson["lesson"]["minutes"] == pytest.approx(1 / 3)
@@ -113,32 +112,12 @@ def test_status_as_json_has_it_all(done, own_file):
     assert {state for name, state in states.items() if name != "zero_up_to"} == {(False, 0)}
 
 
-def test_what_was_predicted_outside_of_lessons_is_shown_too():
-    teach.predict("How many: 3?", points=2.5)
-    assert "Outside of lessons" in call("status").output
-
-
-class Words(HTMLParser):
-    """The texts of a page, and where its links and pictures lead."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.texts, self.links = [], []
-        self.feed(html)
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    def handle_starttag(self, tag, attrs):
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-
-
 def test_the_page_says_what_the_terminal_says_and_fetches_nothing(done, tmp_path):
     teach.predict("Is 1 < 2 & true?", of=("<yes>",), choice="<yes>")
     assert "Page: page.html" in call("status", "--out", "page.html").output
-    page = Words((tmp_path / "page.html").read_text("utf-8"))
+    page = checked((tmp_path / "page.html").read_text("utf-8"))
     assert {"3e-8 is stored as 2^-24", "solved", "Is 1 < 2 & true? <yes>"} <= {*page.texts}
-    assert page.links == ["data:,"] and page.texts.count("Sixteen bits") >= 1
+    assert page.values("src", "href") == ["data:,"] and page.texts.count("Sixteen bits") >= 1
 
 
 def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
