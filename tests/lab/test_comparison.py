@@ -2,14 +2,12 @@
 
 import csv
 import json
-import math
 import re
 
 import pytest
 from lab_blobs import blobs, clouds, runs_trained
 
 from minifp import optim
-from minifp.data import TensorDataset
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
 from minifp.lab import comparison as comparing
@@ -53,11 +51,6 @@ def from_runs(*runs, precisions=BOTH, margin=0.5, dial=0):
 # ---- one call ------------------------------------------------------------------------------------
 
 
-def test_all_precisions_of_a_seed_are_trained_before_the_next_seed(trained):
-    compare(blobs(steps=2), BOTH, 2, progress=False)
-    assert trained == [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)]
-
-
 def test_mixed_and_float32_compare_as_rows():
     result = compare(blobs(), BOTH, 3, progress=False)
     base, mixed = result.rows()
@@ -76,23 +69,23 @@ def test_float32_with_an_exact_loss_scale_is_equivalent_with_no_deviation():
     assert row.paired.sd == 0
 
 
-def test_one_seed_gives_a_difference_but_no_verdict():
+def test_one_or_two_seeds_give_a_difference_but_no_verdict():
     result = compare(blobs(steps=5), BOTH, 1, progress=False)
     row = result.row("mixed")
     assert row.pairs == 1 and row.difference is not None
     assert (row.low, row.high, row.verdict, row.sd) == (None, None, None, None)
-    said = "no verdict from 1 pair of runs: at least 3 seeds are needed."
-    assert said in result.verdict_sentence()
-
-
-def test_two_seeds_give_an_interval_but_no_verdict():
-    runs = [made_up(p, s, 90.0 + s) for s in range(2) for p in BOTH]
-    result = from_runs(*runs)
+    said = "no verdict from {} of runs: at least 3 seeds are needed."
+    assert said.format("1 pair") in result.verdict_sentence()
+    result = from_runs(*[made_up(p, s, 90.0 + s) for s in range(2) for p in BOTH])
     row = result.row("mixed")
     assert (row.difference, row.low, row.verdict, row.needed) == (0, 0, None, 3)
-    said = "no verdict from 2 pairs of runs: at least 3 seeds are needed."
-    assert said in result.verdict_sentence()
+    assert said.format("2 pairs") in result.verdict_sentence()
     assert "no verdict from 2 seeds; at least 3 are needed" in result.table()
+    few = "3 seeds only: pictures show intervals from 5 seeds on"
+    assert few in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
+    assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
+    result = from_runs(made_up("float32", 0, 90.0))  # a precision without runs yet
+    assert (result.row("mixed").n, result.row("mixed").mean) == (0, None)
 
 
 @pytest.mark.parametrize("are_same", [False, True])
@@ -116,17 +109,15 @@ def test_a_precision_may_be_an_object_and_goes_by_its_canonical_text():
     assert result.baseline == "mixed,loss_scale=128"
 
 
-def test_epochs_steps_and_dial_of_the_call_go_before_the_tasks_own():
-    by_epochs = compare(blobs(steps=7), ["float32"], 1, epochs=1, progress=False)
-    by_steps = compare(blobs(), ["float32"], 1, steps=3, dial=2, progress=False)
-    assert by_epochs.runs[0].steps == 10
-    assert by_steps.runs[0].steps == 3 and by_steps.dial == 2
-
-
-def test_progress_goes_to_standard_error(capsys):
-    compare(blobs(steps=2), ["float32"], 1)
+def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(trained, capsys):
+    compare(blobs(steps=2), BOTH, 2)
     said = capsys.readouterr()
     assert said.out == "" and "blobs" in said.err
+    assert trained == [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)]
+    by_epochs = compare(blobs(steps=7), ["float32"], 1, epochs=1, progress=False)
+    by_steps = compare(blobs(), ["float32"], 1, steps=3, dial=2, progress=False)
+    assert by_epochs.runs[0].steps == 10  # what the call says goes before the task's own
+    assert by_steps.runs[0].steps == 3 and by_steps.dial == 2
 
 
 @pytest.mark.parametrize(
@@ -159,15 +150,6 @@ def test_arguments_and_data_that_cannot_be(arguments, message):
         compare(task, progress=False, **{k: v for k, v in arguments.items() if k != "data"})
 
 
-def test_nan_in_the_data_is_an_error_that_names_the_batch():
-    x, t = clouds(160, 1).arrays
-    x = x.copy()
-    x[5, 0] = math.nan
-    broken = TensorDataset(x, t)
-    with pytest.raises(DataError, match=r"NaN or Inf in the inputs of batch \d of epoch 0"):
-        compare(blobs(data=lambda: (broken, broken)), progress=False)
-
-
 # ---- rows ----------------------------------------------------------------------------------------
 
 
@@ -178,42 +160,21 @@ def test_pairs_are_by_seed_and_not_by_place():
 
 
 def test_a_diverged_run_is_counted_and_never_averaged():
-    runs = [made_up("float32", s, 95.0) for s in range(3)]
-    runs += [
-        made_up("mixed", 0, 95.0),
-        made_up("mixed", 1, 10.0, "diverged"),
-        made_up("mixed", 2, 95.0),
-    ]
-    row = from_runs(*runs).row("mixed")
+    base = [made_up("float32", s, 95.0) for s in range(3)]
+    lost = made_up("mixed", 1, 10.0, "diverged")
+    row = from_runs(*base, made_up("mixed", 0, 95.0), lost, made_up("mixed", 2, 95.0)).row("mixed")
     assert (row.n, row.diverged, row.pairs) == (3, 1, 2)
     assert row.mean == 95.0
     assert row.verdict == "DIVERGED"
-
-
-def test_a_precision_whose_runs_all_diverged_has_a_row():
-    runs = [made_up("float32", s, 95.0) for s in range(3)]
-    runs += [made_up("mixed", s, None, "stopped") for s in range(3)]
-    result = from_runs(*runs)
-    row = result.row("mixed")
-    assert (row.mean, row.sd, row.difference, row.diverged, row.verdict) == (
-        None,
-        None,
-        None,
-        3,
-        "DIVERGED",
-    )
+    result = from_runs(*base, *[made_up("mixed", s, None, "stopped") for s in range(3)])
+    row = result.row("mixed")  # of which all are lost
+    assert (row.mean, row.sd, row.difference) == (None, None, None)
+    assert (row.diverged, row.verdict) == (3, "DIVERGED")
     assert "DIVERGED in 3 of 3 runs" in result.verdict_sentence()
     assert sum("mixed, seed" in note for note in result.notes()) == 3
-
-
-def test_a_seed_whose_baseline_diverged_is_no_pair():
-    runs = [
-        made_up("float32", 0, None, "diverged"),
-        made_up("float32", 1, 90.0),
-        made_up("float32", 2, 91.0),
-    ]
-    runs += [made_up("mixed", s, 90.0 + s) for s in range(3)]
-    row = from_runs(*runs).row("mixed")
+    base[0] = made_up("float32", 0, None, "diverged")  # a seed whose baseline is lost is no pair
+    base[2] = made_up("float32", 2, 96.0)
+    row = from_runs(*base, *[made_up("mixed", s, 95.0 + s) for s in range(3)]).row("mixed")
     assert (row.pairs, row.diverged, row.difference) == (2, 0, 1.0)
 
 
@@ -227,11 +188,6 @@ def test_an_inconclusive_row_says_how_many_seeds_are_needed():
     assert "mixed: inconclusive with 4 seeds; about 48 are needed" in result.table()
 
 
-def test_a_precision_without_runs_yet_has_an_empty_row():
-    result = from_runs(made_up("float32", 0, 90.0))
-    assert (result.row("mixed").n, result.row("mixed").mean) == (0, None)
-
-
 def test_the_dial_is_explained_where_it_is_used():
     run = made_up("float32", 0, 90.0)
     assert from_runs(run).dial_note() == ""
@@ -240,14 +196,6 @@ def test_the_dial_is_explained_where_it_is_used():
         "Exponent dial k = 11" in result.dial_note() and "2,048 times as many" in result.dial_note()
     )
     assert result.dial_note() in result.notes()
-
-
-def test_few_seeds_are_pointed_out():
-    assert (
-        "3 seeds only: pictures show intervals from 5 seeds on"
-        in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
-    )
-    assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
 
 
 # ---- on disk -------------------------------------------------------------------------------------
