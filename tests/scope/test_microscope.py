@@ -228,13 +228,6 @@ def test_activations_are_counted_once_each_and_by_module():
     assert gradients == {"a": 24, "Net": 24}
 
 
-def test_the_gradients_of_gates_are_seen_inside_of_the_lstm():
-    scope, _ = char_lstm("float32", hidden=16, length=8)
-    held = scope.steps[0].histograms[ACTIVATION_GRADIENTS]
-    assert held["lstm gates"].total == 32 * 8 * 4 * 16
-    assert not any("gates" in name for name in held if name != "lstm gates")
-
-
 def test_another_model_on_the_same_tape_is_not_counted():
     class Critic(nn.Module):
         def __init__(self):
@@ -298,12 +291,13 @@ def test_looking_changes_no_number(precision, details):
     assert seen.left == small(**training, watched=False).left
 
 
-def simple(loss_scale=1.0):
+def simple(loss_scale=1.0, **settings):
     """A linear layer, its optimizer and a batch."""
     fp.manual_seed(0)
     with fp.precision("mixed"):
         model = nn.Linear(6, 4)
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=loss_scale)
+        sgd = optim.SGD(model.parameters(), lr=0.1)
+        optimizer = fp.MixedOptimizer(sgd, loss_scale=loss_scale, **settings)
         return model, optimizer, fp.rand(8, 6)
 
 
@@ -434,6 +428,9 @@ def test_an_optimizer_that_skipped_has_no_lost_updates():
 def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
     """The exponent dial at 11: as if the loss were a mean over 2,048 times as many terms."""
     scope, loss = char_lstm("float32", dial=11, steps=200)
+    held = scope.steps[0].histograms[ACTIVATION_GRADIENTS]  # of gates, inside of the LSTM
+    assert held["lstm gates"].total == 32 * 32 * 4 * 64
+    assert not any("gates" in name for name in held if name != "lstm gates")
     advice = scope.advice()
     assert advice.low <= 7 <= advice.high and advice.low > 0 and advice.needed
     scaled, advised = char_lstm("mixed", dial=11, steps=200, loss_scale=128.0)
@@ -441,11 +438,6 @@ def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
     assert abs(advised - loss) < 0.05 and unscaled > loss + 1
     # Seen in the mixed run itself the advice is the same.
     assert abs(scaled.advice().low - advice.low) <= 1
-
-
-def test_no_scaling_is_needed_where_gradients_are_large():
-    advice = small("float32", steps=3).advice()
-    assert not advice.needed and "No scaling is needed in float16" in str(advice)
 
 
 def test_a_step_overflows_above_the_ceiling_and_not_at_it():
@@ -477,7 +469,7 @@ def test_scales_that_are_no_power_of_two_are_taken_as_they_are(scale):
     assert found.high == plain.high
 
 
-def test_a_fault_that_no_scale_mends_says_nothing_of_scales():
+def test_a_fault_that_no_scale_mends_says_nothing_of_scales_and_a_skipped_one_is_not_advised():
     model, optimizer, x = simple(1024.0)
     with fp.microscope(model, optimizer, every=1) as scope:
         optimizer.minimize(model(x).sum())
@@ -485,16 +477,7 @@ def test_a_fault_that_no_scale_mends_says_nothing_of_scales():
         optimizer.minimize(model(x).sum())
     assert scope.skipped == [False, True] and scope.diagnoses[0]["persists"]
     assert scope.advice().high == advise(scope.steps[:1]).high > 10
-
-
-def test_a_scale_that_was_skipped_without_a_diagnosis_is_not_advised():
-    fp.manual_seed(0)
-    with fp.precision("mixed"):
-        model = nn.Linear(6, 4)
-        scale = fp.DynamicLossScale(2.0**14)
-        adam = optim.SGD(model.parameters(), lr=0.1)
-        optimizer = fp.MixedOptimizer(adam, loss_scale=scale, diagnose=False)
-        x = fp.rand(8, 6)
+    model, optimizer, x = simple(fp.DynamicLossScale(2.0**14), diagnose=False)
     with fp.microscope(model, optimizer, every=50) as scope:
         optimizer.minimize(model(x).sum() * 1e-3)
         optimizer.minimize(model(x).sum() * 10)
@@ -507,15 +490,15 @@ def test_gradients_that_were_all_flushed_are_no_sign_that_none_need_scaling():
     with fp.microscope(model, optimizer) as scope:
         optimizer.minimize(model(x).sum() * 1e-9)
     assert "stored as 0" in str(scope.advice()) and "No scaling" not in str(scope.advice())
-
-
-def test_a_step_that_overflowed_is_not_taken_for_one_that_was_flushed():
+    advice = small("float32", steps=3).advice()  # where they are large
+    assert not advice.needed and "No scaling is needed in float16" in str(advice)
     model, optimizer, x = simple(2.0**16)
     with fp.microscope(model, optimizer) as scope:
         optimizer.minimize(model(x).sum())
-    (step,) = scope.steps
+    (step,) = scope.steps  # which has overflowed
     assert not step.stepped and not scope.advice().largest
     assert "Inf, NaN" in str(scope.advice())
+    assert "no advice" in str(advise([])) and str(advise([ObservedStep(1)]))
 
 
 def test_a_layer_that_was_flushed_whole_is_told_beside_one_that_was_not():
@@ -529,10 +512,6 @@ def test_a_layer_that_was_flushed_whole_is_told_beside_one_that_was_not():
     assert not advice.needed and advice.unseen
     assert str(advice).startswith("So far as could be seen") and "could not be seen" in str(advice)
     assert not small("mixed", loss_scale=1024.0).advice().unseen
-
-
-def test_advice_without_gradients_says_so():
-    assert "no advice" in str(advise([])) and str(advise([ObservedStep(1)]))
 
 
 @pytest.mark.parametrize("name", [*WHAT_IF, "e5m6+subnormals=off"])
@@ -565,16 +544,14 @@ def test_each_format_needs_the_scale_that_its_range_asks_for():
     assert single.advice(format="float8_e5m2").low > single.advice(format="float16").low
     with pytest.raises(fp.PrecisionError, match="no dtype 'fp7'"):
         single.advice(format="fp7")
-
-
-def test_gradients_that_enter_products_without_a_scale_are_asked_in_that_format():
-    """They are stored in bfloat16, which has the range, but are multiplied in float8_e5m2."""
+    # Stored in bfloat16, which has the range, but multiplied in float8_e5m2 without a scale:
     scope = small("float8,operand_scale=off", dial=12)
     assert {*scope.steps[0].formats[WEIGHT_GRADIENTS].values()} == {"bfloat16"}
     assert "Scaling is needed in float8_e5m2" in str(scope.advice())
     assert small("float8", dial=12).gradients_in.name == "bfloat16"
 
 
+@pytest.mark.nightly
 def test_the_share_of_gate_gradients_below_the_smallest_half():
     """16% of those of the gate matrix, as TEACHING has it, are reached at the dial's 7th notch."""
     scope, _ = char_lstm("float32", dial=7, steps=200, hidden=128)
@@ -700,11 +677,6 @@ def test_gradients_that_bypass_the_scale_are_told_as_they_are():
     assert "bypasses the loss scale S = 1024" in said and callers.listeners == []
 
 
-def test_a_gradient_in_a_hand_given_scale_is_told_in_that():
-    scope = by_ways([lambda model, _, x: model(x).sum().backward(seed=64.0)] * 2, every=2)
-    assert scope.scales == [64.0, 64.0] and scope.steps[0].scale == 64
-
-
 def test_gradients_of_several_scales_in_one_step_are_brought_to_the_largest():
     right, mixed = by_ways([scaled]), by_ways([asked])
     assert mixed.steps[0].scale == 1024
@@ -713,6 +685,8 @@ def test_gradients_of_several_scales_in_one_step_are_brought_to_the_largest():
     assert beside["weight"].largest == alone["weight"].largest
     assert beside["weight"].smallest == alone["weight"].smallest * 2.0**-12
     assert beside["bias"].exponents == alone["bias"].exponents
+    by_hand = by_ways([lambda model, _, x: model(x).sum().backward(seed=64.0)] * 2, every=2)
+    assert by_hand.scales == [64.0, 64.0] and by_hand.steps[0].scale == 64
 
 
 def test_advice_does_not_promise_what_it_cannot_bound():

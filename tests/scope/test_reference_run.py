@@ -138,6 +138,20 @@ def test_a_pointwise_operation_adds_half_an_ulp_and_what_its_float32_function_er
         assert excess(v.stored, v.local, np.abs(v.local)) <= 1
 
 
+def test_casts_and_gradients_that_meet_add_their_rounding_and_leave_the_reference_alone():
+    graphs, values = values_of(step_of("autocast")[2])
+    casts = [v for v in values if v.operation == "cast" and v.phase == "forward"]
+    rounded = [v for v in casts if v.stored.dtype == np.float16]
+    assert {v.reference.dtype for v in values} == {np.dtype("float64")}
+    assert any(v.added.any() for v in rounded)
+    assert all(excess(v.stored, v.local, 0 * v.local) <= 1 for v in rounded)
+    with fp.precision("mixed"):
+        x = fp.tensor(np.linspace(0.1, 1, 50), requires_grad=True)
+        recorded = recorded_of((x * 3 + fp.tanh(x)).sum())
+    (value,) = [v for v in values_of(recorded, 1.0)[1] if v.operation == SUM]
+    assert value.added.any() and excess(value.stored, value.local, np.abs(value.local)) <= 1
+
+
 def test_a_dot_product_adds_no_more_than_its_bound():
     _, _, recorded = step_of("mixed", lambda: nn.Linear(200, 3), (16, 200))
     graphs, values = values_of(recorded)
@@ -169,23 +183,6 @@ def test_a_weight_adds_what_storing_it_has_rounded_away():
     error = np.linalg.norm(model.weight.array - exact) / np.linalg.norm(exact)
     assert (row.operation, row.inherited) == ("weight", 0.0)
     assert row.added == pytest.approx(error, rel=1e-12) and 0 < row.added_ulp.max <= 0.5
-
-
-def test_casts_of_autocast_add_their_rounding_and_leave_the_reference_alone():
-    graphs, values = values_of(step_of("autocast")[2])
-    casts = [v for v in values if v.operation == "cast" and v.phase == "forward"]
-    rounded = [v for v in casts if v.stored.dtype == np.float16]
-    assert {v.reference.dtype for v in values} == {np.dtype("float64")}
-    assert any(v.added.any() for v in rounded)
-    assert all(excess(v.stored, v.local, 0 * v.local) <= 1 for v in rounded)
-
-
-def test_gradients_that_meet_add_the_rounding_of_their_sum():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.linspace(0.1, 1, 50), requires_grad=True)
-        recorded = recorded_of((x * 3 + fp.tanh(x)).sum())
-    (value,) = [v for v in values_of(recorded, 1.0)[1] if v.operation == SUM]
-    assert value.added.any() and excess(value.stored, value.local, np.abs(value.local)) <= 1
 
 
 # ---- what it inherits ---------------------------------------------------------------------------
