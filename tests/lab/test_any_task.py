@@ -1,5 +1,5 @@
-"""Tasks of any kind: a GAN, sequences of different lengths, a detector; what they share in every
-precision; and what a task's own functions may get wrong."""
+"""Tasks of any kind: a GAN, sequences of different lengths; what they share in every precision; and
+what a task's own functions may get wrong. Detectors are in test_detector_task.py."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from lab_blobs import blobs, clouds
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.data import TensorDataset, default_collate
+from minifp.data import TensorDataset
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
 from minifp.lab.page.comparison_page import page
@@ -146,71 +146,7 @@ def translation(**changes):
     return blobs(**{**fields, **changes})
 
 
-# ---- a detector: a picture with a box and a class, two losses, two metrics ----------------------
-
-
-def squares(n, seed):
-    """Pictures with a bright square; its centre, and whether it is small or large."""
-    generator = np.random.default_rng(seed)
-    x, kind = np.zeros((n, 1, 12, 12), np.float32), generator.integers(0, 2, n)
-    at = generator.integers(3, 9, (n, 2))
-    for picture, (row, column), k in zip(x, at, kind):
-        picture[0, row - 1 - k : row + 1 + k, column - 1 - k : column + 1 + k] = 1
-    return [(x[i], {"centre": (at[i] / 12).astype(np.float32), "kind": kind[i]}) for i in range(n)]
-
-
-class Found:
-    """A list as a data set."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def __len__(self):
-        return len(self.items)
-
-    def __getitem__(self, index):
-        return self.items[index]
-
-
-class Detector(nn.Module):
-    """A convolution and two heads."""
-
-    def __init__(self):
-        super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Flatten())
-        self.where, self.what = nn.Linear(576, 2), nn.Linear(576, 2)
-
-    def forward(self, x):
-        h = self.features(x)
-        return {"centre": self.where(h), "kind": self.what(h)}
-
-
-def detection(**changes):
-    fields = {
-        "name": "squares",
-        "model": Detector,
-        "data": lambda: (Found(squares(64, 1)), Found(squares(32, 2))),
-        "loss": lambda y, t: (
-            F.mse_loss(y["centre"], t["centre"]) * 10.0 + F.cross_entropy(y["kind"], t["kind"])
-        ),
-        "metric": lambda y, t: float(np.abs(y["centre"] - t["centre"]).mean()),
-        "metric_name": "error of the centre",
-        "metric_unit": "",
-        "goal": "min",
-        "margin": 0.02,
-        "metrics": [
-            Metric("kind", lambda y, t: 100.0 * np.mean(y["kind"].argmax(-1) == t["kind"]), "%")
-        ],
-        "collate": default_collate,
-        "optimizer": lambda parameters: optim.Adam(parameters, lr=0.005),
-        "accumulate": 2,
-        "batch_size": 8,
-        "steps": 24,
-    }
-    return blobs(**{**fields, **changes})
-
-
-TASKS = {"gan": gan, "translation": translation, "detection": detection}
+TASKS = {"gan": gan, "translation": translation}
 
 
 class Watched:
@@ -260,10 +196,8 @@ def test_every_precision_has_the_same_weights_order_masks_and_noise(make, monkey
     assert first.finished and first.metric == list(first.metrics.values())[0][-1]
 
 
-def test_sequences_are_learned_and_detections_too():
+def test_sequences_are_learned():
     assert train(translation(steps=150), "mixed", 1).metric > 40  # a fifth by guessing
-    run = train(detection(steps=120), "mixed", 1)
-    assert run.metric < 0.1 and run.metrics["kind"][-1] > 80
 
 
 def test_what_a_gan_keeps_is_in_its_folder(tmp_path):

@@ -187,6 +187,8 @@ def test_detectors_are_judged_without_an_evaluation_of_their_own_too():
 def test_lists_of_dicts_have_one_for_each_example():
     batches = [[{"boxes": np.ones((n, 4))} for n in (1, 2)], [{"boxes": np.ones((0, 4))}]]
     assert [len(d["boxes"]) for d in together(batches)] == [1, 2, 0]
+    fields = together([{"centre": np.ones((2, 3)), "kind": np.arange(2)} for _ in range(2)])
+    assert fields["centre"].shape == (4, 3) and fields["kind"].tolist() == [0, 1, 0, 1]
     pictures = [np.ones((3, 5, 5))] * 2
     assert count((pictures, batches[0])) == count((pictures, tuple(batches[0]))) == 2
     assert count(batches[0]) == 2 and count(np.ones((7, 2))) == 7
