@@ -1,4 +1,4 @@
-"""minifp's command in a terminal of its own, and what is seen there."""
+"""minifp's command, in this process or in a terminal of its own, and what it answers."""
 
 import os
 import signal
@@ -7,8 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from minifp import cli
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def call(*words, **settings):
+    """What the command answers: exit_code, stdout, stderr, output."""
+    return CliRunner().invoke(cli.main, [str(word) for word in words], **settings)
 
 
 def in_a_terminal(*words, until=None, **settings):

@@ -5,11 +5,10 @@ from io import StringIO
 from itertools import product
 
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs
+from terminals import call
 
 import minifp as fp
-from minifp.cli import main
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
@@ -136,7 +135,7 @@ def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
     words = ["ablate", "mlp", "--factors", "loss_scale", "reduce", "--steps", "3", "-q"]
     for seeds in ("1", "2"):
         arguments = [*words, "--seeds", seeds, "--out", str(tmp_path), "--figures", "svg"]
-        result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+        result = call(*arguments)
         assert result.exit_code == 0
     assert "loss scaling" in result.output and "float32 reduce" in result.output
     assert all(len(line) <= 100 for line in result.output.splitlines()[:-1])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from terminals import call
 
 from minifp.errors import ArgumentError
 from minifp.lab import compile_ahead as ahead
@@ -101,10 +102,6 @@ def own_number(i):
 
 
 def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monkeypatch):
-    pytest.importorskip("click")
-    from click.testing import CliRunner
-
-    from minifp.cli import main
     from minifp.lab.commands import warmup
 
     done = []
@@ -113,16 +110,13 @@ def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monk
         with compiling("relu_dx"):
             done.append(1)
 
-    def call():
-        return CliRunner().invoke(main, ["warmup", "-q", "-j", "1"]).output
-
     job = ahead.Job("tiny", "mixed", compiled)
     monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: [job])
-    first, second = call(), call()
+    first, second = (call("warmup", "-q", "-j", "1").output for _ in "12")
     assert "tiny mixed    1 kernels compiled" in first and "Compiled 1 kernels in" in first
     assert "All kernels are there: nothing was compiled" in second and done == [1]
     monkeypatch.setattr(cpu, "why_not_derived", lambda: "MINIFP_KERNELS=numpy")
-    assert call() == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
+    assert call("warmup").output == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
 
 
 def test_lessons_need_each_model_in_each_precision_and_the_microscope():

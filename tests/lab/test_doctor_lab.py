@@ -4,23 +4,18 @@ import json
 import shutil
 import sys
 from collections import namedtuple
+from functools import partial
 
 import pytest
+from terminals import call
 
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
 from minifp.lab import warm_record
 from minifp.lab.commands import doctor_lab as seat
 from minifp.lab.commands.doctor_lab import Check
 from minifp.runtime import cpu
 from minifp.teach.warming import jobs_for_lessons
 
-
-def doctor(*words):
-    """What the command answers."""
-    return CliRunner().invoke(cli.main, ["doctor", *words])
+doctor = partial(call, "doctor")
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs
+from terminals import call
 
 import minifp as fp
-from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import (
@@ -58,7 +57,7 @@ def wing(monkeypatch):
 def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     words = ["gallery", "--quick", "-q", "--out", str(tmp_path), "--figures", "none", "--seeds"]
     for seeds in ("1", "2"):
-        result = CliRunner().invoke(main, [*words, seeds], catch_exceptions=False)
+        result = call(*words, seeds)
         assert result.exit_code == 0 and "70.0 / 70.1" in result.output
     held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))
     (blob,) = held["exhibits"]
@@ -68,7 +67,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert len(lines) == 1 + 3 * 2
     assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
-    dry = CliRunner().invoke(main, [*words, "4", "--dry-run"]).output
+    dry = call(*words, "4", "--dry-run").output
     assert "12 runs, 6 of which are there" in dry
     with pytest.raises(ArgumentError, match="steps was 2 and is now 4"):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from lab_blobs import blobs, clouds
+from terminals import call
 
 import minifp as fp
 from minifp.errors import ArgumentError, CheckpointError
@@ -17,11 +18,6 @@ from minifp.lab.results import store
 from minifp.lab.resume import train_one
 from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
 
 QUIET = {"progress": False, "repeats": 1}
 
@@ -70,7 +66,7 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     run = train_one("mlp", "float32", epochs=1, save=path, progress=False)
     words = ["evaluate", path, "--precision", "mixed", "float32", "-q", "--repeats", 1]
     words += ["--out", out, "--figures", "none"]
-    result = CliRunner().invoke(cli.main, [*map(str, words)], catch_exceptions=False)
+    result = call(*words)
     assert result.exit_code == 0 and "mlp-digits (float32, seed 0)" in result.output
     (held,) = json.loads((out / "evaluation.json").read_text(encoding="utf-8"))["checkpoints"]
     assert held["results"]["float32"]["metrics"] == {"accuracy": run.metric}

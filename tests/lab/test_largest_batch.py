@@ -6,6 +6,7 @@ import os
 
 import pytest
 from lab_blobs import blobs
+from terminals import call
 
 import minifp as fp
 from minifp.errors import ArgumentError, TrainingError
@@ -17,11 +18,6 @@ from minifp.lab.memory import OverLimit, measure_bytes
 from minifp.lab.run import Run, Training, train
 from minifp.lab.workers import room
 from minifp.lab.workers.travel import ticket
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
 
 
 def test_memory_is_given_with_a_unit():
@@ -153,7 +149,7 @@ def test_mixed_precision_takes_larger_batches(here, tmp_path):
 
 def test_the_command_says_where_nothing_fits(here):
     words = "largest-batch mlp --memory 20kB --precision mixed -q"
-    result = CliRunner().invoke(cli.main, words.split(), catch_exceptions=False)
+    result = call(*words.split())
     assert result.exit_code == 0 and "not even one example fits" in result.output
 
 

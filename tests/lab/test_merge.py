@@ -6,11 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs, clouds
+from terminals import call
 
 from minifp import lab
-from minifp.cli import main
 from minifp.errors import ArgumentError, FileError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
@@ -161,13 +160,10 @@ def test_another_machine_is_named(halves, other, tmp_path):
 
 
 def test_the_command_says_what_it_found(halves, other, tmp_path):
-    def call(*words):
-        return CliRunner().invoke(main, ["merge", *map(str, words)])
-
-    result = call(*halves, "--out", tmp_path / "whole", "--figures", "none")
+    result = call("merge", *halves, "--out", tmp_path / "whole", "--figures", "none")
     assert result.exit_code == 0, result.output
     assert "6 runs in all, 2 of them twice and the same to the last bit." in result.output
     assert f"Report: {tmp_path / 'whole' / 'report.html'}" in result.output
     assert (tmp_path / "whole" / "report.html").is_file()
-    result = call(halves[0], changed(other, metric=1.0))
+    result = call("merge", halves[0], changed(other, metric=1.0))
     assert result.exit_code == 2 and "metric differ" in result.output

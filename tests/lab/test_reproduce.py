@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs
+from terminals import call
 
-from minifp.cli import main
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
 from minifp.lab.results import origin, reproduce
@@ -45,7 +44,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "the tasks").mkdir()
     (tmp_path / "the tasks" / "my task.py").write_text(FILE, encoding="utf-8")
     words = "-p float32 mixed,loss_scale=8 --seeds 1,4 --out runs/one --quiet".split()
-    result = CliRunner().invoke(main, ["compare", "the tasks/my task.py:mine", *words])
+    result = call("compare", "the tasks/my task.py:mine", *words)
     assert result.exit_code == 0, result.output
     return tmp_path
 
@@ -89,7 +88,7 @@ def test_arms_with_the_same_seeds_are_one_call(monkeypatch):
     assert "\nexport MINIFP_KERNELS='numpy; true'\n" in text and "\n# commit: 0a1b2c\n" in text
     calls = []
     monkeypatch.setattr("minifp.lab.compare", lambda *words, **more: calls.append(words))
-    CliRunner().invoke(main, ["compare", "mlp", "--seeds", "7,"])  # one seed alone
+    call("compare", "mlp", "--seeds", "7,")  # one seed alone
     assert calls[0][2] == [7]
 
 

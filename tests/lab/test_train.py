@@ -17,16 +17,12 @@ import numpy as np
 import pytest
 from lab_blobs import clouds
 from snapshots import frozen
+from terminals import call
 
 import minifp as fp
 from minifp.lab.resume import train_one
 from minifp.lab.run import Training
 from minifp.saving import checkpoint, files, tensor_file
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
 
 ROOT = Path(fp.__file__).parents[1]
 TIMES = ("seconds", "processor_seconds", "seconds_per_step")
@@ -35,11 +31,6 @@ TIMES = ("seconds", "processor_seconds", "seconds_per_step")
 def at_night(value):
     """A parameter for the nightly alone."""
     return pytest.param(value, marks=pytest.mark.nightly)
-
-
-def call(*words):
-    """What a command answers."""
-    return CliRunner().invoke(cli.main, [str(word) for word in words])
 
 
 def outside(*words, **settings):

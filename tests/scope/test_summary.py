@@ -6,11 +6,10 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from terminals import call
 
 import minifp as fp
 from minifp import models, nn, optim
-from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.nn import functional as F
@@ -106,9 +105,6 @@ def test_shapes_and_formats_are_those_of_the_numbers(case):
 
 
 def test_the_command_shows_a_model_or_says_what_is_wrong():
-    def call(words):
-        return CliRunner().invoke(main, ["summary", *words.split()])
-
     for words, expected in (
         ("ResNet18 --input 3 32 32 --set stem=small classes=10 width=0.25", "ResNet18 on 1 x 3"),
         ("CharLSTM --input 8 --set characters=65 --integers --optimizer sgd", "LSTM (lstm)"),
@@ -120,13 +116,13 @@ def test_the_command_shows_a_model_or_says_what_is_wrong():
         ("CharLSTM --input 8 --set characters=65", "say --integers"),
         ("LeNet --input 1 28 28 --set width", "expected name=value"),
     ):
-        result = call(words)
+        result = call("summary", *words.split())
         assert expected in result.output
         if result.exit_code == 0:  # errors are one line, which the terminal folds
             assert all(len(line) <= 100 for line in result.output.splitlines())
         else:
             assert isinstance(result.exception, SystemExit)
-    held = json.loads(call("LeNet --input 1 28 28 --json").output)
+    held = json.loads(call(*"summary LeNet --input 1 28 28 --json".split()).output)
     assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
     with pytest.raises(ArgumentError, match="expected a module"):
         fp.summary("ResNet50", 3)

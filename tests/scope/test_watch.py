@@ -1,16 +1,13 @@
 """`minifp watch`: what it draws is what the microscope counted, in a pipe and in a terminal."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-from terminals import in_a_terminal
+from terminals import call, in_a_terminal
 
 import minifp as fp
-from minifp import cli
 from minifp.numerics.formats import FORMATS
 from minifp.scope import live_text
 from minifp.scope.histogram import Histogram
@@ -18,10 +15,7 @@ from minifp.scope.observed import ACTIVATIONS, KINDS, WEIGHTS, ObservedStep
 from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
-
-def watch(*words):
-    """What the command answers where its output is no terminal."""
-    return CliRunner().invoke(cli.main, ["watch", *words])
+watch = partial(call, "watch")  # where its output is no terminal
 
 
 # ---- in a pipe ----------------------------------------------------------------------------------

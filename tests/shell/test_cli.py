@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
-from minifp import cli, lab
+from minifp import lab
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
 from minifp.lab.workers import here
@@ -23,11 +21,6 @@ from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
 
 ROOT = Path(minifp.__file__).parents[1]
-
-
-def call(*words):
-    """What a command answers: exit_code, stdout, stderr, output."""
-    return CliRunner().invoke(cli.main, [str(word) for word in words])
 
 
 def call_outside(*words, cwd, **settings):

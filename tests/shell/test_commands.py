@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
 from minifp import cli
@@ -21,11 +19,6 @@ from dataclasses import replace
 import minifp as fp
 task = replace(fp.load_task("mlp"), name="spirals")
 """
-
-
-def call(*words):
-    """What a command answers."""
-    return CliRunner().invoke(cli.main, words)
 
 
 # ---- the index ----------------------------------------------------------------------------------

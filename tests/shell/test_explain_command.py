@@ -4,24 +4,18 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 
-import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-from terminals import ROOT, in_a_terminal
+from terminals import ROOT, call, in_a_terminal
 
 import minifp as fp
-from minifp import cli
 from minifp.numerics.formats import DESCRIBED
 from minifp.scope.commands.explain import COLOURS
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def call(*words):
-    """What the command answers."""
-    return CliRunner().invoke(cli.main, ["explain", *words])
+explain = partial(call, "explain")
 
 
 def test_words_are_a_number_or_a_calculation():
@@ -43,7 +37,7 @@ def test_words_are_a_number_or_a_calculation():
         ("1e-8-3", "1e-8 - 3"),
     ):
         for given in (words.split(), [words]) if "--" not in words else [words.split()]:
-            result = call(*given)
+            result = explain(*given)
             assert result.exit_code == 0, result.output
             lines = result.output.splitlines()
             assert lines[0] == text
@@ -60,7 +54,7 @@ def test_what_is_no_number_ends_in_one_message():
         (["3", "a.py", "b.py", "2"], "the shell takes a bare * for files"),
         (["1e99999"], "expected an exponent"),
     ):
-        result = call(*words)
+        result = explain(*words)
         assert result.exit_code == 2 and said in " ".join(result.output.split())
         assert "Traceback" not in result.output
 

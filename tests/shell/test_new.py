@@ -4,24 +4,20 @@ import re
 import runpy
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
-from minifp import cli
 from minifp.lab.commands.new import KINDS
 
 ROOT = Path(minifp.__file__).parents[1]
 QUICK = {"EPOCHS = 3": "EPOCHS = 1", "STEPS = 100": "STEPS = 20", "epochs=3": "epochs=1"}
 
 
-def new(*words):
-    """What the command answers."""
-    return CliRunner().invoke(cli.main, ["new", *map(str, words)])
+new = partial(call, "new")
 
 
 @pytest.fixture(autouse=True)
