@@ -283,35 +283,16 @@ def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
 # ---- gradients that are read while they are scaled ----
 
 
-def read_norm(model, optimizer):
-    """By an operation."""
-    fp.norm(model.parameters()[0].grad)
+READS = {
+    "by an operation": lambda model, _: fp.norm(model.parameters()[0].grad),
+    "by NumPy": lambda model, _: np.abs(model.parameters()[0].grad.detach().numpy()).max(),
+    "by a function": lambda model, _: np.asarray(model.parameters()[0].grad, np.float64),
+    "as one number": lambda model, _: model.parameters()[1].grad[0].item(),
+    "printed": lambda model, _: str(model.parameters()[1].grad),
+}
 
 
-def read_numpy(model, optimizer):
-    """By NumPy, through detach."""
-    np.abs(model.parameters()[0].grad.detach().numpy()).max()
-
-
-def read_asarray(model, optimizer):
-    """By a function of NumPy's."""
-    np.asarray(model.parameters()[0].grad, np.float64)
-
-
-def read_item(model, optimizer):
-    """As one number."""
-    model.parameters()[1].grad[0].item()
-
-
-def read_text(model, optimizer):
-    """Printed."""
-    str(model.parameters()[1].grad)
-
-
-READS = read_norm, read_numpy, read_asarray, read_item, read_text
-
-
-@pytest.mark.parametrize("fault", READS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("fault", READS.values(), ids=READS)
 def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault):
     """And reading an unscaled one is right."""
     model, optimizer = mlp()
@@ -324,6 +305,7 @@ def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault
 
 
 def test_reading_after_the_step_that_used_them_is_told_too():
+    read_norm = READS["by an operation"]
     found = told_of(lambda *_: None, *mlp(), 2, after=read_norm)
     assert "norm" in told_alone(found, "4096", "before optimizer.step()")
     assert told_of(lambda m, o: o.unscale_(), *mlp(), 2, after=read_norm) == []
@@ -510,16 +492,12 @@ ROUND = {
 }
 
 
-@pytest.mark.parametrize("name", ROUND)
-def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones(name):
-    assert not were_rounded(ROUND[name].astype(np.float32), np.dtype("float16"))
-
-
-@pytest.mark.parametrize("draw", ["normal", "uniform"])
-@pytest.mark.parametrize("size", [128, 4096, 100_000])
-def test_rounded_numbers_are_seen(draw, size):
-    x = getattr(np.random.default_rng(0), draw)(size=size) * 0.05
-    assert were_rounded(x.astype(np.float16).astype(np.float32), np.dtype("float16"))
+def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones():
+    half, draw = np.dtype("float16"), np.random.default_rng(0)
+    assert [name for name, x in ROUND.items() if were_rounded(x.astype(np.float32), half)] == []
+    for size in (128, 4096, 100_000):
+        for x in (draw.normal(size=size), draw.uniform(size=size)):
+            assert were_rounded((0.05 * x).astype(np.float16).astype(np.float32), half)
 
 
 # ---- schedules ----
