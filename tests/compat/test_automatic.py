@@ -158,10 +158,12 @@ def score(script, **variables):
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "lstm", "gan")]
+AT_NIGHT = [
+    pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "lstm", "gan", "accumulation")
+]
 
 
-@pytest.mark.parametrize("script", [*AT_NIGHT, "accumulation", "sgd_by_hand"])
+@pytest.mark.parametrize("script", [*AT_NIGHT, "sgd_by_hand"])
 def test_a_script_ends_where_it_does_in_float32(script):
     """Its gradients are so small that float16 without a loss scale fails."""
     single = score(script)

@@ -200,7 +200,8 @@ def test_sequences_are_learned():
     assert train(translation(steps=150), "mixed", 1).metric > 40  # a fifth by guessing
 
 
-def test_what_a_gan_keeps_is_in_its_folder(tmp_path):
+def test_what_a_gan_keeps_is_in_its_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
     made = compare(gan(steps=6), ("float32", "mixed"), 1, out=tmp_path, progress=False)
     assert len(made.runs[0].history["loss_d"]) == 6
     run = Comparison.load(tmp_path).runs_of("mixed")[0]

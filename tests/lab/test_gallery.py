@@ -33,6 +33,7 @@ from minifp.lab.exhibits.exhibit import SCALES
 from minifp.lab.exhibits.fates import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
+from minifp.lab.page import figures
 from minifp.lab.run import Run
 from minifp.lab.task_info import TaskInfo
 from minifp.lab.workers.travel import ticket
@@ -44,6 +45,12 @@ LIMIT = 6e6  # multiply-adds a picture
 
 def small(scale):
     return blobs(steps={"quick": 2, "evening": 4, "full": 8}[scale])
+
+
+@pytest.fixture(autouse=True)
+def no_pictures_of_comparisons(monkeypatch):
+    """They take most of the time, and are no business of the gallery's."""
+    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
 
 
 @pytest.fixture

@@ -18,6 +18,14 @@ from minifp.lab.results import store
 from minifp.lab.resume import train_one
 from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
+from minifp.report import drawing
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    """Pages of comparisons are made without them, in a tenth of the time."""
+    monkeypatch.setattr(drawing, "is_available", lambda: False)
+
 
 QUIET = {"progress": False, "repeats": 1}
 
@@ -116,8 +124,9 @@ def tie(tmp_path):
     return fp.save(tmp_path / "tied.safetensors", model=model)
 
 
-def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path):
+def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path, monkeypatch):
     pytest.importorskip("PIL")
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
     out = tmp_path / "out"
     found = fp.evaluate(tie, ["mixed", "float32"], task=tied(), out=out, figures="png", **QUIET)
     (judged,) = found.judged
@@ -203,7 +212,8 @@ def test_a_picture_is_the_bytes_of_its_file_also_in_parts_of_a_data_set():
 # ---- files that cannot be -----------------------------------------------------------------------
 
 
-def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path):
+def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, monkeypatch):
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
     path, empty = tmp_path / "x.safetensors", tmp_path / "empty"
     path.write_bytes(b"no tensors at all")
     empty.mkdir()

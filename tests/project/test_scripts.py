@@ -42,7 +42,7 @@ nightly = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("precision", ["mixed", pytest.param("float32", marks=nightly)])
-@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("name", ["train_cnn", pytest.param("train_lstm", marks=nightly)])
 def test_a_script_ends_where_compare_ends(name, precision):
     task, length, pattern, near = ENDS[name]
     ((unit, count),) = length.items()

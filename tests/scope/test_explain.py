@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pages import Page
 
@@ -279,6 +279,7 @@ PYTHONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 @pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("symbol", PYTHONS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_results_are_those_of_numpy(name, symbol, data):
     dtype = np.dtype(name)

@@ -296,6 +296,7 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
     assert b"Interrupted. No run was finished." in said and b"Traceback" not in said
 
 
+@pytest.mark.nightly
 def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch):
     import tqdm.auto
 
