@@ -1,6 +1,7 @@
 """The largest batch that fits a memory: how it is searched, and what is measured."""
 
 import csv
+import gc
 import json
 import os
 
@@ -18,6 +19,14 @@ from minifp.lab.memory import OverLimit, measure_bytes
 from minifp.lab.run import Run, Training, train
 from minifp.lab.workers import room
 from minifp.lab.workers.travel import ticket
+
+
+@pytest.fixture(autouse=True)
+def few_objects():
+    """A trial collects garbage: not among all that other tests have left."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def test_memory_is_given_with_a_unit():
