@@ -176,6 +176,8 @@ def test_a_diverged_run_is_counted_and_never_averaged():
     base[2] = made_up("float32", 2, 96.0)
     row = from_runs(*base, *[made_up("mixed", s, 95.0 + s) for s in range(3)]).row("mixed")
     assert (row.pairs, row.diverged, row.difference) == (2, 0, 1.0)
+    both = made_up("mixed", 0, None, "stopped"), *(made_up("mixed", s, 95.0 + s) for s in (1, 2))
+    assert from_runs(*base, *both).row("mixed").verdict != "DIVERGED"  # where both are lost
 
 
 def test_an_inconclusive_row_says_how_many_seeds_are_needed():
