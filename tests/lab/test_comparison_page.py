@@ -246,12 +246,9 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
     wild.history["loss"][20:] = [10.0**k for k in range(20)]
     low, highest, top = curves.limits(made(made_run("float32", 0), wild))
     assert highest > 1e18 and top < 6 and low > 0
-
-
-def test_thinning_keeps_the_extremes_and_the_gaps():
     y = np.random.default_rng(0).random(5000)
     y[1234], y[4000] = 7.0, math.nan
-    x, thin = curves.thinned(np.arange(5000.0), y)
+    x, thin = curves.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
     assert len(x) < 1000 and np.nanmax(thin) == 7.0 and np.isnan(thin).sum() == 1
 
 
@@ -299,12 +296,6 @@ def test_drawing_imports_no_pyplot():
     code += "; print('matplotlib.pyplot' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.stdout.strip() == "False"
-
-
-@needs_pictures
-def test_the_axis_of_the_scale_counts_powers_of_two():
-    svg = figures.panel_svg(four(), "scale", "x")
-    assert {"2¹⁴", "2¹⁵", "2¹⁶"} <= set(re.findall(r">(2[¹²³⁴⁵⁶⁷⁸⁹⁰]+)<", svg))
 
 
 @needs_pictures

@@ -181,24 +181,18 @@ def test_a_verdict_stands_with_its_adjusted_p(tmp_path):
     assert latex.p_text(0.0321) == "$0.032$"
 
 
-def test_names_are_escaped():
-    assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
-        r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
-    )
-
-
-@pytest.mark.parametrize(
-    "values, text",
-    [
+def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escaped():
+    for values, text in (
         ([0.123456, 0.123556], r"$0.123506 \pm 0.000071$"),
         ([1234.0, 1300.0], r"$1267 \pm 47$"),
         ([2.0], "$2.000$"),
         ([0.0, 0.0], r"$0.0 \pm 0.0$"),
         ([], ""),
-    ],
-)
-def test_further_metrics_have_two_digits_of_their_deviation(values, text):
-    assert latex.spread(*latex.moments(values)) == text
+    ):
+        assert latex.spread(*latex.moments(values)) == text
+    assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
+        r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
+    )
 
 
 # ---- results.json --------------------------------------------------------------------------------
@@ -217,11 +211,6 @@ def held(folder):
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
-def test_results_follow_the_published_schema_which_they_name(folder, validator):
-    validator.validate(held(folder))
-    assert held(folder)["schema"] == summary.schema()["$id"] == summary.SCHEMA
-
-
 def put(value, *path):
     """A change: what lies at this path is another value."""
 
@@ -234,7 +223,9 @@ def put(value, *path):
     return change
 
 
-def test_the_schema_takes_nothing_else(folder, validator):
+def test_results_follow_the_published_schema_which_takes_nothing_else(folder, validator):
+    validator.validate(held(folder))
+    assert held(folder)["schema"] == summary.schema()["$id"] == summary.SCHEMA
     for change in (
         put("urn:minifp:results:0", "schema"),
         put(1, "something else"),

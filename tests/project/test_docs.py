@@ -101,14 +101,11 @@ def test_every_file_and_every_function_that_is_named_exists(paper):
     assert not missing
 
 
-def test_the_life_of_a_tensor_is_told_with_names():
-    assert len(dotted(ARCHITECTURE)) > 40 and len(files_named(ARCHITECTURE)) > 8
-
-
 def test_the_map_of_rooms_is_that_of_the_law():
     lines = ARCHITECTURE[ARCHITECTURE.index("| room |") :].split("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
     assert {row[0]: row[-1] for row in rows} == ROOMS  # of test_layout.py
+    assert len(dotted(ARCHITECTURE)) > 40 and len(files_named(ARCHITECTURE)) > 8  # names
 
 
 def test_the_picture_of_the_rooms_has_the_arrows_that_are_there():

@@ -159,39 +159,29 @@ def only(row, machine=HALF):
     return bound
 
 
-def test_a_large_product_is_bound_by_arithmetic_and_runs_on_tensor_cores():
+def test_a_kernel_is_bound_by_arithmetic_by_memory_or_by_latency_and_a_view_by_nothing():
     n = 4096
     bound = only(Row(
         inputs=(f"float16 ({n}, {n})",) * 2, outputs=(f"float16 ({n}, {n})",),
         bytes_read=4 * n * n, bytes_written=2 * n * n, flops=2 * n**3, products=((n, n, n, 1),),
     ))  # fmt: skip
-    assert (bound.half, bound.single) == ("arithmetic", "arithmetic")
+    assert (bound.half, bound.single) == ("arithmetic", "arithmetic")  # on tensor cores
     assert bound.half_floor == pytest.approx(2 * n**3 / 100e12)
     assert bound.single_floor == pytest.approx(2 * n**3 / 10e12)
-
-
-def test_a_map_is_bound_by_memory_and_takes_half_the_time_in_float16():
     n = 10**8
     row = Row(role="map", kernel="activation.relu_forward", inputs=(f"float16 ({n},)",),
               outputs=(f"float16 ({n},)",), bytes_read=2 * n, bytes_written=2 * n, flops=n,
               products=())  # fmt: skip
-    bound = only(row)
+    bound = only(row)  # which takes half the time in float16
     assert (bound.half, bound.single) == ("memory", "memory")
     assert bound.half_floor == pytest.approx(4 * n / 1e12)
     assert bound.single_floor == pytest.approx(8 * n / 1e12)
-
-
-def test_a_small_kernel_is_bound_by_latency_and_a_view_by_nothing():
     assert only(Row()).half == "latency" and only(Row()).half_floor == 1e-6
     view = Row(role="no arithmetic", kernel="", bytes_read=0, bytes_written=0, flops=0, products=())
     assert (only(view).half, only(view).half_floor) == ("nothing", 0.0)
-
-
-def test_integers_and_losses_keep_their_bytes():
     row = Row(inputs=("float16 (10, 3)", "int64 (10,)"), outputs=("float32 ()",),
               bytes_read=60 + 80, bytes_written=4)  # fmt: skip
-    assert bytes_in(row, 2) == 144
-    assert bytes_in(row, 4) == 204
+    assert (bytes_in(row, 2), bytes_in(row, 4)) == (144, 204)  # integers and losses keep theirs
 
 
 def test_the_steps_of_an_lstm_are_started_one_after_the_other_on_a_gpu(charlstm):
@@ -201,19 +191,15 @@ def test_the_steps_of_an_lstm_are_started_one_after_the_other_on_a_gpu(charlstm)
     assert here["lstm.lstm_forward"].half == "arithmetic"
 
 
-def test_floors_add_up_and_measured_seconds_stand_beside(lenet):
+def test_floors_add_up_and_measured_seconds_stand_beside(lenet, charlstm):
     found = bounds(lenet, V100)
     assert found.half_floor == pytest.approx(sum(b.half_floor for b in found.rows))
     assert found.half_floor <= found.single_floor
     assert found.seconds == pytest.approx(sum(row.seconds for row in lenet))
     assert sum(found.shares().values()) == pytest.approx(1)
     assert found.shares()["latency"] > 0.9  # LeNet on digits is far too small for a V100
-
-
-def test_all_texts_are_at_most_100_columns_wide(lenet, charlstm):
     for rows in (lenet, charlstm):
-        texts = [shape_advice(rows), amdahl(rows), *(bounds(rows, m) for m in (HALF, V100))]
-        for text in texts:
+        for text in (shape_advice(rows), amdahl(rows), *(bounds(rows, m) for m in (HALF, V100))):
             assert max(map(len, str(text).splitlines())) <= 100, text
 
 

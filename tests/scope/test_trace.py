@@ -23,8 +23,7 @@ from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import math_modes
 from minifp.scope.tracing.cost import Count, cost_of
-from minifp.scope.tracing.tape_boxes import Edge
-from minifp.scope.tracing.tape_graph import graph_text, layout, ordered
+from minifp.scope.tracing.tape_graph import graph_text, layout
 from minifp.scope.tracing.trace import trace
 from minifp.scope.tracing.trace_rows import NO_ARITHMETIC
 from minifp.training.diagnosis import SUM, Recorded
@@ -369,12 +368,6 @@ def test_every_edge_leads_down_and_no_two_boxes_share_a_place(precision):
     assert [b.number for b in found.boxes] == list(range(len(found.boxes)))
     last = max(found.boxes, key=lambda b: b.y)
     assert (last.operation, last.format) == ("cross_entropy", "float32")
-
-
-def test_a_row_of_boxes_is_ordered_so_that_edges_need_not_cross():
-    edges = [Edge(a, b, "", "") for a, b in ((0, 5), (1, 4), (2, 3), (5, 6), (4, 7), (3, 8))]
-    places = ordered([[0, 1, 2], [3, 4, 5], [6, 7, 8]], edges)
-    assert [places[e.source] - places[e.target] for e in edges] == [0.0] * 6
 
 
 def test_the_text_for_graphviz_has_all_boxes_edges_and_modules():
