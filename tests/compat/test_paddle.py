@@ -93,23 +93,6 @@ def test_a_decorated_optimizer_minimizes(precision):
     assert optimizer.master_weights == (precision == "mixed")
 
 
-@pytest.mark.parametrize(("given", "error", "words"), [
-    ({"amp_lists": None}, fp.ArgumentError, "custom_black_list"),
-    ({"use_pure_fp16": True}, fp.ArgumentError, 'level="O2"'),
-    ({"loss_scale": 128.0}, fp.ArgumentError, "init_loss_scaling"),
-    ({"loss_scale": 128.0, "init_loss_scaling": 64.0}, fp.ArgumentError, "init_loss_scaling"),
-    ({"incr_every_steps": 4}, fp.ArgumentError, "incr_every_n_steps"),
-    ({"incr_ratio": 0.5}, fp.PrecisionError, "incr_ratio=0.5"),
-    ({"decr_ratio": 2.0}, fp.PrecisionError, "decr_ratio=2.0"),
-    ({"init_loss_scaling": 0.0}, fp.PrecisionError, "init_loss_scaling=0.0"),
-    ({"incr_every_n_steps": 0}, fp.ArgumentError, "incr_every_n_steps=0"),
-    ({"decr_every_n_nan_or_inf": 1.5}, fp.ArgumentError, "decr_every_n_nan_or_inf=1.5"),
-])  # fmt: skip
-def test_what_an_optimizer_does_not_decide_and_what_cannot_be_is_refused(given, error, words):
-    with pytest.raises(error, match=words):
-        mixed_precision.decorate(adam(), **given)
-
-
 # ---- the scaler of Paddle 2 ---------------------------------------------------------------------
 
 
@@ -217,17 +200,6 @@ def test_a_model_that_is_there_trains_at_a_level(level, dtype):
     assert [str(p.dtype) for p in model.parameters()] == formats
 
 
-@pytest.mark.parametrize(("given", "error", "words"), [
-    ({"level": "OD"}, fp.ArgumentError, "'O2'"),
-    ({"dtype": "float32"}, fp.PrecisionError, "expected float16"),
-    ({"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
-    ({"master_weight": True}, fp.ArgumentError, "for the level O2"),
-])  # fmt: skip
-def test_what_decorates_nothing_is_refused(given, error, words):
-    with pytest.raises(error, match=words):
-        amp.decorate(nn.Linear(2, 1), **given)
-
-
 # ---- levels -------------------------------------------------------------------------------------
 
 X = np.ones((2, 3), "float32")
@@ -282,16 +254,43 @@ def test_a_model_of_level_o2_has_masters():
     assert mixed_precision.decorate(optim.SGD(model.parameters(), lr=0.1)).master_weights
 
 
-@pytest.mark.parametrize(("given", "error", "words"), [
-    ({"level": "O3"}, fp.ArgumentError, "'O2'"),
-    ({"enable": 1}, fp.ArgumentError, "enable"),
-    ({"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),
-    ({"dtype": "float32"}, fp.PrecisionError, "expected float16"),
-    ({"custom_white_list": ["relu"], "custom_black_list": ["relu"]}, fp.ArgumentError, "overlap"),
-    ({"custom_white_list": ["matmul_v2"]}, fp.PrecisionError, "no operation 'matmul_v2'"),
-    ({"custom_black_list": ["relu"], "level": "O2"}, fp.ArgumentError, "OD and O1"),
-    ({"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD and O1"),
+def optimizer(**given):
+    """An optimizer, decorated."""
+    return mixed_precision.decorate(adam(), **given)
+
+
+def model(**given):
+    """A model, decorated."""
+    return amp.decorate(nn.Linear(2, 1), **given)
+
+
+BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
+
+
+@pytest.mark.parametrize(("call", "given", "error", "words"), [
+    (optimizer, {"amp_lists": None}, fp.ArgumentError, "custom_black_list"),
+    (optimizer, {"use_pure_fp16": True}, fp.ArgumentError, 'level="O2"'),
+    (optimizer, {"loss_scale": 128.0}, fp.ArgumentError, "init_loss_scaling"),
+    (optimizer, {"loss_scale": 8.0, "init_loss_scaling": 4.0}, fp.ArgumentError, "init_loss_scal"),
+    (optimizer, {"incr_every_steps": 4}, fp.ArgumentError, "incr_every_n_steps"),
+    (optimizer, {"incr_ratio": 0.5}, fp.PrecisionError, "incr_ratio=0.5"),
+    (optimizer, {"decr_ratio": 2.0}, fp.PrecisionError, "decr_ratio=2.0"),
+    (optimizer, {"init_loss_scaling": 0.0}, fp.PrecisionError, "init_loss_scaling=0.0"),
+    (optimizer, {"incr_every_n_steps": 0}, fp.ArgumentError, "incr_every_n_steps=0"),
+    (optimizer, {"decr_every_n_nan_or_inf": 1.5}, fp.ArgumentError, "decr_every_n_nan_or_inf=1.5"),
+    (model, {"level": "OD"}, fp.ArgumentError, "'O2'"),
+    (model, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
+    (model, {"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
+    (model, {"master_weight": True}, fp.ArgumentError, "for the level O2"),
+    (amp.auto_cast, {"level": "O3"}, fp.ArgumentError, "'O2'"),
+    (amp.auto_cast, {"enable": 1}, fp.ArgumentError, "enable"),
+    (amp.auto_cast, {"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),
+    (amp.auto_cast, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
+    (amp.auto_cast, BOTH, fp.ArgumentError, "overlap"),
+    (amp.auto_cast, {"custom_white_list": ["mat"]}, fp.PrecisionError, "no operation 'mat'"),
+    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O2"}, fp.ArgumentError, "OD and O1"),
+    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD and O1"),
 ])  # fmt: skip
-def test_what_is_no_level_or_changes_nothing_is_refused(given, error, words):
+def test_what_is_no_level_or_changes_nothing_is_refused(call, given, error, words):
     with pytest.raises(error, match=words):
-        amp.auto_cast(**given)
+        call(**given)
