@@ -449,6 +449,7 @@ print(json.dumps({name: growths(name) for name in ("float32", "mixed")}))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells a peak")
 @pytest.mark.parametrize("model", ["cnn", "lstm"])
 def test_the_growth_over_a_step_is_that_of_the_process(model):
