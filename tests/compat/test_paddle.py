@@ -254,12 +254,12 @@ def test_a_model_of_level_o2_has_masters():
     assert mixed_precision.decorate(optim.SGD(model.parameters(), lr=0.1)).master_weights
 
 
-def optimizer(**given):
+def for_optimizer(**given):
     """An optimizer, decorated."""
     return mixed_precision.decorate(adam(), **given)
 
 
-def model(**given):
+def for_model(**given):
     """A model, decorated."""
     return amp.decorate(nn.Linear(2, 1), **given)
 
@@ -268,20 +268,20 @@ BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
 
 
 @pytest.mark.parametrize(("call", "given", "error", "words"), [
-    (optimizer, {"amp_lists": None}, fp.ArgumentError, "custom_black_list"),
-    (optimizer, {"use_pure_fp16": True}, fp.ArgumentError, 'level="O2"'),
-    (optimizer, {"loss_scale": 128.0}, fp.ArgumentError, "init_loss_scaling"),
-    (optimizer, {"loss_scale": 8.0, "init_loss_scaling": 4.0}, fp.ArgumentError, "init_loss_scal"),
-    (optimizer, {"incr_every_steps": 4}, fp.ArgumentError, "incr_every_n_steps"),
-    (optimizer, {"incr_ratio": 0.5}, fp.PrecisionError, "incr_ratio=0.5"),
-    (optimizer, {"decr_ratio": 2.0}, fp.PrecisionError, "decr_ratio=2.0"),
-    (optimizer, {"init_loss_scaling": 0.0}, fp.PrecisionError, "init_loss_scaling=0.0"),
-    (optimizer, {"incr_every_n_steps": 0}, fp.ArgumentError, "incr_every_n_steps=0"),
-    (optimizer, {"decr_every_n_nan_or_inf": 1.5}, fp.ArgumentError, "decr_every_n_nan_or_inf=1.5"),
-    (model, {"level": "OD"}, fp.ArgumentError, "'O2'"),
-    (model, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
-    (model, {"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
-    (model, {"master_weight": True}, fp.ArgumentError, "for the level O2"),
+    (for_optimizer, {"amp_lists": None}, fp.ArgumentError, "custom_black_list"),
+    (for_optimizer, {"use_pure_fp16": True}, fp.ArgumentError, 'level="O2"'),
+    (for_optimizer, {"loss_scale": 128.0}, fp.ArgumentError, "init_loss_scaling"),
+    (for_optimizer, {"loss_scale": 8, "init_loss_scaling": 4}, fp.ArgumentError, "init_loss_s"),
+    (for_optimizer, {"incr_every_steps": 4}, fp.ArgumentError, "incr_every_n_steps"),
+    (for_optimizer, {"incr_ratio": 0.5}, fp.PrecisionError, "incr_ratio=0.5"),
+    (for_optimizer, {"decr_ratio": 2.0}, fp.PrecisionError, "decr_ratio=2.0"),
+    (for_optimizer, {"init_loss_scaling": 0.0}, fp.PrecisionError, "init_loss_scaling=0.0"),
+    (for_optimizer, {"incr_every_n_steps": 0}, fp.ArgumentError, "incr_every_n_steps=0"),
+    (for_optimizer, {"decr_every_n_nan_or_inf": 1.5}, fp.ArgumentError, "n_nan_or_inf=1.5"),
+    (for_model, {"level": "OD"}, fp.ArgumentError, "'O2'"),
+    (for_model, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
+    (for_model, {"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
+    (for_model, {"master_weight": True}, fp.ArgumentError, "for the level O2"),
     (amp.auto_cast, {"level": "O3"}, fp.ArgumentError, "'O2'"),
     (amp.auto_cast, {"enable": 1}, fp.ArgumentError, "enable"),
     (amp.auto_cast, {"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),

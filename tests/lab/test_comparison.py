@@ -5,12 +5,11 @@ import json
 import re
 
 import pytest
-from lab_blobs import blobs, clouds, runs_trained
+from lab_blobs import blobs, clouds, comparison_of, runs_trained
 
 from minifp import optim
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
-from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
 from minifp.lab.results import store
 from minifp.lab.run import Run
@@ -38,14 +37,9 @@ def made_up(precision, seed, metric, status="finished"):
     return Run(precision, seed, status, metric=metric, steps=10, bytes={"weights": 4})
 
 
-def from_runs(*runs, precisions=BOTH, margin=0.5, dial=0):
-    """A comparison of runs that were never trained."""
-    seeds = sorted({run.seed for run in runs})
-    whole = comparing.opened(
-        blobs(margin=margin, dial=dial), blobs().data(), list(precisions), seeds, None
-    )
-    whole.runs, whole.asked = list(runs), []
-    return whole
+def from_runs(*runs, dial=0):
+    """A comparison of them, in both precisions."""
+    return comparison_of(runs, BOTH, margin=0.5, dial=dial)
 
 
 # ---- one call ------------------------------------------------------------------------------------

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 from minifp.errors import ArgumentError
 from minifp.lab import Metric, compare
-from minifp.lab.comparison import opened
 from minifp.lab.page import controls_section, verdicts
 from minifp.lab.run import Run
 
@@ -28,11 +27,7 @@ def settled(end):
 
 def from_runs(runs, **task):
     """A comparison of them, over 360 test examples."""
-    arms = list(dict.fromkeys(run.precision for run in runs))
-    chosen = blobs(**{"margin": 1.0, **task})
-    whole = opened(chosen, chosen.data(), arms, sorted({r.seed for r in runs}), None)
-    whole.runs, whole.asked = list(runs), []
-    return whole
+    return comparison_of(runs, **{"margin": 1.0, **task})
 
 
 def ends(**arms):

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 import minifp as fp
 from minifp.errors import ArgumentError
 from minifp.lab import Comparison, registration
-from minifp.lab.comparison import opened
 from minifp.lab.conclusions.planning import counts, curve
 from minifp.lab.page import figures, power_table
 from minifp.lab.planning import Plan
@@ -22,16 +21,12 @@ BOTH = ["float32", "mixed"]
 
 def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
     """A comparison of runs that were never trained, and differ by so much."""
-    runs = []
-    for seed, d in enumerate(differences):
-        runs.append(Run("float32", seed, metric=90.0 + 0.37 * seed, steps=4))
-        runs.append(Run("mixed", seed, metric=90.0 + 0.37 * seed + d, steps=4))
-        runs.append(Run("float32@ulp", seed, metric=90.0 + 0.37 * seed, steps=4))
-    seeds = list(range(len(differences)))
-    task = blobs(**{"margin": 0.4, **more})
-    whole = opened(task, task.data(), [*BOTH, "float32@ulp"], seeds, None)
-    whole.runs = runs
-    return whole
+    runs = [
+        Run(arm, seed, metric=90.0 + 0.37 * seed + (d if arm == "mixed" else 0), steps=4)
+        for seed, d in enumerate(differences)
+        for arm in (*BOTH, "float32@ulp")
+    ]
+    return comparison_of(runs, **{"margin": 0.4, **more})
 
 
 def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():

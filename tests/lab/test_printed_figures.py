@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 from minifp.errors import ArgumentError
-from minifp.lab.comparison import Comparison, compare, opened
+from minifp.lab.comparison import Comparison, compare
 from minifp.lab.page import figures
 from minifp.lab.run import Run
 from minifp.report import drawing
@@ -40,11 +40,8 @@ def made_up(arm, seed, lost):
 @pytest.fixture(scope="module")
 def many():
     """Five seeds of five arms, one of a long name and with runs that are lost."""
-    task = blobs(name="lenet-digits", dial=3)
-    whole = opened(task, task.data(), list(ARMS), list(range(5)), None)
-    whole.runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
-    whole.asked = []
-    return whole
+    runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
+    return comparison_of(runs, name="lenet-digits", dial=3)
 
 
 def texts(figure):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 from minifp.errors import DataError
 from minifp.lab import Comparison, Metric
-from minifp.lab.comparison import compare, opened
+from minifp.lab.comparison import compare
 from minifp.lab.results import latex, store, summary, tidy
 from minifp.lab.run import Run
 
@@ -172,9 +172,7 @@ def test_a_verdict_stands_with_its_adjusted_p(tmp_path):
         for seed, shift in enumerate((0.1, -0.1, 0.0, 0.1, -0.1))
         for arm in ("float32", "mixed")
     ]
-    task = blobs(margin=0.5)
-    whole = opened(task, task.data(), ["float32", "mixed"], list(range(5)), None)
-    whole.runs = runs
+    whole = comparison_of(runs, margin=0.5)
     row = latex.table(whole).splitlines()[-3].removesuffix(r" \\").split(" & ")
     assert row[0] == r"\texttt{mixed}" and row[-2] == "EQUIVALENT"
     assert row[-1] == "$<0.001$" and whole.claims()[0].holm_of_verdict < 0.001
