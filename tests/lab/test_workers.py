@@ -111,15 +111,22 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
 
 def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     base = load_task("lenet", "digits")
-    assert ticket(base, {"steps": 3, "dial": None}, base) == Named(
-        "lenet", "digits", (("steps", 3),)
-    )
-    of_file = ticket(load_task(mortal), {}, load_task(mortal))
+    named = ticket(base, {"steps": 3, "dial": None}, base)
+    assert named == Named("lenet", "digits", (("steps", 3),))
+    task = load_task(mortal)
+    of_file = ticket(task, {"steps": 2}, task)
     assert of_file.spec == mortal and b"os._exit" in of_file.text
+    elsewhere = replace(of_file, spec=of_file.spec.replace("mortal.py", "elsewhere.py"))
+    loaded = elsewhere.load()  # where the file is not there, it is written anew
+    assert (loaded.name, loaded.steps, loaded.source) == ("blobs", 2, task.source)
     changed = replace(base, batch_size=8)
     assert changed.origin is None
     by_value = ticket(changed, {}, changed)
     assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
+    lock = threading.Lock()
+    task = blobs(model=lambda: lock)  # which cannot be pickled
+    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
+        ticket(task, {}, task)
 
 
 def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
@@ -133,21 +140,6 @@ def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
         load_task("lab_blobs:other")
     with pytest.raises(ArgumentError, match="no_such_module cannot be imported"):
         load_task("no_such_module:task")
-
-
-def test_a_file_that_is_not_there_is_written_anew(mortal):
-    task = load_task(mortal)
-    there = ticket(task, {"steps": 2}, task)
-    elsewhere = replace(there, spec=there.spec.replace("mortal.py", "elsewhere.py"))
-    loaded = elsewhere.load()
-    assert (loaded.name, loaded.steps, loaded.source) == ("blobs", 2, task.source)
-
-
-def test_what_cannot_be_pickled_is_refused_with_the_field_and_a_way():
-    lock = threading.Lock()
-    task = blobs(model=lambda: lock)
-    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
-        ticket(task, {}, task)
 
 
 def test_other_data_in_the_other_process_are_refused():

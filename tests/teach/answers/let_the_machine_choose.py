@@ -10,7 +10,6 @@ from teach.answers import Answers
 
 
 def next_scale(S, good, finite, interval, least, most):
-    """As a student might find it."""
     if not finite:
         return max(S / 2, least), 0
     if good + 1 < interval:
@@ -45,7 +44,6 @@ def keeps_counting(S, good, finite, interval, least, most):
 
 
 def careful_step(w, v, g, S, lr):
-    """As a student might find it."""
     if not np.isfinite(g).all():
         return w, v
     v = np.float32(0.9) * v + g.astype(np.float32) / np.float32(S)

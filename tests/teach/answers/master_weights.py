@@ -5,7 +5,6 @@ from teach.answers import Answers
 
 
 def descend_with_master(w, scaled_gradient, steps, lr, S):
-    """As a student might find it."""
     master = w.astype(np.float32)
     for _ in range(steps):
         gradient = scaled_gradient(w).astype(np.float32) / S
@@ -69,7 +68,6 @@ def ends(x):
 
 
 def stochastic(x, random):
-    """As a student might find it."""
     low, high = ends(x)
     gap = high.astype(np.float32) - low
     share = np.divide(x - low, gap, out=np.zeros_like(x), where=gap > 0)

@@ -5,7 +5,6 @@ from teach.answers import Answers
 
 
 def round_f16(x):
-    """As a student might find it."""
     fraction, exponent = np.frexp(x)
     shift = np.maximum(exponent, -13) - 11
     y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
@@ -35,7 +34,6 @@ def no_infinity(x):
 
 
 def gap_above(x):
-    """As a student might find it."""
     exponent = np.where(x < 2.0**-14, -14, np.floor(np.log2(np.maximum(x, 2.0**-24))))
     return 2.0 ** (exponent - 10)
 

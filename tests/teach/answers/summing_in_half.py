@@ -9,7 +9,6 @@ from teach.answers import Answers
 
 
 def sticks_at(x):
-    """As a student might find it."""
     stands = 2.0 ** math.ceil(math.log2(2048 * x))
     return stands if stands <= 65504 else math.inf
 
@@ -36,7 +35,6 @@ def in_half(x):
 
 
 def chunked_sum(x, size):
-    """As a student might find it."""
     total = np.float32(0)
     for chunk in chunks_of(x, size):
         total += np.float32(in_half(chunk))
@@ -63,7 +61,6 @@ def whole_chunks_only(x, size):
 
 
 def mma(A, B, C):
-    """As a student might find it."""
     D = C.copy()
     for k in range(4):
         D += A[:, k, None].astype(np.float32) * B[k].astype(np.float32)
@@ -100,7 +97,6 @@ def in_double(A, B, C):
 
 
 def breaking_amplitude(n):
-    """As a student might find it."""
     c = 1.0
     while not np.isinf(np.cumsum(np.full(n, c * c).astype(np.float16), dtype=np.float16)[-1]):
         c *= 2
@@ -123,7 +119,6 @@ def first_above(n):
 
 
 def normalized(x):
-    """As a student might find it."""
     x = x.astype(np.float32)
     x = x - x.mean()
     return (x / np.sqrt(np.square(x).mean() + np.float32(1e-5))).astype(np.float16)

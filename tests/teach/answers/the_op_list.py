@@ -26,7 +26,6 @@ def unscaled(g, S):
 
 
 def gradient_to_use(g, S, w, decay, most):
-    """As a student might find it."""
     return clipped(unscaled(g, S) + np.float32(2 * decay) * w, most)
 
 
@@ -76,7 +75,6 @@ def half(x):
 
 
 def largest_update(eps):
-    """As a student might find it."""
     return float(updates_of(eps, lambda g: half(0.001 * g * g)).max())
 
 
