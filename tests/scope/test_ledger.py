@@ -133,12 +133,10 @@ def test_every_byte_of_a_perceptron_is_where_it_should_be(precision, size):
     assert (last.phase, last.operation) == ("update", "step")
     assert last.bytes["weight_gradients"] == size * NUMBERS
     assert last.bytes["activation_gradients"] == 0
-
-
-def test_the_timeline_has_every_operation_forward_and_backward_in_its_layer():
-    timeline = ledger_of(perceptron, "mixed", rows).memory.timeline
-    forward = [(e.module, e.operation) for e in timeline if e.phase == "forward"]
-    backward = [(e.module, e.operation) for e in timeline if e.phase == "backward"]
+    forward, backward = (
+        [(e.module, e.operation) for e in timeline if e.phase == phase]
+        for phase in ("forward", "backward")
+    )
     assert forward[:3] == [("0", "linear"), ("1", "tanh"), ("2", "linear")]
     assert sorted(backward) == sorted(forward) and backward[-1] == forward[0]
 
