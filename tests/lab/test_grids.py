@@ -111,17 +111,6 @@ def two_optimizers():
     return blobs(model=lambda: {"a": model(), "b": model()}, optimizer=of_each)
 
 
-def test_a_changed_task_travels_by_its_name_and_its_changes(tmp_path):
-    path = tmp_path / "swept.py"
-    path.write_text("from lab_blobs import blobs\ntask = blobs()\n", encoding="utf-8")
-    grid = grid_of(f"{path}:task", {"lr": "0.1,0.2"}, steps=3)
-    task = grid.task_of(grid.cells()[1])
-    sent = ticket(grid.base, {**grid.lengths, "lr": 0.2}, task)
-    assert isinstance(sent, Named) and sent.changes == (("steps", 3), ("lr", 0.2))
-    there = sent.load()
-    assert settings(there, there.data()) == settings(task, task.data())
-
-
 # ---- sweeps --------------------------------------------------------------------------------------
 
 SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
@@ -245,6 +234,12 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(ArgumentError, match=message):
             read_grid(path)
+    grid = grid_of(f"{tmp_path / 'swept.py'}:task", {"lr": "0.1,0.2"}, steps=3)
+    task = grid.task_of(grid.cells()[1])  # which travels by its name and its changes
+    sent = ticket(grid.base, {**grid.lengths, "lr": 0.2}, task)
+    assert isinstance(sent, Named) and sent.changes == (("steps", 3), ("lr", 0.2))
+    there = sent.load()
+    assert settings(there, there.data()) == settings(task, task.data())
 
 
 # ---- how long ------------------------------------------------------------------------------------
@@ -275,20 +270,18 @@ def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
 
 def test_a_step_that_overflows_is_no_measure_of_the_others(monkeypatch):
     """Each takes 1 s; one that is skipped 2 s more, and an evaluation 4."""
-    now = [0.0]
+    now, overflows = [0.0], [0]
     one = Wanted(None, blobs(), blobs().data(), "mixed", 0)
 
-    def cost(overflows):
-        def train(task, arm, seed, data, told):
-            skipped = [int(step < overflows) for step in range(task.steps)]
-            for step, skip in enumerate(skipped):
-                now[0] += 1 + 2 * skip + 4 * (step == task.steps - 1)
-                told(None)
-            return SimpleNamespace(history={"skipped": skipped})
+    def train(task, arm, seed, data, told):
+        skipped = [int(step < overflows[0]) for step in range(task.steps)]
+        for step, skip in enumerate(skipped):
+            now[0] += 1 + 2 * skip + 4 * (step == task.steps - 1)
+            told(None)
+        return SimpleNamespace(history={"skipped": skipped})
 
-        monkeypatch.setattr(measuring, "train", train)
-        return measuring.measured(one)
-
+    monkeypatch.setattr(measuring, "train", train)
     monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    assert [cost(overflows) for overflows in (0, 4, 10)] == 3 * [Cost(1.0, 4.0)]
-    assert cost(overflows=100) == Cost(3.0, 4.0)  # where all are skipped
+    for count, step in ((0, 1.0), (4, 1.0), (10, 1.0), (100, 3.0)):  # of 100 all are skipped
+        overflows[0] = count
+        assert measuring.measured(one) == Cost(step, 4.0)

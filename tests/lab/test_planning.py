@@ -30,13 +30,19 @@ def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
 
 
 def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
-    (need,) = Plan(pilot(), 0.9).needs
+    whole = pilot()
+    (need,) = Plan(whole, 0.9).needs
     assert (need.arm, need.pairs, need.score) == ("mixed", 5, "accuracy")  # no control
     assert tost_power(need.seeds, need.sd, 0.4) >= 0.9 > tost_power(need.seeds - 1, need.sd, 0.4)
     assert need.at_best < need.seeds < need.at_worst and need.now < 0.9
-    assert Plan(pilot(), 0.9).seeds == need.seeds > Plan(pilot(), 0.5).seeds
+    assert Plan(whole, 0.9).seeds == need.seeds > Plan(whole, 0.5).seeds
     powers = curve(need, counts([need]))
     assert powers == sorted(powers) and powers[-1] > 0.9
+    if drawing.is_available():
+        (panel,) = figures.wanted(whole, "power")
+        assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
+        assert "mixed needs" in figures.panel_svg(whole, "power", "m")
+        assert not figures.wanted(pilot((0.1,)), "power")
 
 
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
@@ -51,15 +57,6 @@ def test_a_plan_shows_itself_in_a_table_with_its_curve():
     for power in (0, 1.0, "0.8"):
         with pytest.raises(ArgumentError, match="between 0 and 1"):
             fp.plan(blobs(steps=1), power=power)
-
-
-@pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
-def test_a_comparison_has_its_power_curve_as_a_picture():
-    whole = pilot()
-    (panel,) = figures.wanted(whole, "power")
-    assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
-    assert "mixed needs" in figures.panel_svg(whole, "power", "m")
-    assert not figures.wanted(pilot((0.1,)), "power")
 
 
 # ---- what was registered -------------------------------------------------------------------------
@@ -95,15 +92,6 @@ def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(
     assert registration.warnings(result.registered) == []
 
 
-def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path, no_page):
-    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    changed = fp.compare(blobs(steps=2, margin=5.0), BOTH, 1, out=tmp_path, progress=False)
-    told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
-    assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
-    first, second = registered(tmp_path)
-    assert second["before"] == first["sha256"] != second["sha256"]
-
-
 def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path, no_page):
     plan = fp.plan(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
     assert f"The pilot's runs are in {tmp_path}" in " ".join(repr(plan).split())
@@ -115,12 +103,20 @@ def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path,
     assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
 
 
-def test_runs_of_before_are_no_plan_and_an_edited_one_is_refused(tmp_path, no_page):
-    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused(tmp_path, no_page):
+    def again(**changes):
+        return fp.compare(blobs(steps=2, **changes), BOTH, 1, out=tmp_path, progress=False)
+
+    again()
     path = tmp_path / registration.FILE
-    path.write_text(path.read_text(encoding="utf-8").replace("0.5", "0.6"), encoding="utf-8")
+    held = path.read_text(encoding="utf-8")
+    changed = again(margin=5.0)
+    told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
+    assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
+    first, second = registered(tmp_path)
+    assert second["before"] == first["sha256"] != second["sha256"]
+    path.write_text(held.replace("0.5", "0.6"), encoding="utf-8")
     with pytest.raises(ArgumentError, match="not what its hash is of"):
-        fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    path.unlink()
-    late = fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    assert "Nothing was registered before the first 2 runs" in " ".join(late.notes())
+        again()
+    path.unlink()  # runs of before are no plan
+    assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())
