@@ -1,6 +1,7 @@
 """The numerics, as claims: what is stored, what is summed in what, and what each switch changes."""
 
 import dataclasses
+import functools
 import warnings
 
 import numpy as np
@@ -46,30 +47,18 @@ def test_a_column_of_4096_float16_tenths_sums_to_409_5_both_ways(in_mixed):
     assert np.sum(x.array, axis=0).tolist() == [256, 256]  # NumPy's own
 
 
-def test_3000_repeats_of_one_index_give_an_embedding_gradient_of_3000(in_mixed):
-    w = fp.ones(4, 2, requires_grad=True)
-    y = F.embedding(np.full(3000, 2), w)
-    y.backward(gradient=np.ones(y.shape))
-    assert w.grad.dtype == float16
-    assert w.grad.tolist() == [[0, 0], [0, 0], [3000, 3000], [0, 0]]
-
-
-def test_3000_reads_of_one_element_give_a_gradient_of_3000(in_mixed):
-    for i in (np.zeros(3000, int), (np.zeros(3000, int), slice(None))):
-        x = fp.ones(2, 1, requires_grad=True)
-        y = x[i]
-        y.backward(gradient=np.ones(y.shape))
-        assert x.grad.tolist() == [[3000], [0]]
-
-
 def test_3000_uses_of_one_weight_give_a_gradient_of_3000(in_mixed):
-    w = fp.ones(2, requires_grad=True)
-    fp.stack([w * 1.0 for _ in range(3000)]).sum().backward()
-    assert w.grad.dtype == float16
-    assert w.grad.tolist() == [3000, 3000]
-
-
-def test_3000_micro_batches_give_a_gradient_of_3000(in_mixed):
+    """Repeats of an index, reads of an element, uses in one graph, and micro-batches."""
+    for read in (
+        lambda w: F.embedding(np.full(3000, 0), w),
+        lambda w: w[np.zeros(3000, int)],
+        lambda w: w[np.zeros(3000, int), slice(None)],
+        lambda w: fp.stack([w * 1.0 for _ in range(3000)])[:, 0],
+    ):
+        w = fp.ones(2, 1, requires_grad=True)
+        y = read(w)
+        y.backward(gradient=np.ones(y.shape))
+        assert w.grad.dtype == float16 and w.grad.tolist() == [[3000], [0]]
     w = fp.ones(2, requires_grad=True)
     for _ in range(3000):
         (w * 1.0).sum().backward()
@@ -372,9 +361,9 @@ def both(fn, *arrays, switch, gradient=None):
     return found
 
 
-def assert_sequential(found, expected):
-    """What was found with float16 sums is what was expected, in all bits; mixed gives another."""
-    sequential, wide = found
+def assert_sequential(expected, fn, *arrays, switch="reduce", gradient=None):
+    """fn with float16 sums gives what is expected, in all bits; mixed gives another."""
+    sequential, wide = both(fn, *arrays, switch=switch, gradient=gradient)
     for i, (a, b, e) in enumerate(zip(sequential, wide, expected, strict=True)):
         if e is not None:
             np.testing.assert_array_equal(a, e.astype(a.dtype), err_msg=f"result {i}")
@@ -384,8 +373,7 @@ def assert_sequential(found, expected):
 def test_matmul_adds_in_float16_one_product_after_the_other():
     x, y, dz = random_halves(30, 40), random_halves(40, 20, seed=1), random_halves(30, 20, seed=2)
     expected = [fold_dot(x, y), fold_dot(dz, y.T), fold_dot(x.T, dz)]
-    found = both(fp.matmul, x, y, switch="accumulate", gradient=dz)
-    assert_sequential(found, expected)
+    assert_sequential(expected, fp.matmul, x, y, switch="accumulate", gradient=dz)
 
 
 def test_linear_adds_in_float16_and_then_the_bias():
@@ -393,10 +381,9 @@ def test_linear_adds_in_float16_and_then_the_bias():
     dy = random_halves(30, 20, seed=3)
     y = fold_dot(x, w.T) + b.astype(float32)
     expected = [half(y), fold_dot(dy, w), fold_dot(dy.T, x), None]
-    assert_sequential(both(F.linear, x, w, b, switch="accumulate", gradient=dy), expected)
+    assert_sequential(expected, F.linear, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0,))[0]
-    found = both(F.linear, x, w, b, switch="reduce", gradient=dy)
-    assert_sequential(found, [None, None, None, db])
+    assert_sequential([None, None, None, db], F.linear, x, w, b, gradient=dy)
 
 
 def test_conv2d_adds_in_float16_channels_rows_columns():
@@ -414,11 +401,9 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
     for n, c, h, v in np.ndindex(*x.shape):
         window = padded[n, :, h : h + 3, v : v + 2]
         dx[n, c, h, v] = fold((window * turned[:, c]).reshape(-1))
-    found = both(F.conv2d, x, w, b, switch="accumulate", gradient=dy)
-    assert_sequential(found, [half(y), dx, dw, None])
+    assert_sequential([half(y), dx, dw, None], F.conv2d, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0, 2, 3)).reshape(-1)
-    found = both(F.conv2d, x, w, b, switch="reduce", gradient=dy)
-    assert_sequential(found, [None, None, None, db])
+    assert_sequential([None, None, None, db], F.conv2d, x, w, b, gradient=dy)
 
 
 def batch_norm(x, w, b, dy, eps=1e-5):
@@ -439,11 +424,11 @@ def batch_norm(x, w, b, dy, eps=1e-5):
 def test_batch_norm_adds_in_float16():
     x, dy = random_halves(5, 3, 4, 2, low=0.0), random_halves(5, 3, 4, 2, seed=1)
     w, b = random_halves(3, seed=2), random_halves(3, seed=3)
-    found = both(
-        lambda *a: F.batch_norm(a[0], None, None, *a[1:], training=True),
-        *(x, w, b), switch="reduce", gradient=dy,
-    )  # fmt: skip
-    assert_sequential(found, batch_norm(x, w, b, dy))
+
+    def normalized(x, w, b):
+        return F.batch_norm(x, None, None, w, b, training=True)
+
+    assert_sequential(batch_norm(x, w, b, dy), normalized, x, w, b, gradient=dy)
 
 
 def test_layer_norm_adds_in_float16():
@@ -456,8 +441,8 @@ def test_layer_norm_adds_in_float16():
     h, g = (X - m) * r, dY * W
     dx = r * (g - fold_axis(g, (1,)) / d - h * (fold_axis(g * h, (1,)) / d))
     dw, db = fold_axis(dY * h, (0,))[0], fold_axis(dY, (0,))[0]
-    found = both(lambda *a: F.layer_norm(a[0], 40, *a[1:]), x, w, b, switch="reduce", gradient=dy)
-    assert_sequential(found, [half((X - m) * r * W + B), half(dx), dw, db])
+    expected = [half((X - m) * r * W + B), half(dx), dw, db]
+    assert_sequential(expected, lambda x, *a: F.layer_norm(x, 40, *a), x, w, b, gradient=dy)
 
 
 def test_softmax_and_log_softmax_add_in_float16():
@@ -469,12 +454,10 @@ def test_softmax_and_log_softmax_add_in_float16():
     y = half(e / s)
     Y = y.astype(float32)
     dx = Y * (dY - fold_axis(dY * Y, (1,)))
-    found = both(lambda x: F.softmax(x, 1), x, switch="reduce", gradient=dy)
-    assert_sequential(found, [y, half(dx)])
+    assert_sequential([y, half(dx)], lambda x: F.softmax(x, 1), x, gradient=dy)
     y = half(shifted - np.log(s))
     dx = dY - np.exp(y.astype(float32)) * fold_axis(dY, (1,))
-    found = both(lambda x: F.log_softmax(x, 1), x, switch="reduce", gradient=dy)
-    assert_sequential(found, [y, half(dx)])
+    assert_sequential([y, half(dx)], lambda x: F.log_softmax(x, 1), x, gradient=dy)
 
 
 def test_losses_add_in_float16():
@@ -486,13 +469,11 @@ def test_losses_add_in_float16():
     p = e / s
     p[rows, t] -= 1
     expected = [np.float32(fold(each)) / float32.type(50), half(p * float32.type(1 / 50))]
-    found = both(lambda z: F.cross_entropy(z, t), z, switch="reduce")
-    assert_sequential(found, expected)
+    assert_sequential(expected, lambda z: F.cross_entropy(z, t), z)
     x = random_halves(50, 60, seed=1)
     d = x.astype(float32) - z.astype(float32)
-    found = both(F.mse_loss, x, z, switch="reduce")
     expected = np.float32(fold((d * d).reshape(-1))) / float32.type(3000)
-    assert_sequential(found, [expected, None, None])
+    assert_sequential([expected, None, None], F.mse_loss, x, z)
 
 
 def test_reductions_add_in_float16():
@@ -506,7 +487,7 @@ def test_reductions_add_in_float16():
         *((lambda x: x.sum(0), [s, None]), (lambda x: x.mean(0), [mean, None])),
         (lambda x: x.var(0), [var, dx]),
     ):
-        assert_sequential(both(fn, x, switch="reduce"), expected)
+        assert_sequential(expected, fn, x)
 
 
 def test_gradients_of_repeated_and_broadcast_reads_add_in_float16():
@@ -514,14 +495,13 @@ def test_gradients_of_repeated_and_broadcast_reads_add_in_float16():
     i = np.arange(50) % 2
     dw = np.stack([fold_axis(dy[i == k], (0,))[0] for k in range(2)])
     for read in (lambda w: F.embedding(i, w), lambda w: w[i], lambda w: w[i, :]):
-        found = both(read, w, switch="reduce", gradient=dy)
-        assert_sequential(found, [None, dw])
+        assert_sequential([None, dw], read, w, gradient=dy)
     dx = fold_axis(dy, (0,))[0]
     for spread in (lambda x: x.expand(50, 3), lambda x: x + fp.zeros(50, 3)):
-        assert_sequential(both(spread, w[0], switch="reduce", gradient=dy), [None, dx])
+        assert_sequential([None, dx], spread, w[0], gradient=dy)
     by = fp.tensor(random_halves(50, 3, seed=4))
     dx = fold_axis(dy.astype(float32) * by.array, (0,))[0]
-    assert_sequential(both(lambda x: x * by, w[0], switch="reduce", gradient=dy), [None, dx])
+    assert_sequential([None, dx], lambda x: x * by, w[0], gradient=dy)
 
 
 def test_overlapping_windows_add_in_float16():
@@ -534,8 +514,7 @@ def test_overlapping_windows_add_in_float16():
     for i, j, p, q in np.ndindex(3, 3, 4, 4):  # by places in the window, as the kernel adds
         parts[2 * p + i][2 * q + j].append(share[0, 0, p, q])
     dx = np.array([[[[fold(addends) for addends in row] for row in parts]]])
-    found = both(lambda x: F.avg_pool2d(x, 3, 2), x, switch="reduce", gradient=dy)
-    assert_sequential(found, [half(y), dx])
+    assert_sequential([half(y), dx], lambda x: F.avg_pool2d(x, 3, 2), x, gradient=dy)
 
 
 def test_an_lstm_adds_in_float16():
@@ -591,6 +570,7 @@ def test_every_operation_sums_in_chunks(switch, fn, shapes):
 # ---- each switch --------------------------------------------------------------------------------
 
 
+@functools.cache
 def observe(precision):
     """What each switch is said to decide, looked up in what a training step really did."""
     fp.manual_seed(0)
@@ -670,31 +650,20 @@ def test_each_switch_changes_what_it_says_and_nothing_else(switch):
     assert changed == {switch} | also.get(switch, set())
 
 
-def test_what_mixed_decides_is_what_its_table_says():
-    seen = observe("mixed")
-    assert seen["weights"] == float16
-    assert seen["activations"] == {float16}
-    assert seen["gradients"] == (float16, {float16})
-    assert seen["norm_parameters"] == {float32}
-    assert seen["optimizer_state"] == {float32}
-    assert (seen["master_weights"], seen["loss_scale"]) == (True, 2.0**16)
-
-
-def test_under_float32_nothing_is_ever_float16():
-    seen = observe("float32")
-    formats = {seen["weights"], seen["gradients"][0], *seen["gradients"][1], *seen["activations"]}
-    formats |= seen["norm_parameters"] | seen["optimizer_state"]
-    assert formats == {float32}
-    assert (seen["master_weights"], seen["loss_scale"]) == (False, 1)
-
-
-def test_under_float16_everything_is_float16_but_losses():
-    seen = observe("float16")
-    formats = {seen["weights"], seen["gradients"][0], *seen["gradients"][1], *seen["activations"]}
-    assert formats | seen["norm_parameters"] == {float16}
-    assert (seen["master_weights"], seen["loss_scale"]) == (False, 1)
+def test_what_the_named_precisions_decide_is_what_their_table_says():
+    mixed = observe("mixed")
+    assert (mixed["weights"], mixed["activations"]) == (float16, {float16})
+    assert mixed["gradients"] == (float16, {float16})
+    assert mixed["norm_parameters"] == mixed["optimizer_state"] == {float32}
+    assert (mixed["master_weights"], mixed["loss_scale"]) == (True, 2.0**16)
+    for name, stored in (("float32", {float32}), ("float16", {float16})):
+        seen = observe(name)
+        formats = {seen["weights"], seen["gradients"][0], *seen["gradients"][1]}
+        assert formats | seen["activations"] | seen["norm_parameters"] == stored
+        assert (seen["master_weights"], seen["loss_scale"]) == (False, 1)
+    assert observe("float32")["optimizer_state"] == {float32}
     with fp.precision("float16"):
-        assert fp.ones(3).sum().dtype == float32
+        assert fp.ones(3).sum().dtype == float32  # losses are not
 
 
 # ---- whole trainings ----------------------------------------------------------------------------
