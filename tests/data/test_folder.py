@@ -6,14 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from minifp.data import (
-    DataLoader,
-    ImageFolder,
-    TensorDataset,
-    decoding,
-    fingerprint,
-    progress,
-)
+from minifp.data import DataLoader, ImageFolder, TensorDataset, decoding, fingerprint, progress
 from minifp.errors import ArgumentError, DataError
 from minifp.numerics.policy import precision
 from minifp.runtime import random
@@ -67,6 +60,9 @@ def test_it_reads_when_asked_and_gives_items_by_number_slice_or_array(pets):
     assert [len(field) for field in data[1:]] == [2, 2]
     assert data[np.array([], int)][0].shape == (0, 3, 4, 6)
     assert repr(data) == f"ImageFolder({str(pets)!r}, 3 pictures of 4 x 6, RGB, 2 classes)"
+    assert data.class_to_idx == {"cat": 0, "dog": 1} and data.targets == [0, 0, 1]
+    names = ["cat/A.PNG", "cat/b.png", "dog/deep/down.bmp"]  # as torchvision's class has them
+    assert data.samples == [(str(pets / name), t) for name, t in zip(names, data.targets)]
     (pets / "dog/deep/down.bmp").unlink()
     with pytest.raises(DataError, match="down.bmp cannot be read as a picture"):
         data[2]
@@ -80,15 +76,11 @@ def test_batches_of_it_are_in_the_format_of_the_precision(pets, prefetch):
             assert (x.dtype, t.dtype, x.shape[1:]) == (p.activations, np.int64, (3, 4, 6))
 
 
-def test_grey_is_pillows_grey(pets):
+@pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
+def test_pictures_of_many_sizes_are_resized_and_grey_is_pillows(pets, size, shape):
     x, _ = ImageFolder(pets, mode="L", normalize=False)[:]
     assert x.shape == (3, 1, 4, 6)
-    expected = np.asarray(Image.fromarray(pixels(1)).convert("L"))
-    np.testing.assert_array_equal(x[0, 0], expected)
-
-
-@pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
-def test_pictures_of_many_sizes_are_resized(pets, size, shape):
+    np.testing.assert_array_equal(x[0, 0], Image.fromarray(pixels(1)).convert("L"))
     Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
     data = ImageFolder(pets, size, normalize=False, crop=False)
     assert data.size == shape and data[:][0].shape == (4, 3, *shape)
@@ -107,13 +99,6 @@ def test_of_a_picture_in_other_proportions_the_middle_is_taken(tmp_path, have, s
     box = (left, top, left + width * scale, top + height * scale)
     expected = Image.fromarray(pixels(0, have)).resize((width, height), Image.BICUBIC, box)
     np.testing.assert_array_equal(x, np.asarray(expected).transpose(2, 0, 1))
-
-
-def test_it_has_what_torchvisions_class_has(pets):
-    data = ImageFolder(pets)
-    assert data.class_to_idx == {"cat": 0, "dog": 1} and data.targets == [0, 0, 1]
-    names = ["cat/A.PNG", "cat/b.png", "dog/deep/down.bmp"]
-    assert data.samples == [(str(pets / name), t) for name, t in zip(names, data.targets)]
 
 
 @pytest.fixture
@@ -164,21 +149,18 @@ def test_what_a_worker_cannot_read_is_named_and_the_next_is_read(many, worked):
     assert worked[:4][0].shape == (4, 3, 8, 8)
 
 
-def test_with_workers_too_a_picture_of_another_size_is_named(many):
-    data = ImageFolder(many, workers=1)
-    with pytest.raises(DataError, match=r"3 é.png has 11 x 17 pixels .* has 8 x 20"):
-        data[:]
-    assert data[:1][0].shape == (1, 3, 8, 20)
-    data._workers.close()
-
-
-def test_a_picture_of_another_size_is_named(pets):
+def test_a_picture_of_another_size_is_named_with_workers_too(pets, many):
     Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
     data = ImageFolder(pets)
     message = r"wide.png has 9 x 2 pixels \(height x width\), .*A.PNG has 4 x 6; .*size=64"
     for read in (lambda: data[3], lambda: ImageFolder(pets).load()):
         with pytest.raises(DataError, match=message):
             read()
+    data = ImageFolder(many, workers=1)
+    with pytest.raises(DataError, match=r"3 é.png has 11 x 17 pixels .* has 8 x 20"):
+        data[:]
+    assert data[:1][0].shape == (1, 3, 8, 20)
+    data._workers.close()
 
 
 def test_pictures_of_other_kinds_become_rgb(tmp_path):
@@ -194,14 +176,6 @@ def test_pictures_of_other_kinds_become_rgb(tmp_path):
     assert ImageFolder(tmp_path)[:][0].shape == (7, 3, 4, 6)
 
 
-@pytest.mark.parametrize("dtype", [np.uint16, np.float32])
-def test_pictures_of_more_than_8_bits_are_refused_and_not_clipped(tmp_path, dtype):
-    (tmp_path / "c").mkdir()
-    Image.fromarray(np.full((3, 3), 1000, dtype)).save(tmp_path / "c" / "deep.tif")
-    with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
-        ImageFolder(tmp_path)
-
-
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("harm", [lambda c: c[: len(c) // 2], lambda c: b"<html>", lambda c: b""])
 def test_a_damaged_picture_is_named(pets, harm, eager):
@@ -211,7 +185,12 @@ def test_a_damaged_picture_is_named(pets, harm, eager):
         whole(ImageFolder(pets), eager)[:]
 
 
-def test_a_picture_of_a_billion_pixels_is_refused(pets, monkeypatch):
+def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeypatch):
+    (tmp_path / "c").mkdir()
+    for dtype in (np.uint16, np.float32):  # and not clipped
+        Image.fromarray(np.full((3, 3), 1000, dtype)).save(tmp_path / "c" / "deep.tif")
+        with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
+            ImageFolder(tmp_path)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # Pillow's guard, which raises at twice it
     with pytest.raises(DataError, match="A.PNG cannot be read .* decompression bomb"):
         ImageFolder(pets)

@@ -78,12 +78,6 @@ def test_they_are_prepared_on_one_other_thread_and_only_so_many_beforehand():
     assert data.taken == list(range(20))
 
 
-def test_without_it_there_is_no_thread():
-    data = Watched()
-    list(DataLoader(data, 2))
-    assert data.threads == {threading.current_thread()}
-
-
 @pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
 def test_tensors_have_the_format_of_the_consumer(name):
     data = Watched()
@@ -92,6 +86,9 @@ def test_tensors_have_the_format_of_the_consumer(name):
         for x, t in loader:
             assert (x.dtype, t.dtype) == (p.activations, np.int64)
         assert data.precisions == {p}  # the data set sees it too
+        data.threads.clear()
+        list(DataLoader(data, 2))
+        assert data.threads == {threading.current_thread()}  # without it there is no other
 
 
 def test_the_format_is_that_of_the_moment_and_not_of_the_prefetching():
@@ -125,25 +122,18 @@ def test_settings_of_numpy_hold_on_the_thread_too():
 # ---- errors, leaving early, states --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("broken", [0, 3, 10, 19])
 @pytest.mark.parametrize("prefetch", [0, 1, 4])
-def test_an_error_is_raised_at_its_batch(broken, prefetch):
-    loader = DataLoader(Watched(broken=broken), 2, prefetch=prefetch)
-    used = []
-    with pytest.raises(DataError, match=f"item {broken} is broken"):
-        for _, t in loader:
-            used += t.numpy().tolist()
-    assert used == list(range(broken // 2 * 2))
-    assert loader.state_dict()["position"] == len(used)
-
-
-def test_after_an_error_the_loader_goes_on_with_the_next_epoch():
-    data = Watched(broken=7)
-    loader = DataLoader(data, 2, prefetch=2)
-    with pytest.raises(DataError):
-        list(loader)
-    data.broken = None
-    assert len(list(loader)) == 10 and loader.epoch == 2
+def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_epoch(prefetch):
+    for broken in (0, 3, 10, 19):
+        data, used = Watched(broken=broken), []
+        loader = DataLoader(data, 2, prefetch=prefetch)
+        with pytest.raises(DataError, match=f"item {broken} is broken"):
+            for _, t in loader:
+                used += t.numpy().tolist()
+        assert used == list(range(broken // 2 * 2))
+        assert loader.state_dict()["position"] == len(used)
+        data.broken = None
+        assert len(list(loader)) == 10 and loader.epoch == 2
 
 
 def prefetching():
@@ -158,16 +148,14 @@ def left():
     return prefetching()
 
 
-def test_leaving_early_ends_the_thread():
-    for _ in DataLoader(Watched(), 2, prefetch=2):
+def test_leaving_early_closing_or_dropping_an_iterator_ends_its_thread():
+    loader = DataLoader(Watched(), 2, prefetch=2)
+    for _ in loader:
         assert len(prefetching()) == 1 and not prefetching()[0].daemon
         break
     assert left() == []
-
-
-def test_closing_or_dropping_an_iterator_ends_its_thread():
-    loader = DataLoader(Watched(), 2, prefetch=2)
     for batches in (iter(loader), loader.arrays()):
+        assert left() == []  # not begun, it has none
         next(batches)
         batches.close()
         assert left() == []
@@ -187,12 +175,6 @@ def test_an_error_of_the_consumer_ends_the_thread():
         use()
     gc.collect()
     assert left() == []
-
-
-def test_an_iterator_that_was_not_begun_has_no_thread():
-    batches = iter(DataLoader(Watched(), 2, prefetch=2))
-    assert left() == []
-    del batches
 
 
 def test_two_at_once_have_a_thread_each():
@@ -303,27 +285,17 @@ except KeyboardInterrupt:
 # ---- arguments ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "2", None, True])
-def test_a_count_that_cannot_be_is_refused(count):
-    with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
-        DataLoader(Watched(), prefetch=count)
-
-
-@pytest.mark.parametrize(
-    "name, hint",
-    [
-        ("num_workers", "prefetch=2"),
-        ("prefetch_factor", "prefetch=2"),
-        ("persistent_workers", "prefetch=2"),
-        ("generator", "seed="),
-        ("batch_sampler", "sampler="),
-        ("pin_memory", "device='cuda' copies through pinned memory"),
-        ("sheep", "no such argument"),
-    ],
-)
-def test_what_pytorch_has_and_this_has_not_is_refused_by_name_with_a_hint(name, hint):
-    with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
-        DataLoader(Watched(), 2, **{name: 4})
+def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
+    for count in (-1, 1.5, "2", None, True):
+        with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
+            DataLoader(Watched(), prefetch=count)
+    workers = dict.fromkeys(("num_workers", "prefetch_factor", "persistent_workers"), "prefetch=2")
+    for name, hint in {
+        **workers, "generator": "seed=", "batch_sampler": "sampler=", "sheep": "no such argument",
+        "pin_memory": "device='cuda' copies through pinned memory",
+    }.items():  # fmt: skip
+        with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
+            DataLoader(Watched(), 2, **{name: 4})
 
 
 # ---- samplers -----------------------------------------------------------------------------------

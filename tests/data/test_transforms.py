@@ -95,7 +95,7 @@ def test_another_epoch_and_another_seed_change_pictures_otherwise():
     assert len({*first, *changes(2, 3)}) == 6 and changes(1, 3) == first
 
 
-def test_the_global_seed_is_taken_when_an_epoch_begins():
+def test_the_global_seed_is_taken_when_an_epoch_begins_and_a_subset_counts_its_own_items():
     random.manual_seed(4)
     loader = DataLoader(pictures(20), 20, transform=AUGMENT)
     random.manual_seed(5)
@@ -103,6 +103,9 @@ def test_the_global_seed_is_taken_when_an_epoch_begins():
     own = DataLoader(pictures(20), 20, transform=AUGMENT, seed=5)
     np.testing.assert_array_equal(first, next(own.arrays())[0])
     assert random.get_state()["calls"] == {}
+    data = Subset(pictures(10), [9, 8, 7])
+    x = [next(DataLoader(data, b, transform=AUGMENT, seed=1).arrays())[0][0] for b in (1, 3)]
+    np.testing.assert_array_equal(*x)
 
 
 def test_two_of_a_kind_draw_different_numbers_and_others_between_move_nothing():
@@ -171,13 +174,13 @@ def test_all_windows_are_equally_likely():
     assert abs(counts - 1000).max() < 4 * 30  # a deviation is 30
 
 
-@pytest.mark.parametrize("p", [0, 0.25, 1])
-def test_a_flip_mirrors_with_its_probability(p):
+def test_a_flip_mirrors_with_its_probability():
     x = pictures(4000, size=(1, 3), channels=1).arrays[0]
-    y, t = RandomHorizontalFlip(p)((x, np.arange(4000)), np.arange(4000), Draws(0, 3, 4000))
-    flipped = (y == x[..., ::-1]).all((1, 2, 3))
-    assert (flipped | (y == x).all((1, 2, 3))).all() and t.tolist() == list(range(4000))
-    assert abs(flipped.sum() - 4000 * p) <= 4 * np.sqrt(4000 * p * (1 - p))
+    for p in (0, 0.25, 1):
+        y, t = RandomHorizontalFlip(p)((x, np.arange(4000)), np.arange(4000), Draws(0, 3, 4000))
+        flipped = (y == x[..., ::-1]).all((1, 2, 3))
+        assert (flipped | (y == x).all((1, 2, 3))).all() and t.tolist() == list(range(4000))
+        assert abs(flipped.sum() - 4000 * p) <= 4 * np.sqrt(4000 * p * (1 - p)), p
 
 
 def test_normalize_is_by_channel_and_in_float32():
@@ -188,9 +191,6 @@ def test_normalize_is_by_channel_and_in_float32():
     np.testing.assert_array_equal(y, expected)
     (y,) = Normalize(1, 2)((x.astype(np.float64),), None, None)
     assert y.dtype == np.float64 and y[0, 0, 0, 0] == -0.5
-
-
-def test_integers_become_floating_on_the_way_into_a_batch():
     data = TensorDataset(np.full((4, 3, 2, 2), 255, np.uint8), np.arange(4))
     with precision("mixed") as p:
         x, _ = next(iter(DataLoader(data, 4, transform=Normalize(0, 255))))
@@ -205,12 +205,6 @@ def test_a_function_of_ones_own_will_do():
     loader = DataLoader(pictures(9), 4, shuffle=True, transform=darker, seed=3)
     other = DataLoader(pictures(9), 2, transform=Compose([darker]), seed=3, prefetch=1)
     assert_same(augmented(loader), augmented(other))
-
-
-def test_a_subset_counts_its_own_items():
-    data = Subset(pictures(10), [9, 8, 7])
-    x = [next(DataLoader(data, b, transform=AUGMENT, seed=1).arrays())[0][0] for b in (1, 3)]
-    np.testing.assert_array_equal(*x)
 
 
 def test_transforms_say_what_they_are():
