@@ -58,58 +58,42 @@ def refused(optimizer, error, *words, call=None):
 # ---- the updates, by closed forms ---------------------------------------------------------------
 
 
-def test_sgd_steps_against_the_gradient_times_the_rate():
-    p = parameter([1.0, -2.0], [4.0, 8.0])
-    optim.SGD([p], lr=0.25).step()
-    assert p.array.tolist() == [0.0, -4.0]
-
-
-def test_momentum_begins_with_the_gradient_itself_and_dampens_only_later_ones():
-    p, steps = parameter([0.0], precision="float64"), []
-    optimizer = optim.SGD([p], lr=1.0, momentum=0.5, dampening=0.25)
-    for _ in range(3):
+def walk(rule, *gradients, start=0.0, **settings):
+    """Where a parameter is after a step with each of these gradients, and its optimizer."""
+    p, places = parameter([start], precision="float64"), []
+    optimizer = rule([p], **settings)
+    for gradient in gradients:
         optimizer.zero_grad()
-        give(p, 1.0)
-        before = p.array.copy()
+        give(p, gradient)
         optimizer.step()
-        steps.append((before - p.array).item())
-    assert steps == [1.0, 0.5 + 0.75, 0.625 + 0.75]
+        places.append(p.item())
+    return places, optimizer
 
 
-def test_nesterov_looks_one_momentum_ahead():
-    p = parameter([0.0], 1.0, "float64")
-    optim.SGD([p], lr=1.0, momentum=0.5, nesterov=True).step()
-    assert p.array.tolist() == [-1.5]
-
-
-def test_sgd_decays_weights_by_the_rate_times_the_decay():
-    p = parameter([8.0], 0.0)
-    optim.SGD([p], lr=0.5, weight_decay=0.25).step()
-    assert p.array.tolist() == [7.0]
+@pytest.mark.parametrize("gradients, start, settings, places", [
+    ([4.0], 1.0, {"lr": 0.25}, [0.0]),
+    # momentum begins with the gradient itself, and dampens only later ones
+    ([1.0] * 3, 0.0, {"lr": 1.0, "momentum": 0.5, "dampening": 0.25}, [-1.0, -2.25, -3.625]),
+    ([1.0], 0.0, {"lr": 1.0, "momentum": 0.5, "nesterov": True}, [-1.5]),  # one momentum ahead
+    ([0.0], 8.0, {"lr": 0.5, "weight_decay": 0.25}, [7.0]),
+])  # fmt: skip
+def test_sgd_is_its_closed_form(gradients, start, settings, places):
+    assert walk(optim.SGD, *gradients, start=start, **settings)[0] == places
 
 
 @pytest.mark.parametrize("gradient", [1e-3, 1.0, -50.0])
 def test_adam_moves_by_its_rate_whatever_the_size_of_a_constant_gradient(gradient):
-    p = parameter([0.0], precision="float64")
-    optimizer = optim.Adam([p], lr=0.01, eps=0.0)
-    for _ in range(20):
-        optimizer.zero_grad()
-        give(p, gradient)
-        optimizer.step()
-    np.testing.assert_allclose(p.array, -np.sign(gradient) * 0.2, rtol=1e-12)
+    places, _ = walk(optim.Adam, *[gradient] * 20, lr=0.01, eps=0.0)
+    np.testing.assert_allclose(places[-1], -np.sign(gradient) * 0.2, rtol=1e-12)
 
 
 def test_adamw_decays_apart_from_the_moments_and_adam_through_them():
-    adam, adamw = (parameter([3.0], precision="float64") for _ in range(2))
-    optimizers = optim.Adam([adam], lr=0.1, weight_decay=0.5, eps=0.0), optim.AdamW([adamw], lr=0.1)
-    optimizers[1].param_groups[0]["weight_decay"] = 0.5
-    for _ in range(4):
-        for p, optimizer in zip((adam, adamw), optimizers):
-            optimizer.zero_grad()
-            give(p, 0.0)
-            optimizer.step()
-    np.testing.assert_allclose(adamw.array, 3.0 * 0.95**4, rtol=1e-12)
-    assert 2.5 < adam.array.item() < 2.61  # by its rate a step, whatever the decay
+    zeros, settings = [0.0] * 4, {"start": 3.0, "lr": 0.1, "weight_decay": 0.5}
+    np.testing.assert_allclose(
+        walk(optim.AdamW, *zeros, **settings)[0][-1], 3 * 0.95**4, rtol=1e-12
+    )
+    # by its rate a step, whatever the decay
+    assert 2.5 < walk(optim.Adam, *zeros, eps=0.0, **settings)[0][-1] < 2.61
 
 
 @every_kind
@@ -196,54 +180,27 @@ def test_gradients_add_up_until_zero_grad():
 
 
 @every_kind
-def test_step_without_gradients_is_an_error_that_names_backward(make):
-    ps, optimizer = trained(make)
-    optimizer.zero_grad()
-    refused(optimizer, fp.TapeError, "backward()")
-
-
-@every_kind
-def test_a_second_step_on_the_same_gradients_is_an_error_that_names_zero_grad(make):
+def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out(make):
     ps, optimizer = trained(make)
     optimizer.step()
     refused(optimizer, fp.TapeError, "consumed", "zero_grad()")
-
-
-@every_kind
-def test_a_step_on_gradients_added_to_consumed_ones_names_zero_grad_once(make):
-    ps, optimizer = trained(make)
-    optimizer.step()
     give(ps[0], 1.0)
-    with pytest.warns(fp.MisuseWarning, match=r"zero_grad\(\)"):
+    with pytest.warns(fp.MisuseWarning, match=r"zero_grad\(\)"):  # added to consumed ones
         optimizer.step()
     give(ps[0], 1.0)
-    optimizer.step()
-
-
-@every_kind
-def test_gradients_of_which_one_is_scaled_are_never_used_in_a_plain_step(make):
-    ps, optimizer = trained(make)
-    ps[0].grad = None
-    (ps[0] * 3.0).sum().backward(seed=512.0)
+    optimizer.step()  # which is told once
+    optimizer.zero_grad()
+    refused(optimizer, fp.TapeError, "backward()")
+    give(ps[1], 1.0)
+    (ps[0] * 3.0).sum().backward(seed=512.0)  # one of them is scaled
     refused(optimizer, fp.TapeError, "512", "MixedOptimizer")
-
-
-@every_kind
-def test_a_plain_optimizer_refuses_scaled_gradients_naming_mixed_optimizer(make):
-    ps, optimizer = trained(make)
     optimizer.zero_grad()
     sum((p * p).sum() for p in ps).backward(seed=1024.0)
     refused(optimizer, fp.TapeError, "1024", "MixedOptimizer")
-
-
-@every_kind
-@pytest.mark.parametrize("precision", ["mixed", "float16"])
-def test_a_plain_optimizer_refuses_float16_weights_naming_both_ways_out(make, precision):
-    p = parameter([1.0, 2.0], [1.0, 1.0], precision)
-    refused(
-        *(make([p]), fp.PrecisionError, "float16", "MixedOptimizer(optimizer)"),
-        "MixedOptimizer(optimizer, master_weights=False)",
-    )
+    for precision in ("mixed", "float16"):
+        plain = make([parameter([1.0, 2.0], [1.0, 1.0], precision)])
+        ways_out = "MixedOptimizer(optimizer)", "MixedOptimizer(optimizer, master_weights=False)"
+        refused(plain, fp.PrecisionError, "float16", *ways_out)
 
 
 # ---- settings -----------------------------------------------------------------------------------
@@ -253,59 +210,38 @@ BAD_RATES = [-0.1, float("nan"), float("inf"), "0.1", None, True, [0.1]]
 
 
 @every_kind
-@pytest.mark.parametrize("rate", BAD_RATES, ids=repr)
-def test_an_impossible_rate_is_refused(make, rate):
-    with pytest.raises(fp.ArgumentError, match="lr="):
-        make([parameter([1.0])], lr=rate)
-    with pytest.raises(fp.ArgumentError, match="lr="):
-        make([{"params": [parameter([1.0])]}, {"params": [parameter([1.0])], "lr": rate}])
+def test_an_impossible_rate_is_refused_also_later_before_anything_moves(make):
+    for rate in BAD_RATES:
+        with pytest.raises(fp.ArgumentError, match="lr="):
+            make([parameter([1.0])], lr=rate)
+        with pytest.raises(fp.ArgumentError, match="lr="):
+            make([{"params": [parameter([1.0])]}, {"params": [parameter([1.0])], "lr": rate}])
+        ps, _ = trained(make)
+        optimizer = make([{"params": [p]} for p in ps])
+        optimizer.param_groups[1]["lr"] = rate
+        refused(optimizer, fp.ArgumentError, "lr=")
+        optimizer.param_groups[1]["lr"] = 0.1
+        optimizer.step()
+        assert (optimizer.attempts, optimizer.steps) == (1, 1)
 
 
-@every_kind
-@pytest.mark.parametrize("rate", BAD_RATES, ids=repr)
-def test_an_impossible_rate_set_later_is_refused_before_anything_moves(make, rate):
-    ps, _ = trained(make)
-    optimizer = make([{"params": [p]} for p in ps])
-    optimizer.param_groups[1]["lr"] = rate
-    refused(optimizer, fp.ArgumentError, "lr=")
-    optimizer.param_groups[1]["lr"] = 0.1
-    optimizer.step()
-    assert (optimizer.attempts, optimizer.steps) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings"),
-    [
-        (optim.SGD, {"momentum": -0.1}),
-        (optim.SGD, {"momentum": float("nan")}),
-        (optim.SGD, {"weight_decay": -1e-3}),
-        (optim.SGD, {"dampening": 1.5}),
-        (optim.SGD, {"nesterov": True}),
-        (optim.SGD, {"nesterov": True, "momentum": 0.9, "dampening": 0.1}),
-        (optim.Adam, {"betas": (1.0, 0.9)}),
-        (optim.Adam, {"betas": (0.9, -0.1)}),
-        (optim.Adam, {"betas": (0.9,)}),
-        (optim.Adam, {"betas": 0.9}),
-        (optim.Adam, {"eps": -1e-8}),
-        (optim.Adam, {"eps": float("inf")}),
-        (optim.AdamW, {"weight_decay": float("nan")}),
-        (optim.Adam, {"amsgrad": "yes"}),
-        (optim.Adam, {"decoupled_weight_decay": None}),
-        (optim.SGD, {"nesterov": 1, "momentum": 0.9}),
-        (optim.RMSprop, {"alpha": -0.1}),
-        (optim.RMSprop, {"momentum": -1.0}),
-        (optim.RMSprop, {"centered": 2}),
-        (optim.Adagrad, {"lr_decay": -1.0}),
-        (optim.Adagrad, {"initial_accumulator_value": -1e-3}),
-        (optim.Adagrad, {"eps": "small"}),
-        (optim.Adadelta, {"rho": 1.1}),
-        (optim.Adamax, {"betas": (0.9, 1.0)}),
-        (optim.NAdam, {"momentum_decay": -4e-3}),
-        (optim.RAdam, {"eps": None}),
-        (optim.LAMB, {"betas": "09"}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("kind, settings", [
+    *((optim.SGD, s) for s in (
+        {"momentum": -0.1}, {"momentum": float("nan")}, {"weight_decay": -1e-3}, {"dampening": 1.5},
+        {"nesterov": True}, {"nesterov": True, "momentum": 0.9, "dampening": 0.1},
+        {"nesterov": 1, "momentum": 0.9},
+    )),
+    *((optim.Adam, s) for s in (
+        {"betas": (1.0, 0.9)}, {"betas": (0.9, -0.1)}, {"betas": (0.9,)}, {"betas": 0.9},
+        {"eps": -1e-8}, {"eps": float("inf")}, {"amsgrad": "yes"}, {"decoupled_weight_decay": None},
+    )),
+    (optim.AdamW, {"weight_decay": float("nan")}), (optim.RMSprop, {"alpha": -0.1}),
+    (optim.RMSprop, {"momentum": -1.0}), (optim.RMSprop, {"centered": 2}),
+    (optim.Adagrad, {"lr_decay": -1.0}), (optim.Adagrad, {"initial_accumulator_value": -1e-3}),
+    (optim.Adagrad, {"eps": "small"}), (optim.Adadelta, {"rho": 1.1}),
+    (optim.Adamax, {"betas": (0.9, 1.0)}), (optim.NAdam, {"momentum_decay": -4e-3}),
+    (optim.RAdam, {"eps": None}), (optim.LAMB, {"betas": "09"}),
+], ids=str)  # fmt: skip
 def test_an_impossible_setting_is_refused_naming_it(kind, settings):
     with pytest.raises(fp.ArgumentError, match=next(iter(settings)).rstrip("s")):
         kind([parameter([1.0])], **settings)
@@ -393,10 +329,6 @@ def test_to_maximize_is_to_minimize_with_the_opposite_gradient(make):
             optimizer.step()
         ends.append((frozen(p.array), frozen(optimizer.state_dict()["state"])))
     assert ends[0] == ends[1]
-
-
-@every_kind
-def test_a_flag_is_true_or_false(make):
     with pytest.raises(fp.ArgumentError, match="maximize=1"):
         make([parameter([1.0])], maximize=1)
 
@@ -502,20 +434,13 @@ def test_a_step_of_lamb_is_as_long_as_its_rate_times_the_weights_of_each_paramet
 
 
 def test_amsgrad_remembers_the_largest_square():
-    plain, kept = (parameter([0.0], precision="float64") for _ in range(2))
-    optimizers = [
-        optim.Adam([p], lr=1.0, betas=(0.0, 0.5), eps=0.0, amsgrad=flag)
-        for p, flag in ((plain, False), (kept, True))
-    ]
-    for gradient in (8.0, 1.0, 1.0, 1.0):
-        for p, optimizer in zip((plain, kept), optimizers):
-            optimizer.zero_grad()
-            give(p, gradient)
-            optimizer.step()
-    assert optimizers[1].state_dict()["state"][0]["max_exp_avg_sq"].tolist() == [32.0]
+    settings = {"lr": 1.0, "betas": (0.0, 0.5), "eps": 0.0}
+    plain, _ = walk(optim.Adam, 8.0, 1.0, 1.0, 1.0, **settings)
+    largest, optimizer = walk(optim.Adam, 8.0, 1.0, 1.0, 1.0, amsgrad=True, **settings)
+    assert optimizer.state_dict()["state"][0]["max_exp_avg_sq"].tolist() == [32.0]
     steps = [1.0, *((1 - 0.5**t) ** 0.5 / 32.0**0.5 for t in (2, 3, 4))]
-    np.testing.assert_allclose(kept.array, [-sum(steps)], rtol=1e-12)
-    assert plain.item() < kept.item() - 0.4
+    np.testing.assert_allclose(largest[-1], -sum(steps), rtol=1e-12)
+    assert plain[-1] < largest[-1] - 0.4
 
 
 def test_adagrad_begins_from_the_value_it_is_given_for_each_group():
@@ -540,14 +465,7 @@ def test_centered_rmsprop_stays_finite_on_a_constant_gradient():
 
 def test_radam_begins_as_momentum_and_becomes_adam():
     """With b2 = 0.999 the length of the average passes 5 in the sixth step."""
-    p, steps = parameter([0.0], precision="float64"), []
-    optimizer = optim.RAdam([p], lr=1.0, eps=0.0)
-    for _ in range(7):
-        optimizer.zero_grad()
-        give(p, 100.0)
-        before = p.item()
-        optimizer.step()
-        steps.append(before - p.item())
+    steps = -np.diff([0.0, *walk(optim.RAdam, *[100.0] * 7, lr=1.0, eps=0.0)[0]])
     np.testing.assert_allclose(steps[:5], [100.0] * 5, rtol=1e-12)
     assert 0 < steps[5] < steps[6] < 0.1
 
