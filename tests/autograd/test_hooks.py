@@ -195,10 +195,9 @@ def test_hooks_are_for_what_has_a_gradient():
 
 def test_each_output_of_an_operation_has_hooks_of_its_own():
     x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
-    lstm = nn.LSTM(3, 4)
-    y, (h, c) = lstm(x)
-    y.register_hook(lambda g: seen.append(("y", g.shape)))
-    c.register_hook(lambda g: seen.append(("c", g.shape)))
+    y, (h, c) = nn.LSTM(3, 4)(x)
+    for name, output in (("y", y), ("c", c)):
+        output.register_hook(lambda g, name=name: seen.append((name, g.shape)))
     c.sum().backward()
     assert seen == [("c", (1, 1, 4))]
 
@@ -253,20 +252,6 @@ def test_recording_is_turned_on_again_inside_of_no_grad():
         with fp.set_grad_enabled(True):
             assert (a * 2).requires_grad
         assert not (a * 2).requires_grad
-
-    @fp.no_grad()
-    def quiet():
-        return a * 2
-
-    assert not quiet().requires_grad and not quiet().requires_grad
-
-
-def test_a_statement_turns_recording_off_until_another_turns_it_on():
-    a = leaf(1.0)
-    fp.set_grad_enabled(False)
-    assert not (a * 2).requires_grad
-    fp.set_grad_enabled(True)
-    assert (a * 2).requires_grad
 
 
 # ---- found in review ----------------------------------------------------------------------------
