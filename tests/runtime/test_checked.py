@@ -71,14 +71,11 @@ def test_what_is_wrong_is_named_with_the_kernel(kernels, case):
         entry(kernels)(*call)
 
 
-def test_a_result_over_an_argument_is_refused(kernels):
+def test_a_result_over_an_argument_and_places_outside_of_an_array_are_refused(kernels):
     call = plan()
     call[8] = call[6]
     with pytest.raises(ShapeError, match="result 0: expected memory of its own"):
         entry(kernels)(*call)
-
-
-def test_places_outside_of_an_array_are_refused(kernels):
     call, places = plan("aa"), np.zeros(2 * pointwise.BLOCK, np.int64)
     call[2], call[5] = np.empty(2 * pointwise.BLOCK, SINGLE), places
     places[129:132] = 1, N, 2  # of y, in steps of two
@@ -92,9 +89,6 @@ def test_nothing_is_in_the_way_unless_it_is_asked_for(monkeypatch):
     monkeypatch.delenv("MINIFP_KERNELS", raising=False)
     kernels = pointwise.Pointwise(Formulas(scaled_sum), lambda *_: None)
     assert type(entry(kernels)) is not Checked
-
-
-def test_other_values_of_the_variable_are_refused(monkeypatch):
     monkeypatch.setenv("MINIFP_KERNELS", "cheked")
     with pytest.raises(MinifpError, match="'cheked': expected numba, numpy or checked"):
         cpu.kernels_mode()

@@ -16,22 +16,11 @@ WORDS = st.integers(0, 2**32 - 1)
 
 # Random123, tests/kat_vectors: counter, key, answer
 KNOWN_ANSWERS = [
-    (
-        "00000000 00000000 00000000 00000000",
-        "00000000 00000000",
-        "6627e8d5 e169c58d bc57ac4c 9b00dbd8",
-    ),
-    (
-        "ffffffff ffffffff ffffffff ffffffff",
-        "ffffffff ffffffff",
-        "408f276d 41c83b0e a20bc7c6 6d5451fd",
-    ),
-    (
-        "243f6a88 85a308d3 13198a2e 03707344",
-        "a4093822 299f31d0",
-        "d16cfe09 94fdcceb 5001e420 24126ea1",
-    ),
-]
+    ("00000000 " * 4, "00000000 " * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff " * 4, "ffffffff " * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0",
+     "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]  # fmt: skip
 
 GOLDEN_UNIFORM = [0.9384313225746155, 0.41654258966445923, 0.7226713299751282, 0.765019953250885]
 GOLDEN_ORDER = [5, 6, 1, 7, 0, 4, 2, 3]
@@ -105,21 +94,16 @@ def test_chunks_change_no_number(draw, monkeypatch):
 
 
 @pytest.mark.parametrize("draw", [random.bits, random.uniform, random.normal])
-def test_a_short_draw_is_the_beginning_of_a_long_one(draw):
+def test_a_short_draw_is_the_beginning_of_a_long_one_and_may_begin_anywhere(draw):
     """So the numbers of a tensor do not depend on how it is cut into blocks."""
     long = draw(100_003, purpose="x", call=0)
     for n in (0, 1, 2, 3, 4, 5, 65_536, 65_537):
         np.testing.assert_array_equal(draw(n, purpose="x", call=0), long[:n])
-
-
-def test_a_draw_may_begin_anywhere():
-    long = random.bits(70_003, purpose="x", call=0)
+    bits = random.bits(70_003, purpose="x", call=0)
     for first in (0, 1, 3, 4, 65_537, 70_003):
         part = random.bits(70_003 - first, purpose="x", call=0, first=first)
-        np.testing.assert_array_equal(part, long[first:])
-
-
-def test_blocks_beyond_2_to_the_32_count_on_in_the_second_word():
+        np.testing.assert_array_equal(part, bits[first:])
+    # blocks beyond 2^32 count on in the second word
     expected = random.philox([(1, 7, 5, 0)], random.key("x"))
     words = random.bits(3, purpose="x", call=5, first=4 * (7 * 2**32 + 1) + 1)
     np.testing.assert_array_equal(words, expected[0][1:])
@@ -128,39 +112,20 @@ def test_blocks_beyond_2_to_the_32_count_on_in_the_second_word():
 # ---- purposes, calls and state ------------------------------------------------------------------
 
 
-def test_each_call_draws_new_numbers_and_a_named_call_repeats_them():
+def test_each_call_draws_new_numbers_which_no_other_purpose_moves():
     first, second = (random.uniform(8, purpose="dropout") for _ in range(2))
     assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=0), first)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=1), second)
+    for call, expected in enumerate((first, second)):  # named, a call repeats them
+        np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=call), expected)
     assert random.get_state()["calls"] == {"dropout": 2}
-
-
-def test_draws_for_one_purpose_move_nothing_in_another():
-    alone = [random.normal(5, purpose="weights") for _ in range(3)]
-    random.manual_seed(0)
-    beside = []
-    for _ in range(3):
-        random.uniform(1000, purpose="dropout")
-        beside.append(random.normal(5, purpose="weights"))
-    np.testing.assert_array_equal(alone, beside)
-
-
-def test_a_seed_starts_every_purpose_again():
-    first = random.uniform(8, purpose="dropout")
+    random.manual_seed(0)  # which starts every purpose again
+    for expected in (first, second):
+        random.normal(1000, purpose="weights")
+        np.testing.assert_array_equal(random.uniform(8, purpose="dropout"), expected)
     random.manual_seed(1)
-    other = random.uniform(8, purpose="dropout")
-    random.manual_seed(0)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout"), first)
-    assert not np.array_equal(other, first)
-
-
-def test_streams_of_another_seed_leave_the_global_ones_alone():
-    before = random.get_state()
-    other = random.Streams(0)
-    np.testing.assert_array_equal(
-        other.uniform(8, purpose="x"), random.uniform(8, purpose="x", call=0)
-    )
+    assert not np.array_equal(random.uniform(8, purpose="dropout"), first)
+    before = random.get_state()  # which streams of another seed leave alone
+    np.testing.assert_array_equal(random.Streams(0).uniform(8, purpose="dropout"), first)
     assert random.get_state() == before
 
 
@@ -174,17 +139,10 @@ def test_a_state_goes_through_json_and_comes_back():
     np.testing.assert_array_equal(random.uniform(3, purpose="dropout"), expected)
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        None,
-        {},
-        {"seed": 1},
-        {"seed": -1, "calls": {}},
-        {"seed": 1, "calls": {"x": -1}},
-        {"seed": 1, "calls": 3},
-    ],
-)
+@pytest.mark.parametrize("state", [
+    None, {}, {"seed": 1}, {"seed": -1, "calls": {}}, {"seed": 1, "calls": {"x": -1}},
+    {"seed": 1, "calls": 3},
+])  # fmt: skip
 def test_a_state_that_is_none_is_refused_and_changes_nothing(state):
     random.uniform(3, purpose="dropout")
     before = random.get_state()
@@ -296,13 +254,11 @@ def test_integers_are_the_upper_half_of_a_product(low, span):
     assert random.integers(low, high, 10, purpose="x", call=1).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "shape, expected", [(3, (3,)), ((), ()), ((2, 0), (2, 0)), ([2, 3], (2, 3))]
-)
-def test_a_shape_is_a_number_or_several(shape, expected):
-    assert random.uniform(shape, purpose="x").shape == expected
-    assert random.normal(shape, purpose="x").shape == expected
-    assert random.integers(0, 2, shape, purpose="x").shape == expected
+def test_a_shape_is_a_number_or_several():
+    for shape, expected in ((3, (3,)), ((), ()), ((2, 0), (2, 0)), ([2, 3], (2, 3))):
+        assert random.uniform(shape, purpose="x").shape == expected
+        assert random.normal(shape, purpose="x").shape == expected
+        assert random.integers(0, 2, shape, purpose="x").shape == expected
 
 
 # ---- bad input ----------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ def test_they_are_small_and_name_no_folder_of_the_machine_that_made_them():
         assert not any(word in content for word in (b"site-packages", b"/minifp/", b"_numba.py"))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not SCRIPT.is_file(), reason="needs the checkout")
 def test_the_script_would_write_what_is_there():
     import numba
@@ -117,17 +118,13 @@ def test_an_entry_refuses_what_it_was_not_made_for():
 
 
 @lowered
-def test_equal_dtypes_that_are_other_objects_are_taken():
+def test_equal_dtypes_that_are_other_objects_are_taken_and_results_pass_through():
+    from minifp.ops.convolution.conv_correlation_numba import zero_of
+
     args = list(halves())
     args[5] = np.empty(40, np.dtype("f4", copy=True))
     args[5][:] = 1
     assert entry_of(convert.copy_all.kernel, *halves())(*args) is None and (args[6] == 0x3C00).all()
-
-
-@lowered
-def test_results_pass_through_entries():
-    from minifp.ops.convolution.conv_correlation_numba import zero_of
-
     weights = np.ones(2, np.float32)
     entry = entry_of(zero_of, weights, 2)
     assert entry(weights, 2) == 0.0 and entry(weights, 2.0) is NotImplemented
@@ -161,12 +158,8 @@ def test_training_with_lowered_kernels_does_not_import_numba(tmp_path):
         assert "numba" not in sys.modules
     """
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "error"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env=env,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     objects = list(tmp_path.rglob("*.o"))
     assert objects and not list(tmp_path.rglob("*.nbc"))

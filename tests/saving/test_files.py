@@ -118,20 +118,15 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
 
 
 @not_root
-def test_a_folder_that_may_not_be_written_to_is_found(tmp_path):
+def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
     with pytest.raises(FileError, match="may write to"):
         files.check_writable(tmp_path / "locked" / "c")
-
-
-@not_root
-def test_a_write_protected_file_is_not_replaced(tmp_path):
     files.write(tmp_path / "c", "before")
     (tmp_path / "c").chmod(0o444)
-    with pytest.raises(FileError, match="protected"):
-        files.check_writable(tmp_path / "c")
-    with pytest.raises(FileError, match="protected"):
-        files.write(tmp_path / "c", "after")
+    for call in (files.check_writable, partial(files.write, content="after")):
+        with pytest.raises(FileError, match="protected"):
+            call(tmp_path / "c")
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
@@ -160,34 +155,28 @@ def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
     assert names(tmp_path) == []
 
 
-def test_the_longest_name_can_be_written(tmp_path):
-    assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1
-
-
 def test_a_tilde_is_the_home_folder_to_write_and_to_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert fp.save("~/runs/c", extra=1) == tmp_path / "runs" / "c"
     assert fp.load("~/runs/c") == 1
+    assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1  # the longest name
 
 
 # ---- what was there -----------------------------------------------------------------------------
 
 
 @posix
-@pytest.mark.parametrize("rights", [0o600, 0o640, 0o664, 0o755])
-def test_a_file_keeps_its_rights(tmp_path, rights):
+def test_a_file_keeps_its_rights_and_a_new_one_has_those_that_the_umask_leaves(tmp_path):
     path = files.write(tmp_path / "c", "1")
-    path.chmod(rights)
-    assert mode(files.write(path, "2")) == rights
-
-
-@posix
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path, mask):
-    before = os.umask(mask)
+    for rights in (0o600, 0o640, 0o664, 0o755):
+        path.chmod(rights)
+        assert mode(files.write(path, "2")) == rights
+    before = os.umask(0)
     try:
-        assert mode(files.write(tmp_path / "c", "1")) == 0o666 & ~mask
+        for mask in (0o022, 0o077, 0o002):
+            os.umask(mask)
+            assert mode(files.write(tmp_path / f"{mask}", "1")) == 0o666 & ~mask
     finally:
         os.umask(before)
 
