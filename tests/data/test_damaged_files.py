@@ -12,6 +12,7 @@ import pytest
 from boxed_pictures import NAMES, OBJECTS, coco, write_coco, write_voc, xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.data import (
     CocoDetection,
@@ -105,8 +106,7 @@ def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
         file.write(idx(PIXELS))
         for _ in range(64):
             file.write(bytes(2**20))
-    with pytest.raises(DataError, match="in 41 bytes or more"):
-        files.read_idx(path, PIXELS.shape)
+    refuses(DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
 
 
 DIGITS = {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.zeros(1797, "u1")}
@@ -130,8 +130,7 @@ def test_bundled_pictures_of_another_shape_or_kind_are_refused(monkeypatch):
     ):
         arrays = {name: a for name, a in {**DIGITS, **changes}.items() if a is not None}
         monkeypatch.setattr(files, "bundled", lambda name, arrays=arrays: npz(**arrays))
-        with pytest.raises(DataError, match="digits.npz, .* is damaged: .* Install minifp again"):
-            digits()
+        refuses(DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
 
 
 @several

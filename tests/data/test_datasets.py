@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.autograd.tape import Tensor
 from minifp.data import (
@@ -118,12 +119,9 @@ def test_a_piece_of_text_is_found_by_number_slice_or_array():
 
 
 def test_a_character_that_is_not_in_the_vocabulary_is_named():
-    with pytest.raises(DataError, match="'é' is not in its vocabulary 'abc'"):
-        TextDataset("abé", vocabulary="abc")
-    with pytest.raises(ArgumentError, match="repeats characters"):
-        TextDataset("ab", vocabulary="aab")
-    with pytest.raises(ArgumentError, match="length must be 1 character or more, got 0"):
-        TextDataset("ab", length=0)
+    refuses(DataError, "'é' is not in its vocabulary 'abc'", TextDataset, "abé", vocabulary="abc")
+    refuses(ArgumentError, "repeats characters", TextDataset, "ab", vocabulary="aab")
+    refuses(ArgumentError, "length must be 1 character or more, got 0", TextDataset, "ab", length=0)
 
 
 def test_arrays_become_a_data_set_without_a_copy():
@@ -137,19 +135,15 @@ def test_arrays_become_a_data_set_without_a_copy():
     assert repr(data) == "TensorDataset(float32[3, 2], int64[3], name='data')"
 
 
-@pytest.mark.parametrize(
-    "arrays, error, message",
-    [
-        ((), ShapeError, "same number of rows"),
-        ((np.ones(3), np.ones(4)), ShapeError, r"got shapes \[\(3,\), \(4,\)\]"),
-        ((np.float32(3),), ShapeError, r"got shapes \[\(\)\]"),
-        ((np.array(["a", "b"]),), DTypeError, "array 0 must hold numbers or booleans, not <U1"),
-        ((np.ones(2), [None, 1]), DTypeError, "array 1 must hold numbers or booleans, not object"),
-    ],
-)
+@pytest.mark.parametrize("arrays, error, message", [
+    ((), ShapeError, "same number of rows"),
+    ((np.ones(3), np.ones(4)), ShapeError, r"got shapes \[\(3,\), \(4,\)\]"),
+    ((np.float32(3),), ShapeError, r"got shapes \[\(\)\]"),
+    ((np.array(["a", "b"]),), DTypeError, "array 0 must hold numbers or booleans, not <U1"),
+    ((np.ones(2), [None, 1]), DTypeError, "array 1 must hold numbers or booleans, not object"),
+])  # fmt: skip
 def test_arrays_that_are_no_data_set_are_refused(arrays, error, message):
-    with pytest.raises(error, match=message):
-        TensorDataset(*arrays)
+    refuses(error, message, TensorDataset, *arrays)
 
 
 class Squares(Dataset):
@@ -324,24 +318,20 @@ def test_what_is_left_is_dropped_when_it_is_less_than_a_batch():
     assert loader.epoch == 5 and len(items(loader.arrays())) == 10
 
 
-@pytest.mark.parametrize(
-    "state, message",
-    [
-        (None, "expected what state_dict"),
-        ({}, "expected what state_dict"),
-        ({"epoch": 0, "position": 1.5, "seed": 0, "size": 10}, "expected what state_dict"),
-        ({"epoch": 0, "position": 1, "seed": None, "size": 10}, "expected what state_dict"),
-        ({"epoch": 0, "position": 1, "seed": 0, "size": 11}, "item 1 of 11, .* of 10 items"),
-        ({"epoch": 0, "position": 11, "seed": 0, "size": 10}, "item 11 of 10"),
-        ({"epoch": -1, "position": 1, "seed": 0, "size": 10}, "epoch -1"),
-    ],
-)
+@pytest.mark.parametrize("state, message", [
+    (None, "expected what state_dict"),
+    ({}, "expected what state_dict"),
+    ({"epoch": 0, "position": 1.5, "seed": 0, "size": 10}, "expected what state_dict"),
+    ({"epoch": 0, "position": 1, "seed": None, "size": 10}, "expected what state_dict"),
+    ({"epoch": 0, "position": 1, "seed": 0, "size": 11}, "item 1 of 11, .* of 10 items"),
+    ({"epoch": 0, "position": 11, "seed": 0, "size": 10}, "item 11 of 10"),
+    ({"epoch": -1, "position": 1, "seed": 0, "size": 10}, "epoch -1"),
+])  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message):
     loader = DataLoader(numbered(10), 3)
     next(iter(loader))
     before = loader.state_dict()
-    with pytest.raises(ArgumentError, match=message):
-        loader.load_state_dict(state)
+    refuses(ArgumentError, message, loader.load_state_dict, state)
     assert loader.state_dict() == before
 
 
@@ -371,8 +361,7 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
                 return answer
             return [[1.0], [2.0]][index]  # which takes one index at a time
 
-    with pytest.raises(DataError, match="data set 'squares': asked for 2 items"):
-        next(iter(DataLoader(Wrong(), 2)))
+    refuses(DataError, "data set 'squares': asked for 2 items", next, iter(DataLoader(Wrong(), 2)))
     with pytest.raises(DataError, match=r"array of indices, it raised TypeError.*one index at a"):
         next(iter(DataLoader(Wrong(), 3)))
 
@@ -439,8 +428,7 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     for where, other in ((small, fashion_mnist), (own, mnist)):
         monkeypatch.setenv("MINIFP_DATA", str(where))
-        with pytest.raises(DataError, match="pip install pooch"):
-            other()
+        refuses(DataError, "pip install pooch", other)
     assert [*images.FASHION_CHECKSUMS] == [*images.MNIST_CHECKSUMS]
 
 
@@ -453,36 +441,31 @@ def mnist_of(folder, monkeypatch):
 
 def test_a_data_folder_and_files_that_are_missing_are_named(small, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(small / "nowhere"))
-    with pytest.raises(DataError, match="MINIFP_DATA names .*nowhere.* no folder. Set it to"):
-        mnist()
+    refuses(DataError, "MINIFP_DATA names .*nowhere.* no folder. Set it to", mnist)
     monkeypatch.setenv("MINIFP_DATA", str(small))
     (small / "train-labels-idx1-ubyte").unlink()
     (small / "t10k-images-idx3-ubyte").unlink()
-    with pytest.raises(DataError, match="lacks train-labels-idx1-ubyte, t10k-images-idx3-ubyte"):
-        mnist()
+    refuses(DataError, "lacks train-labels-idx1-ubyte, t10k-images-idx3-ubyte", mnist)
 
 
 def cut(content):
     return content[:-100]
 
 
-@pytest.mark.parametrize(
-    "form, change, message",
-    [
-        ("small", cut, r"expected shape \(6, 28, 28\) in 4720 bytes, got \(6, 28, 28\) in 4620"),
-        ("small", lambda content: content + b"\0", "in 4721 bytes"),
-        ("small", lambda _: idx(np.zeros((5, 28, 28), np.uint8)), r"got \(5, 28, 28\)"),
-        ("small", lambda _: idx(np.zeros((6, 28, 14), np.uint8)), r"got \(6, 28, 14\)"),
-        ("small", lambda _: b"", "begins with nothing"),
-        ("small", lambda content: content[:9], "in 9 bytes"),
-        ("small", lambda _: idx(np.zeros(6, np.uint8)), "begins with 00 00 08 01, expected .* 03"),
-        ("small", lambda _: b"<html>", "begins with 3c 68 74 6d"),
-        ("compressed", cut, "damaged or cut off: get it again"),
-        ("compressed", lambda content: content[:60] + b"x" + content[61:], "damaged or cut off"),
-        ("compressed", lambda _: b"<html>", "damaged or cut off"),
-        ("compressed", lambda _: b"", "begins with nothing|damaged or cut off"),
-    ],
-)
+@pytest.mark.parametrize("form, change, message", [
+    ("small", cut, r"expected shape \(6, 28, 28\) in 4720 bytes, got \(6, 28, 28\) in 4620"),
+    ("small", lambda content: content + b"\0", "in 4721 bytes"),
+    ("small", lambda _: idx(np.zeros((5, 28, 28), np.uint8)), r"got \(5, 28, 28\)"),
+    ("small", lambda _: idx(np.zeros((6, 28, 14), np.uint8)), r"got \(6, 28, 14\)"),
+    ("small", lambda _: b"", "begins with nothing"),
+    ("small", lambda content: content[:9], "in 9 bytes"),
+    ("small", lambda _: idx(np.zeros(6, np.uint8)), "begins with 00 00 08 01, expected .* 03"),
+    ("small", lambda _: b"<html>", "begins with 3c 68 74 6d"),
+    ("compressed", cut, "damaged or cut off: get it again"),
+    ("compressed", lambda content: content[:60] + b"x" + content[61:], "damaged or cut off"),
+    ("compressed", lambda _: b"<html>", "damaged or cut off"),
+    ("compressed", lambda _: b"", "begins with nothing|damaged or cut off"),
+])  # fmt: skip
 def test_a_damaged_file_is_named_and_what_is_wrong_with_it(
     form, change, message, request, monkeypatch
 ):
@@ -539,10 +522,7 @@ def test_a_folder_without_mnist_does_not_keep_it_from_being_downloaded(
 def test_a_download_with_another_checksum_is_refused_and_not_kept(network, tmp_path, compressed):
     path = compressed / "train-images-idx3-ubyte.gz"
     path.write_bytes(path.read_bytes() + b"\0")
-    with pytest.raises(
-        DataError, match="(?s)train-images.*could not be downloaded.*hash.*MINIFP_DATA"
-    ):
-        mnist()
+    refuses(DataError, "(?s)train-images.*could not be downloaded.*hash.*MINIFP_DATA", mnist)
     assert not (tmp_path / "cache/minifp/mnist" / path.name).exists()
 
 
@@ -556,11 +536,9 @@ def test_a_cached_file_that_was_damaged_is_downloaded_again(network, tmp_path):
 
 def test_without_a_connection_or_pooch_the_error_says_what_to_do(network, monkeypatch, tmp_path):
     monkeypatch.setattr(images, "MNIST_MIRRORS", (f"{tmp_path}/one/", f"{tmp_path}/two/"))
-    with pytest.raises(DataError, match=r"(?s)one/: .*two/: .*Try again.*set MINIFP_DATA"):
-        mnist()
+    refuses(DataError, r"(?s)one/: .*two/: .*Try again.*set MINIFP_DATA", mnist)
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(DataError, match="pip install pooch.*set MINIFP_DATA"):
-        mnist()
+    refuses(DataError, "pip install pooch.*set MINIFP_DATA", mnist)
 
 
 @pytest.mark.skipif(not (REAL / "mnist").is_dir(), reason="no MNIST in ../shared/data")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp.data import DataLoader, detection_collate, digit_scenes, digits
@@ -89,8 +90,7 @@ def test_arguments_that_cannot_be_are_refused():
         ({"size": 23}, "digit_scenes: size=23: expected an integer, at least 24"),
         ({"seed": -1}, "seed must be an integer from 0"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            digit_scenes(**arguments)
+        refuses(ArgumentError, message, digit_scenes, **arguments)
 
 
 def test_two_that_are_never_drawn_apart_go_into_opposite_corners():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from minifp.data import DataLoader, ImageFolder, TensorDataset, decoding, fingerprint, progress
 from minifp.errors import ArgumentError, DataError
@@ -154,8 +155,7 @@ def test_a_picture_of_another_size_is_named_with_workers_too(pets, many):
     data = ImageFolder(pets)
     message = r"wide.png has 9 x 2 pixels \(height x width\), .*A.PNG has 4 x 6; .*size=64"
     for read in (lambda: data[3], lambda: ImageFolder(pets).load()):
-        with pytest.raises(DataError, match=message):
-            read()
+        refuses(DataError, message, read)
     data = ImageFolder(many, workers=1)
     with pytest.raises(DataError, match=r"3 é.png has 11 x 17 pixels .* has 8 x 20"):
         data[:]
@@ -192,44 +192,34 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
         with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
             ImageFolder(tmp_path)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # Pillow's guard, which raises at twice it
-    with pytest.raises(DataError, match="A.PNG cannot be read .* decompression bomb"):
-        ImageFolder(pets)
+    refuses(DataError, "A.PNG cannot be read .* decompression bomb", ImageFolder, pets)
 
 
 def test_folders_without_pictures_are_named(pets, tmp_path):
-    with pytest.raises(DataError, match="nowhere' is no folder"):
-        ImageFolder(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="notes.txt' is no folder"):
-        ImageFolder(pets / "notes.txt")
-    with pytest.raises(DataError, match="no pictures in no folder in"):
-        ImageFolder(pets / "cat")
+    refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
+    refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
+    refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
-    with pytest.raises(DataError, match=r"no pictures in the folders emu, yak in .*\(read are"):
-        ImageFolder(pets)
+    refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"mode": "RGBA"}, 'mode must be "RGB" or "L", got \'RGBA\''),
-        ({"mode": None}, "got None"),
-        ({"mode": ["L"]}, r"got \['L'\]"),
-        ({"workers": -1}, "workers=-1: expected an integer, at least 0"),
-        ({"workers": True}, "workers=True"),
-        ({"size": 0}, "ImageFolder: size must be an integer of at least 1"),
-        ({"size": (1, 2, 3)}, r"got \(1, 2, 3\)"),
-    ],
-)
+@pytest.mark.parametrize("arguments, message", [
+    ({"mode": "RGBA"}, 'mode must be "RGB" or "L", got \'RGBA\''),
+    ({"mode": None}, "got None"),
+    ({"mode": ["L"]}, r"got \['L'\]"),
+    ({"workers": -1}, "workers=-1: expected an integer, at least 0"),
+    ({"workers": True}, "workers=True"),
+    ({"size": 0}, "ImageFolder: size must be an integer of at least 1"),
+    ({"size": (1, 2, 3)}, r"got \(1, 2, 3\)"),
+])  # fmt: skip
 def test_arguments_that_cannot_be_are_refused(pets, arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        ImageFolder(pets, **arguments)
+    refuses(ArgumentError, message, ImageFolder, pets, **arguments)
 
 
 def test_without_pillow_the_error_says_how_to_install_it(pets, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DataError, match="Pillow, .* is not installed: pip install pillow"):
-        ImageFolder(pets)
+    refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
 
 
 def test_a_progress_bar_is_shown_only_where_it_takes_its_time(monkeypatch, capsys):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 from scipy import stats
 
 import minifp as fp
@@ -196,27 +197,22 @@ def test_values_are_a_number_one_a_channel_or_each_pictures_own():
 # ---- bad input ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: MixUp(num_classes=0), "MixUp: num_classes=0: expected an integer, at least 1"),
-        (lambda: CutMix(num_classes=10, alpha=-1), "CutMix: alpha=-1: expected a finite number"),
-        (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 would mix nothing"),
-        (lambda: RandomErasing(1.5), "RandomErasing: p=1.5: expected a finite number, from 0 to 1"),
-        (lambda: RandomErasing(scale=(0.5, 0.1)), r"scale must rise, .* at most 1.0, got \(0.5"),
-        (lambda: RandomErasing(scale=0.1), "scale must be two numbers, got 0.1"),
-        (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
-        (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
-        (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
-        (
-            lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-            "asks for other items .* DataLoader",
-        ),
-    ],
+test_arguments_that_cannot_be_are_refused = each_refused(
+    (lambda: MixUp(num_classes=0), "MixUp: num_classes=0: expected an integer, at least 1"),
+    (lambda: CutMix(num_classes=10, alpha=-1), "CutMix: alpha=-1: expected a finite number"),
+    (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 would mix nothing"),
+    (lambda: RandomErasing(1.5), "RandomErasing: p=1.5: expected a finite number, from 0 to 1"),
+    (lambda: RandomErasing(scale=(0.5, 0.1)), r"scale must rise, .* at most 1.0, got \(0.5"),
+    (lambda: RandomErasing(scale=0.1), "scale must be two numbers, got 0.1"),
+    (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
+    (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
+    (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
+    (
+        lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
+        "asks for other items .* DataLoader",
+    ),
+    error=ArgumentError,
 )
-def test_arguments_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
 
 
 @pytest.mark.parametrize("t", [np.zeros((N, 3)), np.zeros((N, 1), int), np.zeros(N, bool)])
@@ -234,8 +230,7 @@ def test_pictures_of_bytes_have_no_random_values_and_values_fit_their_channels()
         RandomErasing(1, value="random")(
             (np.ones((9, 3, 8, 8), np.uint8),), np.arange(9), Draws(0, 0, 9)
         )
-    with pytest.raises(ShapeError, match="2 channels in value, 3 in pictures"):
-        erased(value=(1, 2))
+    refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
 
 
 def test_transforms_say_what_they_are():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.data import (
     ConcatDataset,
@@ -51,23 +52,19 @@ def test_a_subset_of_text_has_its_pieces():
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
 
 
-@pytest.mark.parametrize(
-    "indices, message",
-    [
-        ([0, 10], "Subset: expected indices from 0 to 9, got 10 at position 1"),
-        ([0, -1], "got -1 at position 1"),
-        ([0.5], r"expected integers in one row, .* got float64\[1\]"),
-        (np.ones(10, bool), r"got bool\[10\]. For a mask, give np.flatnonzero\(mask\)"),
-        ([[0, 1]], r"got int64\[1, 2\]"),
-        ([[0], [0, 1]], "expected indices in one row"),
-        (3, r"got int64\[\]"),
-        ("abc", "expected integers in one row"),
-        (np.array([2**63], np.uint64), "got 9223372036854775808"),
-    ],
-)
+@pytest.mark.parametrize("indices, message", [
+    ([0, 10], "Subset: expected indices from 0 to 9, got 10 at position 1"),
+    ([0, -1], "got -1 at position 1"),
+    ([0.5], r"expected integers in one row, .* got float64\[1\]"),
+    (np.ones(10, bool), r"got bool\[10\]. For a mask, give np.flatnonzero\(mask\)"),
+    ([[0, 1]], r"got int64\[1, 2\]"),
+    ([[0], [0, 1]], "expected indices in one row"),
+    (3, r"got int64\[\]"),
+    ("abc", "expected integers in one row"),
+    (np.array([2**63], np.uint64), "got 9223372036854775808"),
+])  # fmt: skip
 def test_indices_that_are_none_are_refused(indices, message):
-    with pytest.raises(ArgumentError, match=message):
-        Subset(numbered(10), indices)
+    refuses(ArgumentError, message, Subset, numbered(10), indices)
 
 
 def test_an_empty_subset_is_a_data_set():
@@ -77,8 +74,7 @@ def test_an_empty_subset_is_a_data_set():
 @pytest.mark.parametrize("make", [lambda d: Subset(d, [0]), lambda d: random_split(d, [1])])
 @pytest.mark.parametrize("data", [[1, 2], np.ones(3), None])
 def test_what_is_no_data_set_has_no_parts(make, data):
-    with pytest.raises(ArgumentError, match="expected a data set, .*TensorDataset"):
-        make(data)
+    refuses(ArgumentError, "expected a data set, .*TensorDataset", make, data)
 
 
 # ---- put together -------------------------------------------------------------------------------
@@ -115,10 +111,8 @@ def test_data_sets_with_different_fields_are_not_put_together():
         with pytest.raises(DataError, match=r"of 'second' are .* of 'first' \['float32\[2\]'"):
             ConcatDataset([first, TensorDataset(*arrays, name="second")])
     for wrong in ([], None, numbered(3)):
-        with pytest.raises(ArgumentError, match="expected a list of one or more data sets"):
-            ConcatDataset(wrong)
-    with pytest.raises(ArgumentError, match="ConcatDataset: expected a data set, .* got ndarray"):
-        ConcatDataset([x])
+        refuses(ArgumentError, "expected a list of one or more data sets", ConcatDataset, wrong)
+    refuses(ArgumentError, "ConcatDataset: expected a data set, .* got ndarray", ConcatDataset, [x])
 
 
 # ---- random splits ------------------------------------------------------------------------------
@@ -169,5 +163,4 @@ def test_a_split_without_a_seed_depends_on_the_global_one_and_is_another_each_ti
 def test_lengths_that_are_not_all_of_it_are_refused(lengths):
     with pytest.raises(ArgumentError, match="with the sum 10, or fractions with the sum 1, got "):
         random_split(numbered(10), lengths)
-    with pytest.raises(ArgumentError, match="seed must be an integer"):
-        random_split(numbered(10), [10], seed="a")
+    refuses(ArgumentError, "seed must be an integer", random_split, numbered(10), [10], seed="a")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
@@ -322,22 +323,18 @@ def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
     batches.close()
 
 
-@pytest.mark.parametrize(
-    "sampler, message",
-    [
-        ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
-        ([-1], "got -1 at position 0"),
-        ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
-        ([[1]], r"got int64\[1, 1\]"),
-        ([[1], [1, 2]], "expected indices in one row"),
-        (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
-        (iter([1]), "expected integers"),
-        (lambda epoch, seed: None, "expected integers"),
-    ],
-)
+@pytest.mark.parametrize("sampler, message", [
+    ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
+    ([-1], "got -1 at position 0"),
+    ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
+    ([[1]], r"got int64\[1, 1\]"),
+    ([[1], [1, 2]], "expected indices in one row"),
+    (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
+    (iter([1]), "expected integers"),
+    (lambda epoch, seed: None, "expected integers"),
+])  # fmt: skip
 def test_a_sampler_that_gives_no_indices_is_refused(sampler, message):
-    with pytest.raises(ArgumentError, match=message):
-        DataLoader(Watched(), 2, sampler=sampler)
+    refuses(ArgumentError, message, DataLoader, Watched(), 2, sampler=sampler)
 
 
 def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
@@ -349,5 +346,4 @@ def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
         DataLoader(Watched(), 3, True, sampler=[1, 2])
     loader = DataLoader(Watched(), 2, sampler=lambda epoch, seed: range(epoch + 2))
     values(loader)
-    with pytest.raises(DataError, match="gave 3 indices for epoch 1, expected 2, as for epoch 0"):
-        values(loader)
+    refuses(DataError, "gave 3 indices for epoch 1, expected 2, as for epoch 0", values, loader)

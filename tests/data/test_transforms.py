@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import each_refused, refuses
 
 from minifp.data import DataLoader, Subset, TensorDataset
 from minifp.data.transforms import Compose, Draws, Normalize, RandomCrop, RandomHorizontalFlip
@@ -217,30 +218,25 @@ def test_transforms_say_what_they_are():
 # ---- bad input ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: RandomCrop(0), "RandomCrop: size must be an integer of at least 1, .* got 0"),
-        (lambda: RandomCrop((3, 3, 3)), r"got \(3, 3, 3\)"),
-        (lambda: RandomCrop("32"), "got '32'"),
-        (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
-        (lambda: RandomCrop(2, padding=-1), "padding must be an integer of at least 0, got -1"),
-        (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
-        (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
-        (lambda: RandomHorizontalFlip("a"), "got 'a'"),
-        (lambda: RandomHorizontalFlip(float("nan")), "got nan"),
-        (lambda: Normalize("a", 1), "Normalize: mean must be finite, .* got 'a'"),
-        (lambda: Normalize(0, [1, 0]), r"std must be above 0, got \[1, 0\]"),
-        (lambda: Normalize(0, []), r"std must be finite, .* got \[\]"),
-        (lambda: Normalize(float("inf"), 1), "got inf"),
-        (lambda: Compose(RandomCrop(3)), "expected a list of transforms, got RandomCrop"),
-        (lambda: Compose([1]), r"got \[1\]"),
-        (lambda: DataLoader(pictures(3), transform=3), "transform must be a function .* got 3"),
-    ],
+test_arguments_that_cannot_be_are_refused = each_refused(
+    (lambda: RandomCrop(0), "RandomCrop: size must be an integer of at least 1, .* got 0"),
+    (lambda: RandomCrop((3, 3, 3)), r"got \(3, 3, 3\)"),
+    (lambda: RandomCrop("32"), "got '32'"),
+    (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
+    (lambda: RandomCrop(2, padding=-1), "padding must be an integer of at least 0, got -1"),
+    (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
+    (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
+    (lambda: RandomHorizontalFlip("a"), "got 'a'"),
+    (lambda: RandomHorizontalFlip(float("nan")), "got nan"),
+    (lambda: Normalize("a", 1), "Normalize: mean must be finite, .* got 'a'"),
+    (lambda: Normalize(0, [1, 0]), r"std must be above 0, got \[1, 0\]"),
+    (lambda: Normalize(0, []), r"std must be finite, .* got \[\]"),
+    (lambda: Normalize(float("inf"), 1), "got inf"),
+    (lambda: Compose(RandomCrop(3)), "expected a list of transforms, got RandomCrop"),
+    (lambda: Compose([1]), r"got \[1\]"),
+    (lambda: DataLoader(pictures(3), transform=3), "transform must be a function .* got 3"),
+    error=ArgumentError,
 )
-def test_arguments_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
 
 
 def test_what_are_no_pictures_is_refused():
@@ -257,5 +253,4 @@ def test_what_a_transform_returns_is_checked(answer):
         return answer
 
     loader = DataLoader(pictures(4), 2, transform=wrong)
-    with pytest.raises(DataError, match="(?s)wrong.* to change 2 items, expected arrays"):
-        next(iter(loader))
+    refuses(DataError, "(?s)wrong.* to change 2 items, expected arrays", next, iter(loader))

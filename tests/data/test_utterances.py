@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp import data
@@ -67,32 +68,25 @@ def test_others_are_made_of_the_same():
     assert held.fingerprint() == utterances().fingerprint() != some.fingerprint()
 
 
-@pytest.mark.parametrize(
-    ("inputs", "labels", "error", "message"),
-    [
-        ([np.array([1, 2])], [1], DTypeError, "input 0 is of int64"),
-        ([np.ones(2), np.ones((2, 1))], [1, 1], ShapeError, r"input 1 of shape \(2, 1\)"),
-        ([np.ones(0)], [1], ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
-        (INPUTS, [1, 2], ShapeError, "2 labels for 3 inputs"),
-        (INPUTS, [[1], [2], [0.5]], DTypeError, "labels 2 are of float64"),
-        (INPUTS, [[1], [2], 3], ShapeError, r"labels 2 of shape \(\)"),
-        (INPUTS, [[1], [0], [3]], ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
-    ],
-)
+@pytest.mark.parametrize(("inputs", "labels", "error", "message"), [
+    ([np.array([1, 2])], [1], DTypeError, "input 0 is of int64"),
+    ([np.ones(2), np.ones((2, 1))], [1, 1], ShapeError, r"input 1 of shape \(2, 1\)"),
+    ([np.ones(0)], [1], ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
+    (INPUTS, [1, 2], ShapeError, "2 labels for 3 inputs"),
+    (INPUTS, [[1], [2], [0.5]], DTypeError, "labels 2 are of float64"),
+    (INPUTS, [[1], [2], 3], ShapeError, r"labels 2 of shape \(\)"),
+    (INPUTS, [[1], [0], [3]], ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
+])  # fmt: skip
 def test_what_are_no_utterances_is_refused(inputs, labels, error, message):
-    with pytest.raises(error, match=f"Utterances: {message}"):
-        data.Utterances(inputs, labels)
+    refuses(error, f"Utterances: {message}", data.Utterances, inputs, labels)
 
 
 def test_labels_without_a_character_are_refused():
     with pytest.raises(ArgumentError, match=r"labels 1 are \[3\]: expected labels from 1 to 2"):
         data.Utterances(INPUTS, LABELS, alphabet="ab")
-    with pytest.raises(ArgumentError, match="the label 4 has no character"):
-        utterances().text([4])
-    with pytest.raises(ArgumentError, match="without an alphabet"):
-        data.Utterances(INPUTS, LABELS).text([1])
-    with pytest.raises(DataError, match="no items"):
-        data.collate_utterances([])
+    refuses(ArgumentError, "the label 4 has no character", utterances().text, [4])
+    refuses(ArgumentError, "without an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
+    refuses(DataError, "no items", data.collate_utterances, [])
     with pytest.raises(DataError, match="inputs of .* in one batch"):
         data.collate_utterances([(np.ones(3), 1), (np.ones((3, 2)), 1)])
 
@@ -101,16 +95,13 @@ def test_labels_without_a_character_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore:A window was not provided")
-@pytest.mark.parametrize(
-    ("n_fft", "how"),
-    [
-        (64, {}),
-        (64, {"hop_length": 7, "win_length": 50}),
-        (33, {"hop_length": 5, "win_length": 20, "normalized": True}),
-        (64, {"center": False, "win_length": 64}),
-        (32, {"pad_mode": "constant", "win_length": 31}),
-    ],
-)
+@pytest.mark.parametrize(("n_fft", "how"), [
+    (64, {}),
+    (64, {"hop_length": 7, "win_length": 50}),
+    (33, {"hop_length": 5, "win_length": 20, "normalized": True}),
+    (64, {"center": False, "win_length": 64}),
+    (32, {"pad_mode": "constant", "win_length": 31}),
+])  # fmt: skip
 def test_the_fourier_transform_is_pytorchs(torch, n_fft, how):
     x = RANDOM.normal(size=(2, 3, 200))
     window = None if "win_length" not in how else transforms.hann_window(how["win_length"])
@@ -185,27 +176,21 @@ def test_in_a_loader_each_sound_is_as_if_alone():
     assert not x.array[0, 10:].any() and labels.array.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: transforms.stft(np.ones(9), 0), ArgumentError, "stft: n_fft=0"),
-        (lambda: transforms.stft(np.ones(9), 4, 0), ArgumentError, "stft: hop_length=0"),
-        (lambda: transforms.stft(np.ones(9), 4, 1, 5), ArgumentError, "win_length=5: expected at"),
-        (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), ShapeError, "window of shape"),
-        (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), ArgumentError, "pad_mode='edge'"),
-        (lambda: transforms.stft(np.ones(2), 4), ShapeError, "2 samples: expected at least 3"),
-        (lambda: transforms.stft([1, 2, 3], 2), DTypeError, "stft: input is int64"),
-        (lambda: LogSpectrogram(64, power=0), ArgumentError, "LogSpectrogram: power=0"),
-        (lambda: LogSpectrogram(64).features(np.ones((2, 9))), DTypeError, "expected floats .T."),
-        (lambda: LogSpectrogram(64).features(np.ones(9)), ShapeError, "LogSpectrogram: 9 samples"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), ArgumentError, "f_max=5000"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), ArgumentError, "norm='l2'"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
-    ],
+test_settings_and_sounds_that_cannot_be_are_refused = each_refused(
+    (lambda: transforms.stft(np.ones(9), 0), ArgumentError, "stft: n_fft=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 0), ArgumentError, "stft: hop_length=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 1, 5), ArgumentError, "win_length=5: expected at"),
+    (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), ShapeError, "window of shape"),
+    (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), ArgumentError, "pad_mode='edge'"),
+    (lambda: transforms.stft(np.ones(2), 4), ShapeError, "2 samples: expected at least 3"),
+    (lambda: transforms.stft([1, 2, 3], 2), DTypeError, "stft: input is int64"),
+    (lambda: LogSpectrogram(64, power=0), ArgumentError, "LogSpectrogram: power=0"),
+    (lambda: LogSpectrogram(64).features(np.ones((2, 9))), DTypeError, "expected floats .T."),
+    (lambda: LogSpectrogram(64).features(np.ones(9)), ShapeError, "LogSpectrogram: 9 samples"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), ArgumentError, "f_max=5000"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), ArgumentError, "norm='l2'"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
 )
-def test_settings_and_sounds_that_cannot_be_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
 
 
 # ---- SpecAugment --------------------------------------------------------------------------------
@@ -261,8 +246,7 @@ def test_time_is_warped_inside_and_its_ends_stay():
 
 def test_other_settings_of_specaugment_are_refused():
     for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
-        with pytest.raises(ArgumentError, match=f"SpecAugment: {next(iter(settings))}="):
-            SpecAugment(**settings)
+        refuses(ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
     with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
         SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
     assert fp.data.transforms.SpecAugment is SpecAugment

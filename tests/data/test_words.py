@@ -1,7 +1,7 @@
 """Text as words."""
 
 import numpy as np
-import pytest
+from refusals import each_refused
 
 from minifp import data
 from minifp.data import WordDataset
@@ -36,15 +36,9 @@ def test_shakespeare_is_there_as_words():
     assert train.decode(train.codes[:3]) == "First Citizen :"
 
 
-@pytest.mark.parametrize(
-    "wrong, error, said",
-    [
-        (lambda: WordDataset(TEXT, 0), ArgumentError, "length=0"),
-        (lambda: WordDataset(TEXT, 3, ["it", "it", UNKNOWN]), ArgumentError, "2 different"),
-        (lambda: WordDataset(TEXT, 3, ["it"]), ArgumentError, f"'{UNKNOWN}' among them"),
-        (lambda: WordDataset(TEXT, 3).encode(b"it"), DataError, "got bytes"),
-    ],
+test_what_are_no_words_is_refused = each_refused(
+    (lambda: WordDataset(TEXT, 0), ArgumentError, "length=0"),
+    (lambda: WordDataset(TEXT, 3, ["it", "it", UNKNOWN]), ArgumentError, "2 different"),
+    (lambda: WordDataset(TEXT, 3, ["it"]), ArgumentError, f"'{UNKNOWN}' among them"),
+    (lambda: WordDataset(TEXT, 3).encode(b"it"), DataError, "got bytes"),
 )
-def test_what_are_no_words_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said):
-        wrong()

@@ -34,17 +34,14 @@ def test_formats_are_marked_where_numbers_are_read_and_stored_and_nowhere_else()
     assert not asked
 
 
-@pytest.mark.parametrize(
-    "reference, text",
-    [
-        (lambda x, y: (x - y) - (y - x), "(x - y) - (y - x)"),
-        (lambda x, y: -(x + y) * 2, "(-(x + y)) * 2"),
-        (lambda x, y: np.where(x > y, x, -1.5), "where(x > y, x, -1.5)"),
-        (lambda x, y: np.maximum(x, 0) * np.exp(y), "maximum(x, 0) * exp(y)"),
-        (lambda x, y: (1 / x) + np.sqrt(y), "(1 / x) + sqrt(y)"),
-        (lambda x, y: np.copysign(x, y), "copysign(x, y)"),
-    ],
-)
+@pytest.mark.parametrize("reference, text", [
+    (lambda x, y: (x - y) - (y - x), "(x - y) - (y - x)"),
+    (lambda x, y: -(x + y) * 2, "(-(x + y)) * 2"),
+    (lambda x, y: np.where(x > y, x, -1.5), "where(x > y, x, -1.5)"),
+    (lambda x, y: np.maximum(x, 0) * np.exp(y), "maximum(x, 0) * exp(y)"),
+    (lambda x, y: (1 / x) + np.sqrt(y), "(1 / x) + sqrt(y)"),
+    (lambda x, y: np.copysign(x, y), "copysign(x, y)"),
+])  # fmt: skip
 def test_operations_are_written_as_in_python(reference, text):
     assert computed(reference) == [f"result = {text}"]
 

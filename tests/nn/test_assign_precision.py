@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import LAYERS
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -250,11 +251,9 @@ def test_a_model_without_its_parts_neither_computes_nor_trains():
         optimizer_of = [nn.Parameter(np.ones(2))], model.parameters(), model.head.parameters()
         F.relu(fp.ones(2)) + nn.MSELoss()(fp.ones(2), fp.ones(2))  # of no parameters
     for part in (model, model.head):
-        with pytest.raises(PrecisionError, match=r"fp.assign_precision\(model\) once"):
-            part(fp.ones(4, 5, 6))
+        refuses(PrecisionError, r"fp.assign_precision\(model\) once", part, fp.ones(4, 5, 6))
     for parameters in optimizer_of:
-        with pytest.raises(PrecisionError, match="fp.assign_precision"):
-            optim.Adam(parameters)
+        refuses(PrecisionError, "fp.assign_precision", optim.Adam, parameters)
     outside = Translator()
     with (
         fp.precision("mixed;head=float32"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp.errors import ArgumentError, DTypeError, ShapeError
@@ -65,23 +66,18 @@ def test_anchors_have_the_published_areas_and_stand_a_stride_apart():
     np.testing.assert_array_equal(anchors[9 * 50] - anchors[0], [0, 16, 0, 16])
 
 
-@pytest.mark.parametrize(
-    "make, what",
-    [
-        (lambda: detection.DefaultBoxes([[2]], scales=[0.1]), "scales: 1 numbers, expected 2"),
-        (lambda: detection.DefaultBoxes([[2], [-1]]), "aspect_ratios: -1"),
-        (lambda: detection.DefaultBoxes([[2]], min_ratio=0.95), "min_ratio"),
-        (lambda: detection.DefaultBoxes([[2]])((32, 32), [(4, 4), (2, 2)]), "was given 2"),
-        (lambda: detection.AnchorGenerator(((8,),), ((1,), (2,))), "sizes of 1 feature maps"),
-        (lambda: detection.Matcher(0.3, 0.7), "low_threshold=0.7"),
-        (lambda: detection.BalancedSampler(0, 0.5, "x"), "count=0"),
-        (lambda: MultiBoxLoss(negative_ratio=-1), "negative_ratio=-1"),
-        (lambda: detection.DetectionTransform((0.5,), (0.0,)), "none of image_std 0"),
-    ],
+test_what_makes_no_sense_is_refused = each_refused(
+    (lambda: detection.DefaultBoxes([[2]], scales=[0.1]), "scales: 1 numbers, expected 2"),
+    (lambda: detection.DefaultBoxes([[2], [-1]]), "aspect_ratios: -1"),
+    (lambda: detection.DefaultBoxes([[2]], min_ratio=0.95), "min_ratio"),
+    (lambda: detection.DefaultBoxes([[2]])((32, 32), [(4, 4), (2, 2)]), "was given 2"),
+    (lambda: detection.AnchorGenerator(((8,),), ((1,), (2,))), "sizes of 1 feature maps"),
+    (lambda: detection.Matcher(0.3, 0.7), "low_threshold=0.7"),
+    (lambda: detection.BalancedSampler(0, 0.5, "x"), "count=0"),
+    (lambda: MultiBoxLoss(negative_ratio=-1), "negative_ratio=-1"),
+    (lambda: detection.DetectionTransform((0.5,), (0.0,)), "none of image_std 0"),
+    error=ArgumentError,
 )
-def test_what_makes_no_sense_is_refused(make, what):
-    with pytest.raises(ArgumentError, match=what):
-        make()
 
 
 # ---- matching -----------------------------------------------------------------------------------
@@ -258,27 +254,23 @@ def test_logits_that_do_not_fit_are_refused():
 BOX = [[10.0, 10.0, 50.0, 40.0]]
 
 
-@pytest.mark.parametrize(
-    "targets, error, what",
-    [
-        (None, ArgumentError, "training needs targets"),
-        ({"boxes": BOX, "labels": [1]}, ArgumentError, "one dict for 1 images"),
-        ([], ArgumentError, "0 targets for 1 images"),
-        ([{"boxes": BOX}], ArgumentError, r"targets\[0\] has no 'labels'"),
-        ([{"boxes": BOX, "labels": [1, 2]}], ShapeError, r"expected \(K, 4\) and \(K,\)"),
-        ([{"boxes": BOX, "labels": [0]}], ArgumentError, "label 0: expected 1 to 3"),
-        ([{"boxes": BOX, "labels": [4]}], ArgumentError, "label 4: expected 1 to 3"),
-        ([{"boxes": BOX, "labels": [1.0]}], DTypeError, "expected integers"),
-        ([{"boxes": np.float16(BOX), "labels": [1]}], DTypeError, "expected float32"),
-        ([{"boxes": [[50, 10, 10, 40]], "labels": [1]}], ArgumentError, "has no area"),
-        ([{"boxes": [[10, 10, 60, 40]], "labels": [1]}], ArgumentError, "not inside of its"),
-        ([{"boxes": [[-5, 10, 30, 40]], "labels": [1]}], ArgumentError, "clip_boxes_to_image"),
-        ([{"boxes": [[1, 1, np.nan, 9]], "labels": [1]}], ArgumentError, "not inside of its"),
-    ],
-)
+@pytest.mark.parametrize("targets, error, what", [
+    (None, ArgumentError, "training needs targets"),
+    ({"boxes": BOX, "labels": [1]}, ArgumentError, "one dict for 1 images"),
+    ([], ArgumentError, "0 targets for 1 images"),
+    ([{"boxes": BOX}], ArgumentError, r"targets\[0\] has no 'labels'"),
+    ([{"boxes": BOX, "labels": [1, 2]}], ShapeError, r"expected \(K, 4\) and \(K,\)"),
+    ([{"boxes": BOX, "labels": [0]}], ArgumentError, "label 0: expected 1 to 3"),
+    ([{"boxes": BOX, "labels": [4]}], ArgumentError, "label 4: expected 1 to 3"),
+    ([{"boxes": BOX, "labels": [1.0]}], DTypeError, "expected integers"),
+    ([{"boxes": np.float16(BOX), "labels": [1]}], DTypeError, "expected float32"),
+    ([{"boxes": [[50, 10, 10, 40]], "labels": [1]}], ArgumentError, "has no area"),
+    ([{"boxes": [[10, 10, 60, 40]], "labels": [1]}], ArgumentError, "not inside of its"),
+    ([{"boxes": [[-5, 10, 30, 40]], "labels": [1]}], ArgumentError, "clip_boxes_to_image"),
+    ([{"boxes": [[1, 1, np.nan, 9]], "labels": [1]}], ArgumentError, "not inside of its"),
+])  # fmt: skip
 def test_targets_that_cannot_be_are_refused(targets, error, what):
-    with pytest.raises(error, match=what):
-        detection.as_objects(targets, [(60, 50)], classes=4)
+    refuses(error, what, detection.as_objects, targets, [(60, 50)], classes=4)
 
 
 def test_targets_are_tensors_arrays_or_lists_and_may_be_empty():
@@ -329,20 +321,16 @@ def test_a_batch_of_the_wanted_size_is_only_normalised():
     np.testing.assert_array_equal(listed.images.array, batch.images.array)
 
 
-@pytest.mark.parametrize(
-    "images, error, what",
-    [
-        ([], DTypeError, "an empty list"),
-        (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
-        ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
-        (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
-        ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),
-        ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, r"uint8.* / 255"),
-    ],
-)
+@pytest.mark.parametrize("images, error, what", [
+    ([], DTypeError, "an empty list"),
+    (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
+    ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
+    (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
+    ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),
+    ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, r"uint8.* / 255"),
+])  # fmt: skip
 def test_pictures_that_are_none_are_refused(images, error, what):
-    with pytest.raises(error, match=what):
-        detection.DetectionTransform((0.5,) * 3, (0.25,) * 3)(images)
+    refuses(error, what, detection.DetectionTransform((0.5,) * 3, (0.25,) * 3), images)
 
 
 # ---- the same as torchvision's ------------------------------------------------------------------

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 from snapshots import frozen
 
 import minifp as fp
@@ -178,18 +179,15 @@ def test_sequential_and_module_list_are_lists_of_modules():
         assert len(made) == 3 and list(made) == layers and made[-1] is layers[2]
     chosen = nn.ModuleList(layers).append(nn.Tanh())
     assert [n for n, _ in chosen.named_children()] == ["0", "1", "2", "3"]
-    with pytest.raises(fp.ArgumentError, match="call its modules"):
-        chosen(fp.ones(1, 2))
-    with pytest.raises(fp.ArgumentError, match="argument 1 is a function"):
-        nn.Sequential(nn.ReLU(), F.relu)
+    refuses(fp.ArgumentError, "call its modules", chosen, fp.ones(1, 2))
+    refuses(fp.ArgumentError, "argument 1 is a function", nn.Sequential, nn.ReLU(), F.relu)
 
 
 def test_a_module_without_forward_says_so():
     class Empty(nn.Module):
         pass
 
-    with pytest.raises(fp.ArgumentError, match="Empty does not define forward"):
-        Empty()(fp.ones(1))
+    refuses(fp.ArgumentError, "Empty does not define forward", Empty(), fp.ones(1))
 
 
 def test_a_repr_shows_the_tree_and_the_settings():
@@ -200,41 +198,32 @@ def test_a_repr_shows_the_tree_and_the_settings():
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: nn.Linear(0, 3), "in_features=0"),
-        (lambda: nn.Linear(4, 2.5), "out_features=2.5"),
-        (lambda: nn.Conv2d(3, 4, 3, groups=2), "groups=2"),
-        (lambda: nn.Conv2d(3, 4, 0), "kernel_size"),
-        (lambda: nn.BatchNorm2d(-1), "num_features=-1"),
-        (lambda: nn.Embedding(5, "a"), "embedding_dim='a'"),
-        (lambda: nn.Dropout(1.5), "p=1.5"),
-        (lambda: nn.Dropout(float("nan")), "p=nan"),
-        (lambda: nn.LSTM(3, 4, num_layers=0), "num_layers=0"),
-        (lambda: nn.LSTM(3, 4, dropout=-0.1), "dropout=-0.1"),
-    ],
+test_an_impossible_size_is_refused_by_name = each_refused(
+    (lambda: nn.Linear(0, 3), "in_features=0"),
+    (lambda: nn.Linear(4, 2.5), "out_features=2.5"),
+    (lambda: nn.Conv2d(3, 4, 3, groups=2), "groups=2"),
+    (lambda: nn.Conv2d(3, 4, 0), "kernel_size"),
+    (lambda: nn.BatchNorm2d(-1), "num_features=-1"),
+    (lambda: nn.Embedding(5, "a"), "embedding_dim='a'"),
+    (lambda: nn.Dropout(1.5), "p=1.5"),
+    (lambda: nn.Dropout(float("nan")), "p=nan"),
+    (lambda: nn.LSTM(3, 4, num_layers=0), "num_layers=0"),
+    (lambda: nn.LSTM(3, 4, dropout=-0.1), "dropout=-0.1"),
+    error=(fp.ArgumentError, fp.ShapeError),
 )
-def test_an_impossible_size_is_refused_by_name(make, words):
-    with pytest.raises((fp.ArgumentError, fp.ShapeError), match=words):
-        make()
 
 
-@pytest.mark.parametrize(
-    ("module", "shape", "words"),
-    [
-        (nn.BatchNorm2d(3), (4, 3), r"BatchNorm2d\(3\) on a tensor of shape \(4, 3\)"),
-        (nn.BatchNorm1d(3), (4, 5), "3 channels"),
-        (nn.BatchNorm1d(3), (1, 3), "1 value a channel"),
-        (nn.LSTM(3, 4), (5, 2, 7), r"expected \(T, B, 3\)"),
-        (nn.LSTM(3, 4, batch_first=True), (5, 2, 7), r"expected \(B, T, 3\)"),
-        (nn.Linear(3, 4), (2, 5), "linear"),
-    ],
-)
+@pytest.mark.parametrize(("module", "shape", "words"), [
+    (nn.BatchNorm2d(3), (4, 3), r"BatchNorm2d\(3\) on a tensor of shape \(4, 3\)"),
+    (nn.BatchNorm1d(3), (4, 5), "3 channels"),
+    (nn.BatchNorm1d(3), (1, 3), "1 value a channel"),
+    (nn.LSTM(3, 4), (5, 2, 7), r"expected \(T, B, 3\)"),
+    (nn.LSTM(3, 4, batch_first=True), (5, 2, 7), r"expected \(B, T, 3\)"),
+    (nn.Linear(3, 4), (2, 5), "linear"),
+])  # fmt: skip
 def test_an_input_that_does_not_fit_is_refused_and_nothing_is_changed(module, shape, words):
     before = frozen(module.state_dict())
-    with pytest.raises(fp.MinifpError, match=words):
-        module(fp.ones(shape))
+    refuses(fp.MinifpError, words, module, fp.ones(shape))
     assert frozen(module.state_dict()) == before
 
 
@@ -287,8 +276,7 @@ def test_a_state_is_a_copy_and_says_so_to_who_writes_into_it():
     model = small()
     state, before = model.state_dict(), frozen(model.state_dict())
     for tensor in state.values():
-        with pytest.raises(fp.TapeError, match="cannot be written to .*state_dict"):
-            tensor.fill_(7)
+        refuses(fp.TapeError, "cannot be written to .*state_dict", tensor.fill_, 7)
     with fp.no_grad():
         for p in model.parameters():
             p.fill_(7)
@@ -344,17 +332,14 @@ def test_backward_outside_the_block_uses_what_forward_used_inside(precision):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(
-    ("precision", "linear", "norm"),
-    [
-        ("float32", "float32", "float32"),
-        ("mixed", "float16", "float32"),
-        ("float16", "float16", "float16"),
-        ("float64", "float64", "float64"),
-        ("mixed,norm_parameters=float16", "float16", "float16"),
-        ("float32,weights=float16", "float16", "float32"),
-    ],
-)
+@pytest.mark.parametrize(("precision", "linear", "norm"), [
+    ("float32", "float32", "float32"),
+    ("mixed", "float16", "float32"),
+    ("float16", "float16", "float16"),
+    ("float64", "float64", "float64"),
+    ("mixed,norm_parameters=float16", "float16", "float16"),
+    ("float32,weights=float16", "float16", "float32"),
+])  # fmt: skip
 def test_weights_and_norm_parameters_are_stored_as_the_precision_says(precision, linear, norm):
     with fp.precision(precision):
         model = nn.Sequential(
@@ -400,14 +385,11 @@ def test_initial_values_depend_on_the_seed_and_on_nothing_drawn_before_for_other
     assert starts[0] == starts[1] != starts[2]
 
 
-@pytest.mark.parametrize(
-    ("make", "bound"),
-    [
-        (lambda: nn.Linear(64, 50), 1 / 8),
-        (lambda: nn.Conv2d(16, 20, 4, groups=4), 1 / 8),
-        (lambda: nn.LSTM(9, 64), 1 / 8),
-    ],
-)
+@pytest.mark.parametrize(("make", "bound"), [
+    (lambda: nn.Linear(64, 50), 1 / 8),
+    (lambda: nn.Conv2d(16, 20, 4, groups=4), 1 / 8),
+    (lambda: nn.LSTM(9, 64), 1 / 8),
+])  # fmt: skip
 def test_weights_begin_uniformly_within_one_over_the_root_of_the_inputs(make, bound):
     for p in make().parameters():
         assert np.abs(p.array).max() < bound
@@ -490,8 +472,7 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
 
 
 def test_a_perceptron_needs_inputs_and_classes():
-    with pytest.raises(fp.ArgumentError, match="at least two sizes"):
-        MLP(64)
+    refuses(fp.ArgumentError, "at least two sizes", MLP, 64)
 
 
 # ---- what a module owns -------------------------------------------------------------------------
@@ -525,28 +506,24 @@ def test_what_is_registered_by_name_is_owned():
     assert model.get_buffer("kept") is model.kept
 
 
-@pytest.mark.parametrize(
-    "wrong, error, words",
-    [
-        (lambda m: m.register_parameter("p", fp.ones(2)), fp.DTypeError, "p is a Tensor"),
-        (lambda m: m.register_buffer("b", np.ones(2)), fp.DTypeError, "b is a ndarray"),
-        (lambda m: m.add_module("c", 3), fp.DTypeError, "c is a int"),
-        (lambda m: m.register_buffer("a.b", fp.ones(2)), fp.ArgumentError, "without dots"),
-        (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot name"),
-        (lambda m: m.get_parameter("inner.w"), fp.ArgumentError, "'inner.w': .*inner.weight"),
-        (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
-        (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
-        (lambda m: m.train("yes"), fp.DTypeError, "expected True or False"),
-        (lambda m: m.zero_grad(set_to_none=False), fp.ArgumentError, "set_to_none"),
-        (lambda m: m.to("int64"), fp.DTypeError, "expected a floating format"),
-        (lambda m: m.cuda(), fp.DeviceError, "cuda"),
-        (lambda m: m.load_state_dict([1]), fp.DTypeError, "expected a dict"),
-    ],
-)
+@pytest.mark.parametrize("wrong, error, words", [
+    (lambda m: m.register_parameter("p", fp.ones(2)), fp.DTypeError, "p is a Tensor"),
+    (lambda m: m.register_buffer("b", np.ones(2)), fp.DTypeError, "b is a ndarray"),
+    (lambda m: m.add_module("c", 3), fp.DTypeError, "c is a int"),
+    (lambda m: m.register_buffer("a.b", fp.ones(2)), fp.ArgumentError, "without dots"),
+    (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot name"),
+    (lambda m: m.get_parameter("inner.w"), fp.ArgumentError, "'inner.w': .*inner.weight"),
+    (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
+    (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
+    (lambda m: m.train("yes"), fp.DTypeError, "expected True or False"),
+    (lambda m: m.zero_grad(set_to_none=False), fp.ArgumentError, "set_to_none"),
+    (lambda m: m.to("int64"), fp.DTypeError, "expected a floating format"),
+    (lambda m: m.cuda(), fp.DeviceError, "cuda"),
+    (lambda m: m.load_state_dict([1]), fp.DTypeError, "expected a dict"),
+])  # fmt: skip
 def test_wrong_uses_of_a_module_are_refused(wrong, error, words):
     model = Own()
-    with pytest.raises(error, match=words):
-        wrong(model)
+    refuses(error, words, wrong, model)
 
 
 def test_what_is_missing_or_unexpected_is_told_where_it_is_not_refused():
@@ -648,8 +625,7 @@ def test_a_module_dict_is_a_dict_of_modules():
         (lambda: heads.__setitem__("a.b", nn.ReLU()), fp.ArgumentError, "without dots"),
         (lambda: heads(1), fp.ArgumentError, "not called"),
     ):
-        with pytest.raises(error, match=words):
-            wrong()
+        refuses(error, words, wrong)
 
 
 # ---- assigning to what is owned -----------------------------------------------------------------
@@ -678,8 +654,7 @@ def test_a_parameter_is_not_replaced_by_a_tensor_unnoticed():
 def test_a_parameter_may_be_made_frozen():
     assert not nn.Parameter(fp.ones(2), False).requires_grad
     assert not nn.Parameter(fp.ones(2), requires_grad=False).requires_grad
-    with pytest.raises(fp.DTypeError, match="requires_grad='float16'"):
-        nn.Parameter(fp.ones(2), "float16")
+    refuses(fp.DTypeError, "requires_grad='float16'", nn.Parameter, fp.ones(2), "float16")
 
 
 def test_a_frozen_parameter_written_to_keeps_its_unrounded_numbers_outside_of_no_grad_too():
@@ -728,26 +703,22 @@ def cnn():
     )
 
 
-@pytest.mark.parametrize(
-    ("module", "shape", "words"),
-    [
-        (lambda: nn.Conv2d(3, 4, 3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute\(0, 3, 1, 2\)"),
-        (lambda: nn.Conv2d(3, 4, 3), (8, 8, 3), r"\(H, W, C\): .*x.permute\(2, 0, 1\)"),
-        (lambda: nn.Conv2d(1, 4, 3), (16, 8, 8), r"\(N, H, W\): .*x.unsqueeze\(1\)"),
-        (lambda: nn.Conv2d(1, 4, 3), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
-        (lambda: nn.Conv1d(3, 4, 3), (2, 8, 3), r"\(N, L, C\): .*x.permute\(0, 2, 1\)"),
-        (lambda: nn.BatchNorm2d(3), (3, 8, 8), r"\(C, H, W\): .*x.unsqueeze\(0\)"),
-        (lambda: nn.BatchNorm2d(3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute"),
-        (lambda: nn.MaxPool2d(2), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
-        (lambda: nn.Linear(64, 2), (8, 8), r"one example: .*x.unsqueeze\(0\)"),
-        (lambda: nn.Linear(64, 2), (3, 8, 8), r"it fits as x.flatten\(1\)"),
-        (cnn, (1, 8, 8), r"^in Sequential.3 \(Linear\): linear: .*x.unsqueeze\(0\)"),
-        (cnn, (5, 8, 8, 1), r"^in Sequential.0 \(Conv2d\): conv2d: .*x.permute\(0, 3, 1, 2\)"),
-    ],
-)
+@pytest.mark.parametrize(("module", "shape", "words"), [
+    (lambda: nn.Conv2d(3, 4, 3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute\(0, 3, 1, 2\)"),
+    (lambda: nn.Conv2d(3, 4, 3), (8, 8, 3), r"\(H, W, C\): .*x.permute\(2, 0, 1\)"),
+    (lambda: nn.Conv2d(1, 4, 3), (16, 8, 8), r"\(N, H, W\): .*x.unsqueeze\(1\)"),
+    (lambda: nn.Conv2d(1, 4, 3), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
+    (lambda: nn.Conv1d(3, 4, 3), (2, 8, 3), r"\(N, L, C\): .*x.permute\(0, 2, 1\)"),
+    (lambda: nn.BatchNorm2d(3), (3, 8, 8), r"\(C, H, W\): .*x.unsqueeze\(0\)"),
+    (lambda: nn.BatchNorm2d(3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute"),
+    (lambda: nn.MaxPool2d(2), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
+    (lambda: nn.Linear(64, 2), (8, 8), r"one example: .*x.unsqueeze\(0\)"),
+    (lambda: nn.Linear(64, 2), (3, 8, 8), r"it fits as x.flatten\(1\)"),
+    (cnn, (1, 8, 8), r"^in Sequential.3 \(Linear\): linear: .*x.unsqueeze\(0\)"),
+    (cnn, (5, 8, 8, 1), r"^in Sequential.0 \(Conv2d\): conv2d: .*x.permute\(0, 3, 1, 2\)"),
+])  # fmt: skip
 def test_axes_that_are_missing_or_elsewhere_are_guessed(module, shape, words):
-    with pytest.raises((fp.ShapeError, fp.ArgumentError), match=words):
-        module()(fp.ones(*shape))
+    refuses((fp.ShapeError, fp.ArgumentError), words, module(), fp.ones(*shape))
 
 
 def test_an_error_names_the_innermost_module_once_and_stays_what_it_is():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -62,10 +63,8 @@ def test_without_lengths_all_steps_count():
 
 @pytest.mark.parametrize("layer", [nn.SequenceBatchNorm(4), nn.RowConv(4, 1)])
 def test_lengths_that_do_not_fit_are_refused(layer):
-    with pytest.raises(ShapeError, match="lengths of shape"):
-        layer(batch(4), [1, 2])
-    with pytest.raises(ArgumentError, match="expected 1 to 5"):
-        layer(batch(4), [6, 1, 1])
+    refuses(ShapeError, "lengths of shape", layer, batch(4), [1, 2])
+    refuses(ArgumentError, "expected 1 to 5", layer, batch(4), [6, 1, 1])
     with pytest.raises(ArgumentError, match="of a PackedSequence, which has its own"):
         layer(packed(batch(4)), LENGTHS)
 
@@ -73,8 +72,7 @@ def test_lengths_that_do_not_fit_are_refused(layer):
 def test_a_sequence_of_other_features_is_refused():
     with pytest.raises(ArgumentError, match="SequenceBatchNorm.3. on a tensor .*3 channels"):
         nn.SequenceBatchNorm(3)(batch(4), LENGTHS)
-    with pytest.raises(ShapeError, match="row_conv: input of shape"):
-        nn.RowConv(3, 1)(batch(4), LENGTHS)
+    refuses(ShapeError, "row_conv: input of shape", nn.RowConv(3, 1), batch(4), LENGTHS)
 
 
 # ---- row convolution ----------------------------------------------------------------------------
@@ -112,8 +110,7 @@ def test_gradients_of_both_are_the_slopes():
 
 
 def test_a_context_that_is_no_count_is_refused():
-    with pytest.raises(ArgumentError, match="RowConv: context=-1"):
-        nn.RowConv(2, -1)
+    refuses(ArgumentError, "RowConv: context=-1", nn.RowConv, 2, -1)
 
 
 # ---- the network --------------------------------------------------------------------------------
@@ -188,7 +185,6 @@ def test_a_small_one_learns_an_utterance(precision):
 
 
 def test_sizes_that_cannot_be_are_refused():
-    with pytest.raises(ArgumentError, match="2 channels, 1 kernels, 2 strides"):
-        DeepSpeech2(kernels=((11, 41),))
+    refuses(ArgumentError, "2 channels, 1 kernels, 2 strides", DeepSpeech2, kernels=((11, 41),))
     with pytest.raises(ShapeError, match=r"DeepSpeech2 on a tensor .*expected \(N, T, 12\)"):
         DeepSpeech2(**SMALL)(fp.randn(2, 30, 13))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import refuses
 
 import minifp as fp
 from minifp.derive.dtypes import NATIVE
@@ -78,8 +79,7 @@ def test_a_format_that_does_not_exist_is_refused_with_those_that_do(given):
         lambda d: fp.Precision(weights=d),
         lambda d: formats.format_of(str(d)),
     ):
-        with pytest.raises(fp.PrecisionError, match="expected (one of )?float16, float32, float64"):
-            refuse(given)
+        refuses(fp.PrecisionError, "expected (one of )?float16, float32, float64", refuse, given)
 
 
 @given(st.text() | st.text("ifcbBOSUVMm<>=|(),;0123456789[] ", max_size=6))

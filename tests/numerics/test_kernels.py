@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp.numerics import kernels
@@ -239,16 +240,13 @@ def test_cuda_where_there_is_none_is_an_error_that_says_so(device, without_cupy,
     makers = [lambda: fp.tensor([1.0], device=device), lambda: fp.ones(2).to(device)]
     makers += [lambda: fp.zeros(2, device=device)]
     for make in makers:
-        with pytest.raises(fp.DeviceError, match=r"'cuda' needs CuPy.*pip install .*cuda13.*drop"):
-            make()
+        refuses(fp.DeviceError, r"'cuda' needs CuPy.*pip install .*cuda13.*drop", make)
     monkeypatch.setitem(os.environ, "MINIFP_DEVICE", device)
-    with pytest.raises(fp.DeviceError, match="'cuda'"):
-        fp.tensor([1.0])
+    refuses(fp.DeviceError, "'cuda'", fp.tensor, [1.0])
 
 
 def test_a_second_gpu_is_chosen_by_the_environment():
-    with pytest.raises(fp.DeviceError, match="'cuda:1'.*CUDA_VISIBLE_DEVICES=1"):
-        fp.tensor([1.0], device="cuda:1")
+    refuses(fp.DeviceError, "'cuda:1'.*CUDA_VISIBLE_DEVICES=1", fp.tensor, [1.0], device="cuda:1")
 
 
 def test_a_device_that_does_not_exist_is_refused_with_those_that_do():
@@ -256,15 +254,11 @@ def test_a_device_that_does_not_exist_is_refused_with_those_that_do():
         fp.tensor([1.0], device="tpu")
 
 
-@pytest.mark.parametrize(
-    "rule, message",
-    [
-        (("mapp", "x"), "role='mapp': expected one of"),
-        (("map", "z"), "result='z': expected one of"),
-    ],
-)
+@pytest.mark.parametrize("rule, message", [
+    (("mapp", "x"), "role='mapp': expected one of"),
+    (("map", "z"), "result='z': expected one of"),
+])  # fmt: skip
 def test_a_rule_that_cannot_be_is_refused_where_it_is_written(rule, message):
     known = list(kernels.KERNELS)
-    with pytest.raises(fp.ArgumentError, match=message):
-        fp.kernel(*rule)(lambda x: x)
+    refuses(fp.ArgumentError, message, fp.kernel(*rule), lambda x: x)
     assert known == kernels.KERNELS

@@ -7,6 +7,7 @@ import pytest
 from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -135,8 +136,7 @@ def test_tf32_is_for_operands_alone():
         lambda: fp.Precision.parse("float32,accumulate=tf32"),
         lambda: fp.tensor([1.0], dtype="tf32"),
     ):
-        with pytest.raises(fp.PrecisionError, match=why):
-            wrong()
+        refuses(fp.PrecisionError, why, wrong)
 
 
 # ---- products -----------------------------------------------------------------------------------
@@ -265,25 +265,18 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
 # ---- what is refused, and what is said ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        ("float32,operand_scale=current", "operand_scale=current without operands to scale"),
-        ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
-        ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
-        ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
-        ("mixed,operands=float16", "rounds nothing that is stored in float16"),
-        ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
-        (
-            "float32,gradient_operands=float32",
-            "rounds nothing .* expected off, or a format of fewer",
-        ),
-        ("float8,operands=fp8", "expected off, tf32, float16"),
-    ],
-)
+@pytest.mark.parametrize("text, problem", [
+    ("float32,operand_scale=current", "operand_scale=current without operands to scale"),
+    ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
+    ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
+    ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
+    ("mixed,operands=float16", "rounds nothing that is stored in float16"),
+    ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
+    ("float32,gradient_operands=float32", "rounds nothing .* expected off, or a format of fewer"),
+    ("float8,operands=fp8", "expected off, tf32, float16"),
+])  # fmt: skip
 def test_switches_that_would_do_nothing_are_refused(text, problem):
-    with pytest.raises(fp.PrecisionError, match=problem):
-        fp.Precision.parse(text)
+    refuses(fp.PrecisionError, problem, fp.Precision.parse, text)
 
 
 def test_a_kernel_that_does_not_say_its_operands_is_refused():

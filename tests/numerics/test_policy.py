@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -164,8 +165,7 @@ def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
     flagged = policy.shapes_only(p).of_module("head")
     assert flagged.shapes_only and not flagged.by_references
     for parts in ("head=float32", {"head": NAMED["mixed"]}, {"head": "mixed;a=float32"}, 3):
-        with pytest.raises(fp.PrecisionError, match="expected .*precision"):
-            Precision(parts=parts)
+        refuses(fp.PrecisionError, "expected .*precision", Precision, parts=parts)
     assert rules.largest_gradient_of(Precision.parse("float32;head=mixed")) == 65504
 
 
@@ -196,86 +196,79 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         assert Precision.parse(str(p)) == p
 
 
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        (
-            "fp16",
-            "no precision 'fp16': expected float32, mixed, autocast, autocast-bfloat16, bfloat16, "
-            "float8, float16, float64",
-        ),
-        ("fp16", '"float16" .*, or "mixed" '),
-        ("HALF", 'did you mean "float16" '),
-        ("fp32", 'did you mean "float32"'),
-        ("amp", 'did you mean "mixed" .*, or "autocast"'),
-        ("mixed_precision", 'did you mean "mixed"'),
-        ("16-mixed,loss_scale=8", 'did you mean "mixed"'),
-        ("bf16", 'did you mean "bfloat16" '),
-        ("bf16-mixed", 'did you mean "autocast-bfloat16" .*, or "bfloat16" '),
-        ("fp8", 'did you mean "float8" '),
-        ("mixd", 'did you mean "mixed"'),
-        ("Float32", 'did you mean "float32"'),
-        ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),
-        ("mixed,softmax=float16", "'softmax' .*under .autocast. only"),
-        ("autocast,softmax=int8", "softmax='int8'.* float16, bfloat16, float32, widest, given"),
-        ("autocast,operations=off,softmax=float16", "under .autocast. only"),
-        ("autocast,operations=some", "operations='some' .*expected float16, bfloat16 or off"),
-        ("mixed;", "part '' of .*expected pattern=precision"),
-        ("mixed;head", "part 'head' of .*as in \"mixed;decoder.\\*=bfloat16;head=float32\""),
-        ("mixed;head=fp32", "part 'head': no precision 'fp32'"),
-        ("mixed;head=mixed,loss_scale=8", "part 'head': loss_scale is one for all .*before the"),
-        ("mixed;head=O2,master_weights=off", "master_weights is one for all"),
-        ("mixed;head=mixed;head=float32", "part 'head' is there twice"),
-        ("mixed;wgrad:accumulate=float16", "names no modules: expected \\*.wgrad.*or, before the"),
-        ("mixed;.wgrad:accumulate=float16", "'.wgrad:accumulate' as the pattern .*expected"),
-        ("mixed;*.wgard:accumulate=float16", "'wgard' in part .*expected fprop, dgrad, wgrad"),
-        ("mixed;*.forward:accumulate=float16", "'forward' in part .*expected fprop, dgrad"),
-        ("mixed;*.wgrad:reduce=float16", "'reduce' of wgrad in part .*expected accumulate"),
-        ("mixed;*.wgrad:accumulate=half", "part '\\*.wgrad:acc.*accumulate='half': expected"),
-        (
-            "mixed;a.wgrad:accumulate=float16;a.wgrad:accumulate=float32",
-            "accumulate' is there twice",
-        ),
-        ("mixed,wgard:accumulate=float16", "'wgard' in precision .*expected fprop, dgrad, wgrad"),
-        ("mixed,wgrad:weights=float16", "'weights' of wgrad in precision .*expected accumulate"),
-        ("float8,wgrad:operand_scale=delayed", "kept for all products of a layer"),
-        ("mixed,fprop:gradient_operands=float8_e5m2", "no gradient enters fprop: expected dgrad"),
-        ("mixed,wgrad:operand_scale=row", "wgrad: operand_scale=row without operands.*expected"),
-        ("mixed,weights", "'weights' in precision .*switch=value"),
-        *(
-            (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")
-            for switch in policy.SUM_FIELDS
-            for value in ("chunked", "chunked:", "chunked:0", "chunked:x", "chunked:-1", "float8")
-        ),
-        ("mixed,weights=chunked:32", "weights='chunked:32' .*expected float16, float32, float64"),
-        ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
-        ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
-        ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, lognormal, a positive number or off"),
-        ("float16,compensated=maybe", "compensated='maybe' .*on or off"),
-        ("float16,update_rounding=up", "update_rounding='up' .*expected nearest or stochastic"),
-        ("mixed,update_rounding=stochastic", "update_rounding=stochastic: .*master_weights=off"),
-        ("autocast,compensated=on", "compensated=on: with weights in float32.*weights=float16"),
-        ("float16,compensated=on,update_rounding=stochastic", "nothing to chance: .*one of both"),
-        ("mixed,loss_scale=nan", "loss_scale='nan'"),
-        (
-            "mixed,loss_scale=dynamic+growth_intervall=9",
-            "no setting .growth_intervall., expected growth_interval",
-        ),
-        ("mixed,loss_scale=dynamic+patience=0", "patience='0' .*whole number of steps"),
-        ("mixed,loss_scale=dynamic+growth_interval=2.5", "growth_interval='2.5' .*whole number"),
-        ("mixed,loss_scale=dynamic+min_scale=inf", "min_scale='inf' .*positive finite number"),
-        ("mixed,loss_scale=lognormal+max_overflw=0.1", "no setting .max_overflw.*max_overflow"),
-        (
-            "mixed,loss_scale=dynamics",
-            "loss_scale='dynamics': expected .dynamic. or .lognormal., perhaps with",
-        ),
-        ("mixed,loss_scale=1e999", "loss_scale='1e999'"),
-        ("", "no precision ''"),
-    ],
-)
+@pytest.mark.parametrize("text, problem", [
+    (
+        "fp16",
+        "no precision 'fp16': expected float32, mixed, autocast, autocast-bfloat16, bfloat16, "
+        "float8, float16, float64",
+    ),
+    ("fp16", '"float16" .*, or "mixed" '),
+    ("HALF", 'did you mean "float16" '),
+    ("fp32", 'did you mean "float32"'),
+    ("amp", 'did you mean "mixed" .*, or "autocast"'),
+    ("mixed_precision", 'did you mean "mixed"'),
+    ("16-mixed,loss_scale=8", 'did you mean "mixed"'),
+    ("bf16", 'did you mean "bfloat16" '),
+    ("bf16-mixed", 'did you mean "autocast-bfloat16" .*, or "bfloat16" '),
+    ("fp8", 'did you mean "float8" '),
+    ("mixd", 'did you mean "mixed"'),
+    ("Float32", 'did you mean "float32"'),
+    ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),
+    ("mixed,softmax=float16", "'softmax' .*under .autocast. only"),
+    ("autocast,softmax=int8", "softmax='int8'.* float16, bfloat16, float32, widest, given"),
+    ("autocast,operations=off,softmax=float16", "under .autocast. only"),
+    ("autocast,operations=some", "operations='some' .*expected float16, bfloat16 or off"),
+    ("mixed;", "part '' of .*expected pattern=precision"),
+    ("mixed;head", "part 'head' of .*as in \"mixed;decoder.\\*=bfloat16;head=float32\""),
+    ("mixed;head=fp32", "part 'head': no precision 'fp32'"),
+    ("mixed;head=mixed,loss_scale=8", "part 'head': loss_scale is one for all .*before the"),
+    ("mixed;head=O2,master_weights=off", "master_weights is one for all"),
+    ("mixed;head=mixed;head=float32", "part 'head' is there twice"),
+    ("mixed;wgrad:accumulate=float16", "names no modules: expected \\*.wgrad.*or, before the"),
+    ("mixed;.wgrad:accumulate=float16", "'.wgrad:accumulate' as the pattern .*expected"),
+    ("mixed;*.wgard:accumulate=float16", "'wgard' in part .*expected fprop, dgrad, wgrad"),
+    ("mixed;*.forward:accumulate=float16", "'forward' in part .*expected fprop, dgrad"),
+    ("mixed;*.wgrad:reduce=float16", "'reduce' of wgrad in part .*expected accumulate"),
+    ("mixed;*.wgrad:accumulate=half", "part '\\*.wgrad:acc.*accumulate='half': expected"),
+    ("mixed;a.wgrad:accumulate=float16;a.wgrad:accumulate=float32", "accumulate' is there twice"),
+    ("mixed,wgard:accumulate=float16", "'wgard' in precision .*expected fprop, dgrad, wgrad"),
+    ("mixed,wgrad:weights=float16", "'weights' of wgrad in precision .*expected accumulate"),
+    ("float8,wgrad:operand_scale=delayed", "kept for all products of a layer"),
+    ("mixed,fprop:gradient_operands=float8_e5m2", "no gradient enters fprop: expected dgrad"),
+    ("mixed,wgrad:operand_scale=row", "wgrad: operand_scale=row without operands.*expected"),
+    ("mixed,weights", "'weights' in precision .*switch=value"),
+    *(
+        (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")
+        for switch in policy.SUM_FIELDS
+        for value in ("chunked", "chunked:", "chunked:0", "chunked:x", "chunked:-1", "float8")
+    ),
+    ("mixed,weights=chunked:32", "weights='chunked:32' .*expected float16, float32, float64"),
+    ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
+    ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
+    ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, lognormal, a positive number or off"),
+    ("float16,compensated=maybe", "compensated='maybe' .*on or off"),
+    ("float16,update_rounding=up", "update_rounding='up' .*expected nearest or stochastic"),
+    ("mixed,update_rounding=stochastic", "update_rounding=stochastic: .*master_weights=off"),
+    ("autocast,compensated=on", "compensated=on: with weights in float32.*weights=float16"),
+    ("float16,compensated=on,update_rounding=stochastic", "nothing to chance: .*one of both"),
+    ("mixed,loss_scale=nan", "loss_scale='nan'"),
+    (
+        "mixed,loss_scale=dynamic+growth_intervall=9",
+        "no setting .growth_intervall., expected growth_interval",
+    ),
+    ("mixed,loss_scale=dynamic+patience=0", "patience='0' .*whole number of steps"),
+    ("mixed,loss_scale=dynamic+growth_interval=2.5", "growth_interval='2.5' .*whole number"),
+    ("mixed,loss_scale=dynamic+min_scale=inf", "min_scale='inf' .*positive finite number"),
+    ("mixed,loss_scale=lognormal+max_overflw=0.1", "no setting .max_overflw.*max_overflow"),
+    (
+        "mixed,loss_scale=dynamics",
+        "loss_scale='dynamics': expected .dynamic. or .lognormal., perhaps with",
+    ),
+    ("mixed,loss_scale=1e999", "loss_scale='1e999'"),
+    ("", "no precision ''"),
+])  # fmt: skip
 def test_a_wrong_text_is_told_what_was_expected(text, problem):
-    with pytest.raises(fp.PrecisionError, match=problem):
-        fp.set_precision(text)
+    refuses(fp.PrecisionError, problem, fp.set_precision, text)
     with pytest.raises(fp.PrecisionError, match=problem), fp.precision(text):
         pass
     assert fp.get_precision() is NAMED["float32"]
@@ -289,8 +282,7 @@ def test_a_loss_scale_is_dynamic_or_positive_and_finite_or_none(scale):
         Precision(master_weights="yes")
     with pytest.raises(fp.PrecisionError, match="update_rounding=None: expected nearest or"):
         Precision(update_rounding=None)
-    with pytest.raises(fp.PrecisionError, match="not NoneType"):
-        Precision.parse(None)
+    refuses(fp.PrecisionError, "not NoneType", Precision.parse, None)
 
 
 # ---- which one is active ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refuses
 from snapshots import frozen, snapshot
 from update_rules import RULES
 
@@ -284,8 +285,7 @@ def test_a_gradient_of_another_size_is_refused_and_nothing_is_changed(rule, prec
         for p, shape in zip(ps, shapes):
             p.grad = fp.Tensor(np.ones(shape, p.array.dtype))
         before = snapshot(optimizer)
-        with pytest.raises(fp.ShapeError, match="a gradient of shape .* for a parameter of shape"):
-            stepping.step()
+        refuses(fp.ShapeError, "a gradient of shape .* for a parameter of shape", stepping.step)
         assert snapshot(optimizer) == before
 
 

@@ -204,19 +204,16 @@ def test_a_state_dict_keeps_codes_and_scales_and_goes_into_any_other_layout(prec
     assert held(back) == held(optimizer)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scale_of": "row"},
-        {"scales": np.ones(2, np.float32)},
-        {"scales": -np.ones(23, np.float32)},
-        {"scales": np.full(23, np.nan, np.float32)},
-        {"scales": [1.0] * 23},
-        {"codes": np.zeros((5, 31), np.uint8)},
-        {"codes": np.zeros(155, np.float16)},
-        {"other": 1},
-    ],
-)
+@pytest.mark.parametrize("change", [
+    {"scale_of": "row"},
+    {"scales": np.ones(2, np.float32)},
+    {"scales": -np.ones(23, np.float32)},
+    {"scales": np.full(23, np.nan, np.float32)},
+    {"scales": [1.0] * 23},
+    {"codes": np.zeros((5, 31), np.uint8)},
+    {"codes": np.zeros(155, np.float16)},
+    {"other": 1},
+])  # fmt: skip
 def test_state_that_does_not_fit_is_refused(change):
     _, optimizer = made(BLOCKS)
     state = optimizer.state_dict()

@@ -5,6 +5,7 @@ import threading
 import warnings
 
 import pytest
+from refusals import refuses
 
 import minifp as fp
 
@@ -101,8 +102,7 @@ def test_no_grad_decorates_without_parentheses_too():
         assert not recorded() and fp.is_grad_enabled()
     with fp.no_grad():
         assert fp.enable_grad(fp.is_grad_enabled)()
-    with pytest.raises(fp.DTypeError, match="expected a function, not False"):
-        fp.no_grad(False)
+    refuses(fp.DTypeError, "expected a function, not False", fp.no_grad, False)
 
 
 def test_set_grad_enabled_is_a_function_a_context_and_a_decorator():

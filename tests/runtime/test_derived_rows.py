@@ -51,22 +51,19 @@ def test_settings_that_are_numbers_are_told_to_a_kernel():
     assert len(KERNELS) == 1
 
 
-@pytest.mark.parametrize(
-    ("reference", "reason"),
-    [
-        (lambda x, *, sum: sum(x.reshape(-1), axis=0), "it reshapes to other axes"),
-        (lambda x, *, sum: sum(x, axis=0) + sum(x, axis=1), "does not broadcast"),
-        (lambda x, *, sum: x[1:] + sum(x), "it takes elements of an array"),
-        (lambda x, *, sum: np.sort(x) / sum(x), "np.sort has no formula"),
-        (lambda x, *, sum: sum(x, axis=1) if x.any() else x, "it asks for .any"),
-        (lambda x, *, sum: written_by_a_view(x) / sum(x), "it writes into an array that has views"),
-        (lambda x, *, cumsum: cumsum(x, 0) + cumsum(x, 1), "it adds up along different axes"),
-        (
-            lambda x, *, cumsum: np.take_along_axis(cumsum(x, 1), x.max(1, keepdims=True), 1),
-            "it takes elements of running sums",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("reference", "reason"), [
+    (lambda x, *, sum: sum(x.reshape(-1), axis=0), "it reshapes to other axes"),
+    (lambda x, *, sum: sum(x, axis=0) + sum(x, axis=1), "does not broadcast"),
+    (lambda x, *, sum: x[1:] + sum(x), "it takes elements of an array"),
+    (lambda x, *, sum: np.sort(x) / sum(x), "np.sort has no formula"),
+    (lambda x, *, sum: sum(x, axis=1) if x.any() else x, "it asks for .any"),
+    (lambda x, *, sum: written_by_a_view(x) / sum(x), "it writes into an array that has views"),
+    (lambda x, *, cumsum: cumsum(x, 0) + cumsum(x, 1), "it adds up along different axes"),
+    (
+        lambda x, *, cumsum: np.take_along_axis(cumsum(x, 1), x.max(1, keepdims=True), 1),
+        "it takes elements of running sums",
+    ),
+])  # fmt: skip
 def test_what_is_no_formula_of_rows_says_why_and_is_left_to_the_reference(reference, reason):
     rows = RowKernel(reference, ("x",))
     assert rows(np.ones((3, 4), float32), to=(None,)) is None

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 from snapshots import frozen, snapshot
 
 import minifp as fp
@@ -334,8 +335,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     for kind, (thing, problem) in wrong.items():
         parts = dict(zip(("model", "optimizer", "scheduler", "loader"), other.parts))
         before = other.state()
-        with pytest.raises(fp.CheckpointError, match=problem):
-            fp.load(tmp_path / "c", **{**parts, kind: thing})
+        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c", **{**parts, kind: thing})
         assert other.state() == before, kind
 
 
@@ -345,10 +345,8 @@ def test_objects_without_a_state_and_extra_that_is_not_plain_are_refused(tmp_pat
             with pytest.raises(fp.ArgumentError, match="optimizer is a .*state_dict"):
                 call(tmp_path / "c", optimizer=thing)
     for extra, place in (({"a": [1, print]}, "extra/a/1"), ({"s": {1, 2}}, "extra/s")):
-        with pytest.raises(fp.ArgumentError, match=f"cannot save {place}, a"):
-            fp.save(tmp_path / "c", extra=extra)
-    with pytest.raises(fp.ArgumentError, match="array of object"):
-        fp.save(tmp_path / "c", extra=np.array([None]))
+        refuses(fp.ArgumentError, f"cannot save {place}, a", fp.save, tmp_path / "c", extra=extra)
+    refuses(fp.ArgumentError, "array of object", fp.save, tmp_path / "c", extra=np.array([None]))
     assert not list(tmp_path.iterdir())
 
 
@@ -362,12 +360,9 @@ def test_missing_and_foreign_files_are_refused_by_what_they_are(tmp_path):
     }
     for name, (content, problem) in contents.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(fp.CheckpointError, match=problem):
-            fp.load(tmp_path / name)
-    with pytest.raises(fp.CheckpointError, match="No such file"):
-        fp.load(tmp_path / "nothing")
-    with pytest.raises(fp.CheckpointError, match="directory|denied"):
-        fp.load(tmp_path)
+        refuses(fp.CheckpointError, problem, fp.load, tmp_path / name)
+    refuses(fp.CheckpointError, "No such file", fp.load, tmp_path / "nothing")
+    refuses(fp.CheckpointError, "directory|denied", fp.load, tmp_path)
 
 
 def parts_of(content):
@@ -387,8 +382,7 @@ def test_a_newer_version_is_refused_with_what_to_do(tmp_path):
     for version, problem in (("2", "newer.*upgrade"), ("x", "format version"), ("0", "version")):
         header["__metadata__"]["minifp.version"] = version
         (tmp_path / "c").write_bytes(assembled(header, data))
-        with pytest.raises(fp.CheckpointError, match=problem):
-            fp.load(tmp_path / "c")
+        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c")
 
 
 @cache
@@ -523,8 +517,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, extra):
     if extra == "deep":
         for _ in range(5000):
             extra = [extra]
-    with pytest.raises(fp.ArgumentError, match="cannot save"):
-        fp.save(tmp_path / "c", extra=extra)
+    refuses(fp.ArgumentError, "cannot save", fp.save, tmp_path / "c", extra=extra)
     assert not list(tmp_path.iterdir())
 
 
@@ -553,8 +546,7 @@ def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
     for other in ("float32", "mixed,accumulate=float16", "mixed,activations=float32"):
         run = Training(other)
         named = "" if other == "float32" else f".* of precision {other}"  # which has no loss scale
-        with pytest.raises(fp.CheckpointError, match=f"of precision mixed{named}"):
-            run.load(tmp_path / "c")
+        refuses(fp.CheckpointError, f"of precision mixed{named}", run.load, tmp_path / "c")
         fp.load(tmp_path / "c", model=run.model)  # the weights alone are welcome
 
 
@@ -594,8 +586,7 @@ def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, ste
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, step, fail)
-    with pytest.raises(OSError, match="No space"):
-        fp.save(tmp_path / "c", extra=2)
+    refuses(OSError, "No space", fp.save, tmp_path / "c", extra=2)
     monkeypatch.undo()
     assert [p.name for p in tmp_path.iterdir()] == ["c"]
     assert fp.load(tmp_path / "c") == 1

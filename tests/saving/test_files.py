@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
 
 import minifp as fp
 from minifp import ArgumentError
@@ -89,8 +90,7 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_device_is_not_replaced_by_a_file():
-    with pytest.raises(ArgumentError, match="no ordinary file"):
-        files.write("/dev/full", "text")
+    refuses(ArgumentError, "no ordinary file", files.write, "/dev/full", "text")
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
 
@@ -107,10 +107,8 @@ def test_a_trial_leaves_nothing_and_changes_nothing(tmp_path):
 
 def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="is, or is in, a file"):
-        files.check_writable(tmp_path / "file" / "c")
-    with pytest.raises(ArgumentError, match="is a folder"):
-        files.check_writable(tmp_path)
+    refuses(ArgumentError, "is, or is in, a file", files.check_writable, tmp_path / "file" / "c")
+    refuses(ArgumentError, "is a folder", files.check_writable, tmp_path)
     full_disk()
     with pytest.raises(FileError):
         files.check_writable(tmp_path / "new" / "c")
@@ -120,36 +118,30 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
 @not_root
 def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
-    with pytest.raises(FileError, match="may write to"):
-        files.check_writable(tmp_path / "locked" / "c")
+    refuses(FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
     files.write(tmp_path / "c", "before")
     (tmp_path / "c").chmod(0o444)
     for call in (files.check_writable, partial(files.write, content="after")):
-        with pytest.raises(FileError, match="protected"):
-            call(tmp_path / "c")
+        refuses(FileError, "protected", call, tmp_path / "c")
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
 # ---- names --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path, problem",
-    [
-        ("", "is empty"),
-        ("a\0b", "NUL"),
-        ("n" * 256, "256 bytes"),
-        ("folder/" + "n" * 300 + "/c", "300 bytes"),
-        ("~nobody-of-this-name/c", "home"),
-        (None, "NoneType"),
-        (3, "int"),
-    ],
-)
+@pytest.mark.parametrize("path, problem", [
+    ("", "is empty"),
+    ("a\0b", "NUL"),
+    ("n" * 256, "256 bytes"),
+    ("folder/" + "n" * 300 + "/c", "300 bytes"),
+    ("~nobody-of-this-name/c", "home"),
+    (None, "NoneType"),
+    (3, "int"),
+])  # fmt: skip
 def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
     monkeypatch.chdir(tmp_path)
     for what in (files.as_path, files.check_writable, partial(fp.save, extra=1)):
-        with pytest.raises(ArgumentError, match=problem):
-            what(path)
+        refuses(ArgumentError, problem, what, path)
     with pytest.raises(fp.CheckpointError):
         fp.load(path)
     assert names(tmp_path) == []
@@ -301,6 +293,5 @@ def everything(monkeypatch):
 def test_a_full_disk_leaves_nothing_half_written_of_any_kind(tmp_path, everything, full_disk):
     full_disk()
     for kind, write in everything.items():
-        with pytest.raises(FileError, match="No space left"):
-            write(tmp_path / "new" / kind)
+        refuses(FileError, "No space left", write, tmp_path / "new" / kind)
     assert names(tmp_path) == []

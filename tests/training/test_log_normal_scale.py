@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -194,22 +195,19 @@ def test_settings_that_cannot_be_are_refused():
         ({"min_scale": -1.0}, "min_scale=-1.0"),
         ({"min_scale": 2.0**17}, "init_scale=65536: expected it between min_scale=131072"),
     ):
-        with pytest.raises(fp.PrecisionError, match=words):
-            LogNormalLossScale(**arguments)
+        refuses(fp.PrecisionError, words, LogNormalLossScale, **arguments)
 
 
 def test_no_largest_gradient_and_a_state_that_does_not_fit_are_refused_and_change_nothing():
     scale = LogNormalLossScale()
     before = scale.state_dict()
     for largest in (None, -1.0, math.inf, math.nan, "2"):
-        with pytest.raises(fp.ArgumentError, match="largest"):
-            scale.update(True, largest)
+        refuses(fp.ArgumentError, "largest", scale.update, True, largest)
     for change in (
         *({"mean": math.nan}, {"variance": -1.0}, {"limit": 3.0}, {"limit": 2.0**25}),
         *({"limit": 1.0}, {"observed": -1}, {"kind": "DynamicLossScale"}),
     ):
-        with pytest.raises(fp.ArgumentError, match="loss scale"):
-            scale.load_state_dict({**before, **change})
+        refuses(fp.ArgumentError, "loss scale", scale.load_state_dict, {**before, **change})
     with pytest.raises(fp.ArgumentError, match="loss scale"):
         scale.load_state_dict({name: before[name] for name in before if name != "mean"})
     assert scale.state_dict() == before

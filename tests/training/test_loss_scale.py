@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from refusals import refuses
 
 import minifp as fp
 from minifp.numerics.loss_scale_text import KINDS
@@ -173,13 +174,11 @@ def test_what_is_no_bound_factor_or_count_of_steps_is_refused_by_name():
     ):  # fmt: skip
         for name in names:
             for value in values:
-                with pytest.raises(error, match=name):
-                    DynamicLossScale(**{name: value})
+                refuses(error, name, DynamicLossScale, **{name: value})
     for kind in (NoLossScale, lambda patience: StaticLossScale(2.0, patience)):
         assert kind(patience=3).patience == 3
         for value in NO_COUNT:
-            with pytest.raises(fp.ArgumentError, match="patience"):
-                kind(patience=value)
+            refuses(fp.ArgumentError, "patience", kind, patience=value)
 
 
 def test_settings_that_contradict_each_other_are_refused():
@@ -193,8 +192,7 @@ def test_settings_that_contradict_each_other_are_refused():
         ({"init_scale": 8.0, "min_scale": 16.0}, "init_scale=8"),
         ({"min_scale": 2.0**20, "max_scale": 2.0**10}, "min_scale"),
     ):
-        with pytest.raises(fp.PrecisionError, match=words):
-            DynamicLossScale(**arguments)
+        refuses(fp.PrecisionError, words, DynamicLossScale, **arguments)
 
 
 # ---- state --------------------------------------------------------------------------------------
@@ -208,24 +206,20 @@ def halved():
     return scale
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        *(lambda s, name=name: s.pop(name) for name in ("good_steps", "min_scale")),
-        *(lambda s, change=change: s.update(change) for change in (
-            {"growth": 2.0}, {"kind": "StaticLossScale"}, {"value": float("nan")}, {"value": 0.0},
-            {"value": 1.0}, {"value": "1024"}, {"good_steps": -1}, {"skipped_in_a_row": 1.5},
-            {"growth_interval": "often"}, {"backoff_interval": 0}, {"backoff_factor": 2.0},
-        )),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("damage", [
+    *(lambda s, name=name: s.pop(name) for name in ("good_steps", "min_scale")),
+    *(lambda s, change=change: s.update(change) for change in (
+        {"growth": 2.0}, {"kind": "StaticLossScale"}, {"value": float("nan")}, {"value": 0.0},
+        {"value": 1.0}, {"value": "1024"}, {"good_steps": -1}, {"skipped_in_a_row": 1.5},
+        {"growth_interval": "often"}, {"backoff_interval": 0}, {"backoff_factor": 2.0},
+    )),
+])  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
     scale, state = DynamicLossScale(), halved().state_dict()
     before = dict(vars(scale))
     damage(state)
     for take in (scale.check_state_dict, scale.load_state_dict):
-        with pytest.raises(fp.ArgumentError, match="loss scale"):
-            take(state)
+        refuses(fp.ArgumentError, "loss scale", take, state)
         assert vars(scale) == before
 
 
@@ -234,8 +228,7 @@ def test_what_is_no_state_is_refused_and_a_checked_one_changes_nothing():
     before = dict(vars(scale))
     for state in (None, [], 3, "dynamic", {}):
         for take in (scale.check_state_dict, scale.load_state_dict):
-            with pytest.raises(fp.ArgumentError, match="loss scale"):
-                take(state)
+            refuses(fp.ArgumentError, "loss scale", take, state)
     assert scale.check_state_dict(halved().state_dict()) is None and vars(scale) == before
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from refusals import refuses
 from snapshots import frozen, gradients, snapshot
 from update_rules import RULES
 
@@ -271,8 +272,7 @@ def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(rule):
     stored = p.array
     p.array = stored.astype(np.float32)
     for call in (optimizer.step, optimizer.state_dict):
-        with pytest.raises(fp.PrecisionError, match="0.weight .*float16.* float32"):
-            call()
+        refuses(fp.PrecisionError, "0.weight .*float16.* float32", call)
     assert p.dtype == np.float32
     p.array = stored
     assert snapshot(optimizer) == before and optimizer.step().stepped
@@ -287,8 +287,7 @@ def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(pr
     loss = loss_of(model, 1)
     optimizer.backward(loss)
     model.to(to)
-    with pytest.raises(fp.PrecisionError, match=f"{to} .*module.to.* then make the optimizer"):
-        optimizer.step()
+    refuses(fp.PrecisionError, f"{to} .*module.to.* then make the optimizer", optimizer.step)
     assert {p.dtype for p in model.parameters()} == {np.dtype(to)}
     again = fp.MixedOptimizer(optim.Adam(model.parameters()))
     again.backward(sum((p * p).sum() for p in model.parameters()))
@@ -651,8 +650,7 @@ def test_an_overflow_in_the_forward_of_one_micro_batch_is_found_among_good_ones(
     backward(optimizer, 1.0)
     backward(optimizer, np.nan)
     backward(optimizer, 1.0)
-    with pytest.raises(fp.TrainingError, match="arose in forward"):
-        optimizer.step()
+    refuses(fp.TrainingError, "arose in forward", optimizer.step)
 
 
 @pytest.mark.parametrize("diagnosed", [True, False])
@@ -688,8 +686,7 @@ def test_patience_is_50_steps():
         backward(optimizer, np.inf)
         if k < 49:
             assert optimizer.step().skipped
-    with pytest.raises(fp.TrainingError, match="^50 steps"):
-        optimizer.step()
+    refuses(fp.TrainingError, "^50 steps", optimizer.step)
 
 
 # ---- running statistics -------------------------------------------------------------------------
@@ -1018,19 +1015,16 @@ def test_an_impossible_setting_is_refused():
         ("dial", fp.ArgumentError, (-1, 65, 2.5, "3", None, np.nan)),
     ]:
         for value in values:
-            with pytest.raises(error, match=f"{setting}=.*{re.escape(str(value))}"):
-                make(**{setting: value})
+            refuses(error, f"{setting}=.*{re.escape(str(value))}", make, **{setting: value})
 
 
 def test_what_cannot_be_trained_is_refused():
     p, other = parameter([1.0]), parameter([1.0], "mixed,loss_scale=128")
     for what in ([], [p], [optim.SGD([p]), p], p, 5, None):
-        with pytest.raises(fp.ArgumentError, match="Optimizer"):
-            fp.MixedOptimizer(what)
+        refuses(fp.ArgumentError, "Optimizer", fp.MixedOptimizer, what)
     with pytest.raises(fp.ArgumentError, match="two optimizers"):
         fp.MixedOptimizer([optim.SGD([p]), optim.Adam([p])])
-    with pytest.raises(fp.PrecisionError, match="loss_scale=128"):
-        fp.MixedOptimizer(optim.SGD([p, other]))
+    refuses(fp.PrecisionError, "loss_scale=128", fp.MixedOptimizer, optim.SGD([p, other]))
 
 
 # ---- state --------------------------------------------------------------------------------------
