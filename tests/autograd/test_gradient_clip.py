@@ -42,15 +42,9 @@ def refused(parameters, error, *words, call):
     assert gradients(owner) == before
 
 
-def test_it_is_where_pytorch_has_it_and_beside_the_optimizers():
+def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     assert optim.clip_grad_norm_ is fp.nn.utils.clip_grad_norm_
     assert optim.clip_grad_value_ is fp.nn.utils.clip_grad_value_
-
-
-# ---- by the norm --------------------------------------------------------------------------------
-
-
-def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     ps = [parameter([0.0, 0.0], [3.0, 0.0], "float64"), parameter([0.0], -4.0, "float64")]
     norm = clip_grad_norm_(ps, 2.5)
     assert (norm, type(norm)) == (5.0, float)
@@ -121,9 +115,6 @@ def test_clipping_hides_no_overflow(value, norm_type):
     assert not np.isfinite(norm) and not np.isfinite(p.grad.array).all()
 
 
-# ---- by value -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float64"])
 def test_clipping_by_value_limits_each_element(precision):
     p, other = parameter(np.zeros(4), [-3.0, -0.5, 0.25, 2.0], precision), parameter([0.0])
@@ -140,9 +131,6 @@ def test_clipping_by_value_leaves_what_is_not_finite_for_the_step_to_find():
     assert optimizer.step().skipped
 
 
-# ---- what is clipped ----------------------------------------------------------------------------
-
-
 def by_norm(parameters):
     clip_grad_norm_(parameters, 4.0)
 
@@ -155,16 +143,12 @@ either = pytest.mark.parametrize("clip", [by_norm, by_value])
 
 
 @either
-def test_clipped_gradients_are_still_good_for_one_step_and_more_backward(clip):
+def test_clipped_gradients_are_still_good_for_one_step_and_no_more(clip):
     p = parameter([0.0], 8.0)
     clip(p for p in [p])
     give(p, 1.0)
     optim.SGD([p], lr=1.0).step()
     np.testing.assert_allclose(p.array, -5.0, rtol=1e-6)
-
-
-@either
-def test_clipping_does_not_forget_that_a_step_has_used_a_part(clip):
     p = parameter([0.0], 8.0)
     optimizer = optim.SGD([p], lr=1.0)
     optimizer.step()

@@ -16,10 +16,7 @@ def leaf(*numbers, dtype="float32"):
     return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
-# ---- fp.grad ------------------------------------------------------------------------------------
-
-
-def test_grad_gives_gradients_and_changes_none():
+def test_grad_gives_gradients_and_changes_none_nor_the_graph_behind_its_inputs():
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     product = a * b
     loss = (product * product).sum()
@@ -28,27 +25,30 @@ def test_grad_gives_gradients_and_changes_none():
     assert a.grad is None and b.grad is None and product.grad is None
     loss.backward()
     assert a.grad.tolist() == [18, 64]
+    # The gradient of a value in the middle, and then from there on.
+    a = leaf(2.0)
+    h = a * a
+    (dh,) = fp.grad((h * h).sum(), h)
+    h.backward(dh)
+    assert a.grad.tolist() == [32]
 
 
-def test_grad_of_one_input_is_a_tuple_too():
+def test_grad_of_several_outputs_is_that_of_their_weighted_sum_times_the_seed():
     a = leaf(2.0)
     (da,) = fp.grad(a * a, a)
     assert da.tolist() == [4]
-
-
-def test_grad_of_several_outputs_is_that_of_their_sum_weighted_as_given():
     a = leaf(1.0, 2.0)
     y, z = a * 2, a * a
     (da,) = fp.grad([y, z.sum()], [a], grad_outputs=[fp.tensor([1.0, 10.0]), None])
     assert da.tolist() == [2 + 2, 20 + 4]
-
-
-def test_where_one_output_is_read_by_another_both_count():
     a = leaf(3.0)
     y = a * a
     z = y * 2
     (da,) = fp.grad([z, y], [a])
     assert da.tolist() == [18]
+    a = leaf(1.0)
+    (da,) = fp.grad(a * 2, a, seed=1024.0)
+    assert (da.tolist(), da.seed) == ([2048], 1024)
 
 
 def test_an_input_that_nothing_depends_on_is_refused_or_none():
@@ -60,27 +60,18 @@ def test_an_input_that_nothing_depends_on_is_refused_or_none():
     assert da.tolist() == [2] and db is None
 
 
-def test_only_what_leads_to_the_inputs_is_walked():
+def test_only_what_leads_to_the_inputs_is_walked_and_let_go_unless_told_otherwise():
     """What does not lead there may be used up, or have a backward that fails."""
     a, b = leaf(1.0), leaf(2.0)
     used_up = b * b
     used_up.backward(retain_graph=False)
     y = a * 3 + used_up
     assert fp.grad(y, a)[0].tolist() == [3]
-
-
-def test_grad_releases_the_graph_unless_told_to_keep_it():
     a = leaf(1.0)
     y = a * a
     fp.grad(y, a, retain_graph=True)
     fp.grad(y, a)
     refuses(fp.TapeError, "second time", fp.grad, y, a)
-
-
-def test_grad_takes_a_seed_and_marks_the_gradient_with_it():
-    a = leaf(1.0)
-    (da,) = fp.grad(a * 2, a, seed=1024.0)
-    assert (da.tolist(), da.seed) == ([2048], 1024)
 
 
 @pytest.mark.parametrize("arguments, error, problem", [
@@ -100,9 +91,6 @@ def test_wrong_arguments_of_grad_are_refused(arguments, error, problem):
     refuses(error, problem, fp.grad, *args, **settings)
 
 
-# ---- two losses on one trunk --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_two_losses_on_one_trunk_add_up_as_their_sum_does(precision):
     with fp.precision(precision):
@@ -120,15 +108,29 @@ def test_two_losses_on_one_trunk_add_up_as_their_sum_does(precision):
     np.testing.assert_allclose(apart, trunk.weight.grad.array, rtol=0, atol=8 * unit)
 
 
-# ---- hooks --------------------------------------------------------------------------------------
-
-
-def test_a_hook_sees_the_whole_gradient_once():
+def test_hooks_see_the_whole_gradient_once_in_order_with_its_seed_and_replace_it():
     a, seen = leaf(1.0, 2.0), []
     h = a * 3
     h.register_hook(lambda g: seen.append(g.tolist()))
     (h + h * h).sum().backward()
     assert seen == [[7, 13]]
+    a = leaf(1.0)
+    a.register_hook(lambda g: g.array + 1)
+    a.register_hook(lambda g: g * 10)
+    (a * 1).backward()
+    assert a.grad.tolist() == [20]
+    with fp.precision("mixed"):
+        a = leaf(1.0, dtype="float16")
+        a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
+        (a * 1).sum().backward()
+    assert a.grad.dtype == float16
+    assert a.grad.array[0] == np.float16(1 / 3)
+    with fp.precision("mixed"):
+        model = nn.Linear(2, 1)
+    optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
+    model.weight.register_hook(lambda g: seen.append(g.seed))
+    optimizer.minimize(model(fp.ones(1, 2)).sum())
+    assert seen == [2.0**16]
 
 
 @pytest.mark.parametrize("on_leaf", [True, False])
@@ -143,32 +145,6 @@ def test_what_a_hook_returns_takes_the_gradients_place(on_leaf):
     a.grad = None
     h.sum().backward()
     assert a.grad.tolist() == [3, 3]
-
-
-def test_hooks_run_in_order_and_an_array_will_do():
-    a = leaf(1.0)
-    a.register_hook(lambda g: g.array + 1)
-    a.register_hook(lambda g: g * 10)
-    (a * 1).backward()
-    assert a.grad.tolist() == [20]
-
-
-def test_a_replaced_gradient_is_rounded_to_the_format_in_which_it_is_stored():
-    with fp.precision("mixed"):
-        a = leaf(1.0, dtype="float16")
-        a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
-        (a * 1).sum().backward()
-    assert a.grad.dtype == float16
-    assert a.grad.array[0] == np.float16(1 / 3)
-
-
-def test_a_hook_is_told_the_seed():
-    with fp.precision("mixed"):
-        model = nn.Linear(2, 1)
-    optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
-    model.weight.register_hook(lambda g: seen.append(g.seed))
-    optimizer.minimize(model(fp.ones(1, 2)).sum())
-    assert seen == [2.0**16]
 
 
 @pytest.mark.parametrize("given", [np.ones(3), "nothing", np.array([None, None])])
@@ -194,10 +170,7 @@ def test_each_output_of_an_operation_has_hooks_of_its_own():
     assert seen == [("c", (1, 1, 4))]
 
 
-# ---- retained gradients -------------------------------------------------------------------------
-
-
-def test_a_value_in_the_middle_keeps_its_gradient_if_asked():
+def test_a_value_in_the_middle_keeps_its_own_gradient_if_asked_as_hooks_leave_it():
     a = leaf(1.0, 2.0)
     h = a * 3
     h.retain_grad()
@@ -208,6 +181,26 @@ def test_a_value_in_the_middle_keeps_its_gradient_if_asked():
     (h * h).sum().backward()
     assert h.grad.tolist() == [12, 24]  # as a leaf's
     a.retain_grad()  # a leaf keeps it anyway
+    a = leaf(1.0)
+    h = a.reshape(1, 1)
+    h.retain_grad()
+    h.sum().backward()
+    h.grad.array[:] = 9
+    assert a.grad.tolist() == [1]
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    y = h * 2
+    y.backward(seed=2.0, retain_graph=True)
+    a.grad = None
+    y.backward(seed=1024.0)
+    assert (h.grad.tolist(), h.grad.seed, a.grad.tolist()) == ([4096], 1024, [6144])
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    h.register_hook(lambda g: g * 10)
+    h.backward()
+    assert h.grad.tolist() == [10] and a.grad.tolist() == [30]
 
 
 def test_a_retained_gradient_does_not_keep_its_tensor():
@@ -223,18 +216,6 @@ def test_a_retained_gradient_does_not_keep_its_tensor():
     assert a.grad.tolist() == [6]
 
 
-def test_a_retained_gradient_is_not_shared_with_another():
-    a = leaf(1.0)
-    h = a.reshape(1, 1)
-    h.retain_grad()
-    h.sum().backward()
-    h.grad.array[:] = 9
-    assert a.grad.tolist() == [1]
-
-
-# ---- recording on and off -----------------------------------------------------------------------
-
-
 def test_recording_is_turned_on_again_inside_of_no_grad():
     a = leaf(1.0)
     with fp.no_grad():
@@ -244,18 +225,6 @@ def test_recording_is_turned_on_again_inside_of_no_grad():
         with fp.set_grad_enabled(True):
             assert (a * 2).requires_grad
         assert not (a * 2).requires_grad
-
-
-# ---- found in review ----------------------------------------------------------------------------
-
-
-def test_grad_leaves_the_graph_behind_its_inputs_as_it_is():
-    """The gradient of a value in the middle, and then from there on."""
-    a = leaf(2.0)
-    h = a * a
-    (dh,) = fp.grad((h * h).sum(), h)
-    h.backward(dh)
-    assert a.grad.tolist() == [32]
 
 
 def test_the_same_hook_twice_is_two_hooks():
@@ -279,23 +248,3 @@ def test_the_same_hook_twice_is_two_hooks():
     handles[0].remove()
     layer(a)
     assert seen == [1]
-
-
-def test_retained_gradients_of_different_scales_meet_in_the_later_one():
-    a = leaf(1.0)
-    h = a * 3
-    h.retain_grad()
-    y = h * 2
-    y.backward(seed=2.0, retain_graph=True)
-    a.grad = None
-    y.backward(seed=1024.0)
-    assert (h.grad.tolist(), h.grad.seed, a.grad.tolist()) == ([4096], 1024, [6144])
-
-
-def test_what_is_retained_is_what_hooks_leave_whenever_they_were_registered():
-    a = leaf(1.0)
-    h = a * 3
-    h.retain_grad()
-    h.register_hook(lambda g: g * 10)
-    h.backward()
-    assert h.grad.tolist() == [10] and a.grad.tolist() == [30]

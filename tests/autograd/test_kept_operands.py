@@ -161,7 +161,7 @@ def test_numbers_beyond_every_code_are_kept_whole():
     assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
 
 
-def test_backward_may_go_through_a_graph_twice(in_float8):
+def test_a_graph_serves_twice_and_a_weight_that_is_written_to_is_refused_as_ever(in_float8):
     (x, _), layer = made(6, 5), nn.Linear(5, 4)
     y = layer(x).sum()
     y.backward(retain_graph=True)
@@ -169,9 +169,14 @@ def test_backward_may_go_through_a_graph_twice(in_float8):
     layer.weight.grad = None
     y.backward()
     assert layer.weight.grad.tolist() == first
+    (x, _), layer = made(6, 5), nn.Linear(5, 4)
+    y = layer(x).sum()
+    with fp.no_grad():
+        layer.weight.zero_()
+    refuses(fp.TapeError, "changed in place", y.backward)
 
 
-def test_errors_of_a_reference_run_are_counted_where_they_were():
+def test_errors_and_skipped_steps_are_found_where_they_were():
     def rows(text):
         fp.manual_seed(0)
         with fp.precision(text):
@@ -182,8 +187,6 @@ def test_errors_of_a_reference_run_are_counted_where_they_were():
 
     assert repr(rows(FLOAT8)) == repr(rows("float8"))
 
-
-def test_a_skipped_step_is_found_at_the_operation_that_failed():
     def found(text):
         with fp.precision(text):
             fp.manual_seed(0)
@@ -288,14 +291,6 @@ def test_codes_are_a_copy_that_no_write_reaches():
 
     refuses(fp.TapeError, "changed in place", gradient, "float8", write)
     assert gradient(FLOAT8, write) == gradient("float8", lambda x: None)
-
-
-def test_a_weight_that_is_written_to_is_refused_as_ever(in_float8):
-    (x, _), layer = made(6, 5), nn.Linear(5, 4)
-    y = layer(x).sum()
-    with fp.no_grad():
-        layer.weight.zero_()
-    refuses(fp.TapeError, "changed in place", y.backward)
 
 
 def test_a_function_keeps_what_its_backward_may_read(in_float8):

@@ -65,11 +65,6 @@ def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(cha
         change(x)
 
 
-def test_stretched_memory_is_not_written_to():
-    t = fp.ones(1).expand(3)
-    refuses(fp.TapeError, "add_ on a tensor that cannot be written to", t.add_, 1.0)
-
-
 def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
     drawn = []
     for dtype in ("float32", "float16"):
@@ -83,7 +78,7 @@ def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
     refuses(fp.DTypeError, "uniform_", fp.tensor([1, 2]).uniform_)
 
 
-def test_a_parameter_written_in_place_keeps_its_unrounded_numbers():
+def test_parameters_written_in_place_or_trained_by_hand_keep_their_unrounded_numbers():
     with fp.precision("mixed"):
         p = nn.Parameter(np.array([0.1, 0.2], "float32"))
     with fp.no_grad():
@@ -92,9 +87,6 @@ def test_a_parameter_written_in_place_keeps_its_unrounded_numbers():
     expected = np.minimum(expected, np.float32(0.5)) + np.float32(0.25)
     np.testing.assert_array_equal(p.exact, expected)
     np.testing.assert_array_equal(p.array, expected.astype("float16"))
-
-
-def test_parameters_are_trained_by_hand_in_every_precision():
     for precision, stored in (("float32", "float32"), ("mixed", "float16")):
         with fp.precision(precision):
             p = nn.Parameter(np.array([0.1, 0.2], "float32"))
@@ -105,6 +97,8 @@ def test_parameters_are_trained_by_hand_in_every_precision():
         assert p is before and p.array is array and p.dtype == stored and p.requires_grad
         expected = np.float32([0.1, 0.2]) - np.float32(1e-4) * np.float32(3)
         np.testing.assert_allclose(p.array if p.exact is None else p.exact, expected, rtol=1e-7)
+    t = fp.ones(1).expand(3)
+    refuses(fp.TapeError, "add_ on a tensor that cannot be written to", t.add_, 1.0)
 
 
 def test_what_is_recorded_is_added_to_under_a_new_name():
@@ -217,7 +211,7 @@ def test_pickling_is_refused_with_the_way_to_save(make):
         refuses(fp.DTypeError, r"fp\.save", pickle.dumps, make(), protocol)
 
 
-def test_copies_are_deep():
+def test_copies_are_deep_and_a_shallow_one_shares_memory():
     x = fp.tensor([1.0, 2.0], requires_grad=True)
     (x * 2).sum().backward()
     y = copy.deepcopy(x)
@@ -227,6 +221,16 @@ def test_copies_are_deep():
     assert x.tolist() == [1, 2] and x.grad.tolist() == [2, 2]
     assert y.requires_grad and y.is_leaf
     refuses(fp.TapeError, "made by mul", copy.deepcopy, x * 2)
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
+    q = copy.copy(p)
+    assert type(q) is nn.Parameter and q.requires_grad and q.storage is p.storage
+    with fp.no_grad():
+        q.zero_()
+    assert p.tolist() == [0, 0] == p.exact.tolist()
+    x = fp.tensor([1.0], requires_grad=True)
+    copy.copy(x * 2).sum().backward()
+    assert x.grad.tolist() == [2] and copy.copy(x).grad is None
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float16", "autocast"])
@@ -267,19 +271,6 @@ def test_an_integer_of_one_element_is_an_index():
     assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
     for t in (fp.tensor(1.0), fp.tensor([1, 2])):
         refuses(TypeError, "as an index", operator.index, t)
-
-
-def test_a_shallow_copy_shares_memory():
-    with fp.precision("mixed"):
-        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
-    q = copy.copy(p)
-    assert type(q) is nn.Parameter and q.requires_grad and q.storage is p.storage
-    with fp.no_grad():
-        q.zero_()
-    assert p.tolist() == [0, 0] == p.exact.tolist()
-    x = fp.tensor([1.0], requires_grad=True)
-    copy.copy(x * 2).sum().backward()
-    assert x.grad.tolist() == [2] and copy.copy(x).grad is None
 
 
 def test_dtypes_and_constants_have_pytorchs_names():

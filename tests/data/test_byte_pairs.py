@@ -12,7 +12,7 @@ TEXTS = ["low lower lowest", "Été, été: l'été", "new newer newest", "a  b"
 SMALL = BytePairs.train(TEXTS, 280)
 
 
-def test_the_most_frequent_pair_is_joined_first_and_ties_by_their_codes():
+def test_the_most_frequent_pair_is_joined_first_and_pieces_know_their_space():
     """Of "abab ab abab": "ab" is there 5 times; then " ab" and "abab" twice, and after " ab" no
     pair is there twice any more."""
     found = BytePairs.train(["abab ab abab"], 300)
@@ -21,12 +21,11 @@ def test_the_most_frequent_pair_is_joined_first_and_ties_by_their_codes():
     assert found.encode(" abab").tolist() == [260, 259]
     # "zw", " x" and "xy" three times each: the smallest codes are first
     assert BytePairs.train(["zw xy"] * 3, 260).merges == [(space, 3 + ord("x"))]
-
-
-def test_pieces_know_the_space_before_them_and_no_word_is_joined_to_another():
     text = "A new été"
     assert SMALL.pieces(SMALL.encode(text)) == ["A", "\u2581ne", "w", "\u2581", "été"]
     assert all(b" " not in part[1:] for part in SMALL.parts[259:])
+    sizes = [len(BytePairs.train(TEXTS, n).encode(" ".join(TEXTS))) for n in (259, 265, 280)]
+    assert sizes[0] == len(" ".join(TEXTS).encode()) and sizes[0] > sizes[1] > sizes[2]
 
 
 @given(st.text())
@@ -36,11 +35,6 @@ def test_every_text_is_its_pieces(text):
         codes = SMALL.encode(written)
         assert SMALL.decode(codes) == written
         assert codes.dtype == np.int64 and (codes >= 3).all()
-
-
-def test_more_codes_make_texts_shorter():
-    sizes = [len(BytePairs.train(TEXTS, n).encode(" ".join(TEXTS))) for n in (259, 265, 280)]
-    assert sizes[0] == len(" ".join(TEXTS).encode()) and sizes[0] > sizes[1] > sizes[2]
 
 
 def test_it_is_read_as_it_was_written_and_stops_at_the_end():

@@ -56,7 +56,7 @@ def expected(names):
 # ---- what is read -------------------------------------------------------------------------------
 
 
-def test_it_is_pictures_of_three_channels_and_classes_in_the_order_of_the_batches(folder):
+def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked_for(folder):
     parts = data.cifar10()
     for part, names, said in zip(parts, (TRAIN, TEST), ("train", "test")):
         pixels, labels = expected(names)
@@ -69,9 +69,6 @@ def test_it_is_pictures_of_three_channels_and_classes_in_the_order_of_the_batche
     raw, _ = data.cifar10(normalize=False)
     assert raw.arrays[0].dtype == np.float32
     np.testing.assert_array_equal(raw.arrays[0], expected(TRAIN)[0])
-
-
-def test_pictures_stay_bytes_until_they_are_asked_for(folder):
     train, _ = data.cifar10()
     x, t = train.arrays
     assert train.held[0].dtype == np.uint8 and train.held[0].shape == x.shape
@@ -367,13 +364,10 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
     assert len(data.cifar10()[0]) == HELD and network.asked == []
 
 
-def test_an_archive_with_a_link_is_refused_and_none_of_it_kept(network, cache):
+def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):
     network.pack(**{"cifar-10-batches-bin/data_batch_1.bin": None})
     refuses(DataError, "(?s)not be unpacked: .*_1.bin is no file.*MINIFP_DATA", data.cifar10)
     assert below(cache) == [cifar.CIFAR10.archive]
-
-
-def test_an_archive_that_lacks_a_file_or_is_none_is_refused(network):
     for content in (gzip.compress(b""), b"no archive", network.archive.read_bytes()[:3000]):
         network.archive.write_bytes(content)
         network.expect(hashlib.sha256(content).hexdigest())

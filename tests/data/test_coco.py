@@ -28,11 +28,14 @@ def test_pictures_are_in_the_order_of_their_ids_with_labels_from_1(tmp_path):
     }  # fmt: skip
 
 
-def test_areas_are_scaled_with_boxes(tmp_path):
+def test_areas_are_scaled_with_boxes_and_boxes_without_any_can_be_left_out(tmp_path):
     data = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10))
     target = data.load()[1][1]
     np.testing.assert_array_equal(target["boxes"][0], np.float32([0.5, 1.5, 3.125, 11.5]))
     np.testing.assert_allclose(target["area"], np.float32([99.5, 40.4 * 30]) / 8, rtol=2e-7)
+    path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))
+    _, target = CocoDetection(tmp_path, path, empty_boxes="drop")[1]
+    assert target["labels"].tolist() == [1] and len(target["area"]) == len(target["boxes"]) == 1
 
 
 def one(**changes):
@@ -67,12 +70,6 @@ def test_a_wrong_file_is_named_and_what_is_wrong_with_it(tmp_path, changes, mess
     with pytest.raises(DataError, match=message) as raised:
         CocoDetection(tmp_path, path)
     assert str(raised.value).startswith(str(path))
-
-
-def test_boxes_without_area_can_be_left_out(tmp_path):
-    path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))
-    _, target = CocoDetection(tmp_path, path, empty_boxes="drop")[1]
-    assert target["labels"].tolist() == [1] and len(target["area"]) == len(target["boxes"]) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, None])

@@ -46,15 +46,12 @@ def padded(items):
     return {"x": x.numpy(), "lengths": lengths, "names": ["a"] * len(items), "t": np.array(labels)}
 
 
-def test_a_batch_may_have_any_structure():
+def test_a_batch_may_have_any_structure_and_is_stacked_by_default_collate():
     with fp.precision("mixed"):
         batches = list(DataLoader(Words(), 2, collate_fn=padded))
     assert [b["x"].shape for b in batches] == [(2, 2), (2, 4), (1, 5)]
     assert batches[0]["x"].dtype == np.float16 and batches[1]["lengths"].tolist() == [3, 4]
     assert batches[0]["names"] == ["a", "a"]
-
-
-def test_items_are_stacked_by_default_collate():
     items = [Pair(np.ones(2), {"k": (1, "a", 0.5)}), Pair(np.zeros(2), {"k": (2, "b", 1.5)})]
     batch = default_collate(items)
     assert type(batch) is Pair and batch.x.shape == (2, 2)

@@ -147,9 +147,6 @@ def test_a_picture_of_ones_own(tmp_path, data):
         assert found is None or found[:][0].shape[2:] == (4, 4)
 
 
-# ---- pictures with boxes -------------------------------------------------------------------------
-
-
 @several
 @given(harmed(xml(OBJECTS["one"]).encode()), st.sampled_from(["raise", "drop"]))
 def test_an_annotation_of_voc(tmp_path, content, empty):

@@ -53,12 +53,17 @@ def items(batches):
 # ---- data sets ----------------------------------------------------------------------------------
 
 
-def test_digits_are_1437_and_360_pictures_of_8_by_8():
+def test_digits_are_1437_and_360_pictures_of_8_by_8_whatever_the_seed():
     for part, n in zip(digits(), (1437, 360)):
         x, t = part.arrays
         assert (x.shape, x.dtype, t.shape, t.dtype) == ((n, 1, 8, 8), np.float32, (n,), np.int64)
         assert len(part) == n and x.min() == 0 and x.max() == 1
         assert abs(np.bincount(t, minlength=10) - n / 10).max() <= 0.05 * n / 10
+    random.manual_seed(1)
+    first = [part.fingerprint() for part in digits()]
+    random.manual_seed(2)
+    assert [part.fingerprint() for part in digits()] == first
+    assert random.get_state()["calls"] == {}
 
 
 def test_digits_are_the_pictures_whose_checksum_their_licence_names():
@@ -72,14 +77,6 @@ def test_digits_are_the_pictures_whose_checksum_their_licence_names():
     together = np.column_stack([pixels.reshape(-1, 64), labels])
     split = np.column_stack([raw[0].reshape(-1, 64), raw[1]])
     np.testing.assert_array_equal(sorted(split.tolist()), sorted(together.tolist()))
-
-
-def test_digits_are_split_the_same_whatever_the_seed():
-    random.manual_seed(1)
-    first = [part.fingerprint() for part in digits()]
-    random.manual_seed(2)
-    assert [part.fingerprint() for part in digits()] == first
-    assert random.get_state()["calls"] == {}
 
 
 def test_shakespeare_is_whole_and_followed_by_itself():
@@ -109,16 +106,13 @@ def test_the_pieces_of_a_text_are_the_text_and_what_follows(text, length):
     assert data.decode(data.encode(text)) == text
 
 
-def test_a_piece_of_text_is_found_by_number_slice_or_array():
+def test_a_piece_of_text_is_found_by_number_slice_or_array_and_other_characters_refused():
     data = TextDataset("abcdefghi", 2)
     assert [data.decode(field) for field in data[1]] == ["cd", "de"]
     assert [data.decode(field) for field in data[-1]] == ["gh", "hi"]
     assert [data.decode(field) for field in data[:2]] == ["abcd", "bcde"]
     with pytest.raises(IndexError):
         data[4]
-
-
-def test_a_character_that_is_not_in_the_vocabulary_is_named():
     refuses(DataError, "'é' is not in its vocabulary 'abc'", TextDataset, "abé", vocabulary="abc")
     refuses(ArgumentError, "repeats characters", TextDataset, "ab", vocabulary="aab")
     refuses(ArgumentError, "length must be 1 character or more, got 0", TextDataset, "ab", length=0)
@@ -200,7 +194,7 @@ def test_drop_last_leaves_out_the_smaller_batch(n, batch_size):
     assert lengths == [batch_size] * len(loader) == [batch_size] * (n // batch_size)
 
 
-def test_the_order_is_that_of_the_seed_and_the_epoch_alone():
+def test_the_order_is_that_of_a_seed_and_the_epoch_alone():
     loader = DataLoader(numbered(30), 4, shuffle=True)
     orders = [items(loader.arrays())]
     random.uniform(1000, purpose="dropout")
@@ -210,23 +204,16 @@ def test_the_order_is_that_of_the_seed_and_the_epoch_alone():
     for epoch, order in enumerate(orders):
         assert order == random.permutation(30, purpose="shuffle", call=epoch).tolist()
     assert [items(DataLoader(numbered(30), 7, True).arrays()) for _ in range(2)] == orders[:1] * 2
-
-
-def test_a_loader_with_a_seed_of_its_own_ignores_the_global_one():
     own = DataLoader(numbered(30), 4, shuffle=True, seed=7)
     shared = DataLoader(numbered(30), 4, shuffle=True)
     random.manual_seed(7)
     expected = items(shared.arrays())
     random.manual_seed(8)
     assert items(own.arrays()) == expected
-
-
-@pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
-def test_batches_are_tensors_in_the_format_of_the_active_precision(name):
-    with precision(name) as p:
-        t, x = next(iter(DataLoader(numbered(3), 2)))
-        assert isinstance(x, Tensor) and x.dtype == p.activations and x.numpy().tolist() == [0, 10]
-        assert isinstance(t, Tensor) and t.dtype == np.int64 and t.numpy().tolist() == [0, 1]
+    loader = DataLoader(numbered(20), 3, shuffle=True, seed=1)
+    first, second = (items(batches) for batches in zip(*zip(loader.arrays(), loader.arrays())))
+    again = DataLoader(numbered(20), 3, shuffle=True, seed=1)
+    assert [first, second] == [items(again.arrays()), items(again.arrays())]
 
 
 def test_a_batch_is_a_copy():
@@ -252,30 +239,26 @@ def test_a_data_set_of_ones_own_needs_only_a_length_and_items():
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
 
 
-def test_two_iterations_at_once_are_two_epochs():
-    loader = DataLoader(numbered(20), 3, shuffle=True, seed=1)
-    first, second = (items(batches) for batches in zip(*zip(loader.arrays(), loader.arrays())))
-    again = DataLoader(numbered(20), 3, shuffle=True, seed=1)
-    assert [first, second] == [items(again.arrays()), items(again.arrays())]
-
-
 # ---- resuming -----------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 20), st.integers(1, 6), st.integers(1, 6), st.integers(0, 3), st.data())
 def test_a_loader_goes_on_where_its_state_was_taken(n, before, after, epochs, data):
     random.manual_seed(3)
-    loader = DataLoader(numbered(n), before, shuffle=True)
+    ahead, later = (data.draw(st.integers(0, 4)) for _ in range(2))
+    loader = DataLoader(numbered(n), before, shuffle=True, prefetch=ahead)
     for _ in range(epochs):
         items(loader.arrays())
     batches, given_out = loader.arrays(), []
     for _ in range(data.draw(st.integers(1, len(loader)))):
         given_out += items([next(batches)])
     state = json.loads(json.dumps(loader.state_dict()))
+    batches.close()
+    assert loader.state_dict() == state  # of what was used, and not of what was prefetched
 
     whole = random.permutation(n, purpose="shuffle", call=epochs).tolist()
     next_epoch = random.permutation(n, purpose="shuffle", call=epochs + 1).tolist()
-    resumed = DataLoader(numbered(n), after, shuffle=True)
+    resumed = DataLoader(numbered(n), after, shuffle=True, prefetch=later)
     resumed.load_state_dict(state)
     assert resumed.state_dict() == state
     if len(given_out) == n:  # nothing of the epoch is left, so the next one begins
@@ -300,15 +283,12 @@ def test_a_resumed_epoch_keeps_the_seed_it_began_with():
     assert second == random.permutation(30, purpose="shuffle", call=1).tolist()
 
 
-def test_an_epoch_that_is_left_early_is_over():
+def test_an_epoch_that_is_left_early_is_over_and_less_than_a_batch_is_dropped():
     loader = DataLoader(numbered(30), 10, shuffle=True, seed=1)
     next(iter(loader))
     second = items(loader.arrays())
     assert second == random.Streams(1).permutation(30, purpose="shuffle", call=1).tolist()
     assert loader.state_dict() == {"epoch": 2, "position": 0, "seed": 1, "size": 30}
-
-
-def test_what_is_left_is_dropped_when_it_is_less_than_a_batch():
     state = {"epoch": 4, "position": 6, "seed": 0, "size": 10}
     loader = DataLoader(numbered(10), 3, drop_last=True)
     loader.load_state_dict(state)

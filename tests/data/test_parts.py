@@ -28,9 +28,6 @@ def numbered(n, start=0, classes=None):
     return TensorDataset(i, 2.0 * i[:, None], name=f"from {start}", classes=classes)
 
 
-# ---- subsets ------------------------------------------------------------------------------------
-
-
 def test_a_subset_has_the_items_of_its_indices_in_their_order():
     data = Subset(numbered(10, classes=["a"]), [7, 2, 7])
     assert len(data) == 3 and data.name == "from 0, 3 of 10" and data.classes == ["a"]
@@ -45,11 +42,9 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
         [2],
         [7],
     ]
-
-
-def test_a_subset_of_text_has_its_pieces():
     text = TextDataset("abcdefghi", 2)
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
+    assert len(Subset(numbered(10), [])) == 0
 
 
 @pytest.mark.parametrize("indices, message", [
@@ -67,17 +62,10 @@ def test_indices_that_are_none_are_refused(indices, message):
     refuses(ArgumentError, message, Subset, numbered(10), indices)
 
 
-def test_an_empty_subset_is_a_data_set():
-    assert len(Subset(numbered(10), [])) == 0
-
-
 @pytest.mark.parametrize("make", [lambda d: Subset(d, [0]), lambda d: random_split(d, [1])])
 @pytest.mark.parametrize("data", [[1, 2], np.ones(3), None])
 def test_what_is_no_data_set_has_no_parts(make, data):
     refuses(ArgumentError, "expected a data set, .*TensorDataset", make, data)
-
-
-# ---- put together -------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.data())
@@ -97,14 +85,11 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
     assert fingerprint(joined) == fingerprint(whole) or n == 0
 
 
-def test_joined_data_sets_have_names_and_the_classes_that_all_have():
+def test_joined_data_sets_have_the_classes_that_all_have_and_fields_alike():
     joined = ConcatDataset(digits())
     assert joined.name == "digits, train + digits, test" and joined.classes == list("0123456789")
     assert ConcatDataset([numbered(1, classes=["a"]), numbered(1)]).classes is None
     assert repr(ConcatDataset([numbered(1)])).startswith("ConcatDataset([TensorDataset(")
-
-
-def test_data_sets_with_different_fields_are_not_put_together():
     x = np.ones((3, 2), np.float32)
     first = TensorDataset(x, np.arange(3), name="first")
     for arrays in ((x,), (x.astype(np.float64), np.arange(3)), (x[:, :1], np.arange(3))):
@@ -113,9 +98,6 @@ def test_data_sets_with_different_fields_are_not_put_together():
     for wrong in ([], None, numbered(3)):
         refuses(ArgumentError, "expected a list of one or more data sets", ConcatDataset, wrong)
     refuses(ArgumentError, "ConcatDataset: expected a data set, .* got ndarray", ConcatDataset, [x])
-
-
-# ---- random splits ------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 2**64 - 1))

@@ -81,27 +81,22 @@ def test_they_are_prepared_on_one_other_thread_and_only_so_many_beforehand():
 
 @pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
 def test_tensors_have_the_format_of_the_consumer(name):
-    data = Watched()
-    loader = DataLoader(data, 4, prefetch=2)
-    with precision(name) as p:
-        for x, t in loader:
-            assert (x.dtype, t.dtype) == (p.activations, np.int64)
+    for prefetch in (2, 0):
+        data = Watched()
+        with precision(name) as p:
+            for x, t in DataLoader(data, 4, prefetch=prefetch):
+                assert (x.dtype, t.dtype) == (p.activations, np.int64)
         assert data.precisions == {p}  # the data set sees it too
-        data.threads.clear()
-        list(DataLoader(data, 2))
-        assert data.threads == {threading.current_thread()}  # without it there is no other
+    assert data.threads == {threading.current_thread()}  # without it there is no other
 
 
-def test_the_format_is_that_of_the_moment_and_not_of_the_prefetching():
+def test_formats_and_warnings_are_those_of_where_a_batch_is_used():
     batches = iter(DataLoader(Watched(), 2, prefetch=4))
     with precision("float32"):
         assert next(batches)[0].dtype == np.float32
     with precision("mixed") as p:
         assert next(batches)[0].dtype == p.activations
     batches.close()
-
-
-def test_a_warning_is_given_where_the_batch_is_used():
     data = TensorDataset(np.array([1.0, 7e4, 1.0, 1.0]))
     with precision("mixed"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -178,37 +173,18 @@ def test_an_error_of_the_consumer_ends_the_thread():
     assert left() == []
 
 
-def test_two_at_once_have_a_thread_each():
+def test_loaders_run_side_by_side_and_inside_each_other():
     loader = DataLoader(Watched(), 2, prefetch=2)
     for first, second in zip(loader, loader):
         assert first[1].numpy().tolist() == second[1].numpy().tolist()
     assert left() == []
 
-
-def test_a_data_set_may_itself_use_a_loader_that_prefetches():
     class Outer(Watched):
         def __getitem__(self, index):
             inner = DataLoader(Watched(4), 2, prefetch=1)
             return (index + sum(int(t.sum()) for _, t in inner.arrays()),)
 
     assert values(DataLoader(Outer(4), 4, prefetch=1)) == [[[6, 7, 8, 9]]]
-
-
-@given(st.integers(1, 20), st.integers(1, 6), st.integers(0, 4), st.integers(0, 4), st.data())
-def test_a_state_knows_what_was_used_and_not_what_was_prefetched(n, size, before, after, data):
-    loader = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=before)
-    batches, used = loader.arrays(), []
-    for _ in range(data.draw(st.integers(1, len(loader)))):
-        used += next(batches)[1].tolist()
-    state = loader.state_dict()
-    batches.close()
-    assert loader.state_dict() == state
-    resumed = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=after)
-    resumed.load_state_dict(state)
-    if len(used) < n:
-        used += [i for batch in resumed.arrays() for i in batch[1].tolist()]
-    whole = DataLoader(Watched(n), size, shuffle=True, seed=1)
-    assert used == [i for batch in whole.arrays() for i in batch[1].tolist()]
 
 
 def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself():

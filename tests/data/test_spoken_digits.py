@@ -18,8 +18,6 @@ from minifp.errors import ArgumentError, DataError
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "fsdd"
 
-# ---- WAV files ----------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(("width", "content", "expected"), [
     (1, bytes([128, 0, 255, 192]), [0, -1, 127 / 128, 0.5]),
@@ -49,9 +47,6 @@ def test_what_is_no_wav_file_of_plain_samples_is_refused(tmp_path, content):
     with pytest.raises(DataError, match="the WAV file .*get it again|the WAV file .*Get it again"):
         data.read_wav(content)
     refuses(DataError, r"nowhere\.wav cannot be read", data.read_wav, tmp_path / "nowhere.wav")
-
-
-# ---- where the digits are found -----------------------------------------------------------------
 
 
 def check(parts, indices=((5, 6), (0, 4))):
@@ -168,9 +163,6 @@ def test_the_recordings_are_those_of_the_release(monkeypatch):
     assert (len(train), len(test)) == (2700, 300)
     assert len({*train.speakers}) == 6
     assert np.bincount(test.labels).tolist() == [30] * 10
-
-
-# ---- strings ------------------------------------------------------------------------------------
 
 
 @pytest.fixture

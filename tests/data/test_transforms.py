@@ -35,9 +35,6 @@ def assert_same(first, second):
         np.testing.assert_array_equal(picture, second[i])
 
 
-# ---- what is drawn depends on seed, epoch and item ----------------------------------------------
-
-
 @given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 3), st.booleans())
 def test_a_picture_is_changed_alike_in_other_batches_and_another_order(n, a, b, epochs, shuffle):
     loaders = [
@@ -78,7 +75,7 @@ def test_after_resuming_in_the_middle_of_an_epoch_all_goes_on_as_it_would_have(
     assert_same(found, expected[0])
 
 
-def test_every_precision_sees_the_same_pictures():
+def test_every_precision_sees_the_same_pictures_and_other_seeds_and_epochs_others():
     seen = []
     for name in ("float32", "mixed", "float16", "float64"):
         with precision(name):
@@ -86,8 +83,6 @@ def test_every_precision_sees_the_same_pictures():
             seen.append([x.numpy().astype(np.float64).tolist() for x, _ in loader])
     assert seen == seen[:1] * 4  # the numbers of these pictures are exact in all
 
-
-def test_another_epoch_and_another_seed_change_pictures_otherwise():
     def changes(seed, epochs):
         loader = DataLoader(pictures(20), 20, transform=AUGMENT, seed=seed)
         return [next(loader.arrays())[0].tobytes() for _ in range(epochs)]
@@ -138,9 +133,6 @@ def test_what_is_drawn_for_an_item_is_its_number_of_the_epoch(seed, epoch, size,
     np.testing.assert_array_equal(whole, (expected[indices].astype(float) * 7).astype(int))
 
 
-# ---- what is done to a picture ------------------------------------------------------------------
-
-
 @given(
     st.tuples(st.integers(1, 6), st.integers(1, 6)),
     st.tuples(st.integers(1, 8), st.integers(1, 8)),
@@ -168,14 +160,11 @@ def test_a_crop_is_a_window_of_the_padded_picture(size, window, padding, seed):
         assert any(np.array_equal(picture, w) for w in windows)
 
 
-def test_all_windows_are_equally_likely():
+def test_windows_are_equally_likely_and_a_flip_mirrors_with_its_probability():
     x = np.broadcast_to(np.arange(9.0).reshape(1, 1, 3, 3), (9000, 1, 3, 3))
     (cropped,) = RandomCrop(1)((x,), np.arange(9000), Draws(0, 0, 9000))
     counts = np.bincount(cropped.reshape(-1).astype(int), minlength=9)
     assert abs(counts - 1000).max() < 4 * 30  # a deviation is 30
-
-
-def test_a_flip_mirrors_with_its_probability():
     x = pictures(4000, size=(1, 3), channels=1).arrays[0]
     for p in (0, 0.25, 1):
         y, t = RandomHorizontalFlip(p)((x, np.arange(4000)), np.arange(4000), Draws(0, 3, 4000))
@@ -213,9 +202,6 @@ def test_transforms_say_what_they_are():
         "Compose([RandomCrop((3, 3), padding=1), RandomHorizontalFlip(p=0.5), "
         "Normalize([0.0], [1.0, 2.0])])"
     )
-
-
-# ---- bad input ----------------------------------------------------------------------------------
 
 
 test_arguments_that_cannot_be_are_refused = each_refused(

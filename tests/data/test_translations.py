@@ -118,9 +118,6 @@ test_what_are_no_pairs_is_refused = each_refused(
 )
 
 
-# ---- orders -------------------------------------------------------------------------------------
-
-
 def test_buckets_hold_items_that_are_about_as_long_and_every_item_once():
     lengths = np.arange(103) * 7 % 50
     sampler = BucketSampler(lengths, 8, pool=4)

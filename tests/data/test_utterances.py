@@ -20,14 +20,11 @@ def torch():
     return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
 
 
-# ---- the data set -------------------------------------------------------------------------------
-
-
 def utterances(**more):
     return data.Utterances(INPUTS, LABELS, alphabet="abc", speakers=["x", "y", "z"], **more)
 
 
-def test_a_batch_is_padded_and_has_its_lengths():
+def test_a_batch_is_padded_and_has_its_lengths_and_classes_are_not_padded():
     held = utterances(name="u")
     x, lengths, labels = held[np.array([2, 0])]
     assert (x.shape, x.dtype, lengths.dtype, labels.dtype) == ((2, 3, 2), "f4", "i8", "i8")
@@ -41,6 +38,16 @@ def test_a_batch_is_padded_and_has_its_lengths():
     np.testing.assert_array_equal(item[1], [3])
     assert held.text(labels[0]) == "bba" and held.text([1, 0, 3]) == "ac"
     assert repr(held) == "Utterances(3 of [T, 2], name='u')" and len(held[:2][1]) == 2
+    held = data.Utterances([x[:, 0] for x in INPUTS], [7, 0, 9])
+    x, lengths, labels = held[np.arange(3)]
+    assert x.shape == (3, 5) and labels.tolist() == [7, 0, 9]
+    held = utterances()
+    twice = held.map(lambda x: 2 * x)
+    np.testing.assert_array_equal(twice.inputs[1], 2 * INPUTS[1])
+    some = held.take([2, 0], "some")
+    assert some.speakers == ["z", "x"] and some.name == "some" and some.alphabet == "abc"
+    np.testing.assert_array_equal(some.labels[0], LABELS[2])
+    assert held.fingerprint() == utterances().fingerprint() != some.fingerprint()
 
 
 def test_a_loader_gives_the_same_by_array_and_by_item():
@@ -50,22 +57,6 @@ def test_a_loader_gives_the_same_by_array_and_by_item():
     for ours, theirs in zip(by_array, by_item):
         for a, b in zip(ours, theirs):
             np.testing.assert_array_equal(a.array, b.array)
-
-
-def test_classes_are_not_padded():
-    held = data.Utterances([x[:, 0] for x in INPUTS], [7, 0, 9])
-    x, lengths, labels = held[np.arange(3)]
-    assert x.shape == (3, 5) and labels.tolist() == [7, 0, 9]
-
-
-def test_others_are_made_of_the_same():
-    held = utterances()
-    twice = held.map(lambda x: 2 * x)
-    np.testing.assert_array_equal(twice.inputs[1], 2 * INPUTS[1])
-    some = held.take([2, 0], "some")
-    assert some.speakers == ["z", "x"] and some.name == "some" and some.alphabet == "abc"
-    np.testing.assert_array_equal(some.labels[0], LABELS[2])
-    assert held.fingerprint() == utterances().fingerprint() != some.fingerprint()
 
 
 @pytest.mark.parametrize(("inputs", "labels", "error", "message"), [
@@ -89,9 +80,6 @@ def test_labels_without_a_character_are_refused():
     refuses(DataError, "no items", data.collate_utterances, [])
     with pytest.raises(DataError, match="inputs of .* in one batch"):
         data.collate_utterances([(np.ones(3), 1), (np.ones((3, 2)), 1)])
-
-
-# ---- spectrograms -------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:A window was not provided")
@@ -129,7 +117,7 @@ def test_a_tone_is_strongest_in_its_own_band():
         assert (np.abs(mel.features(x)[5:-5].argmax(1) - nearest) <= 1).all()
 
 
-def test_features_are_the_logarithm_of_the_power_under_the_filters():
+def test_features_are_the_logarithm_of_the_power_under_filters_that_hold_something():
     x = RANDOM.normal(size=700).astype("float32")
     mel = LogMelSpectrogram(8000, 128, n_mels=10, f_min=100, f_max=3000, offset=1e-3)
     window = transforms.hann_window(128)
@@ -139,10 +127,7 @@ def test_features_are_the_logarithm_of_the_power_under_the_filters():
     np.testing.assert_allclose(mel.features(x), expected, rtol=1e-6, atol=1e-6)
     flat = LogMelSpectrogram(8000, 128, n_mels=10, normalize=True).features(x)
     assert abs(flat.mean()) < 1e-6 and abs(flat.std() - 1) < 1e-6
-
-
-def test_filters_without_a_frequency_are_told_of():
-    """Also those of the defaults, which are torchaudio's."""
+    # Also those of the defaults, which are torchaudio's.
     with pytest.warns(fp.MisuseWarning, match="of 128 filters, filter 0 first, hold none of 201"):
         transform = LogMelSpectrogram()
     assert np.isfinite(transform.features(np.ones(800, np.float32))).all()
@@ -192,8 +177,6 @@ test_settings_and_sounds_that_cannot_be_are_refused = each_refused(
     (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
 )
 
-
-# ---- SpecAugment --------------------------------------------------------------------------------
 
 N, T, F = 400, 60, 20
 LONG = np.where(np.arange(N) % 2, T, 40)

@@ -40,25 +40,19 @@ def test_an_item_is_a_picture_and_its_boxes_from_edge_to_edge(root):
     assert repr(data) == f"VOCDetection('{root}, train', 3 pictures, 2 classes)"
 
 
-def test_a_split_is_a_list_whose_second_column_is_left(root):
+def test_a_split_is_a_list_pictures_and_boxes_are_scaled_and_files_may_count_from_0(root):
     assert voc(root, "few").ids == ["two", "three"]
-
-
-def test_files_that_count_from_0_are_read_as_they_are(root):
+    data = voc(root, size=(15, 10))
+    picture, target = data[0]
+    assert picture.shape == (3, 15, 10)
+    np.testing.assert_allclose(target["boxes"], [[0, 0, 10, 15], [2.5, 2.5, 5, 7.5]], rtol=1e-7)
+    assert voc(root, size=8)[1][0].shape == (3, 8, 8) and "15 x 10" in repr(data)
     (root / "Annotations" / "one.xml").write_text(
         xml([("dog", (0, 0, 40, 30)), ("cat", (10.5, 5, 20, 15.25))]), encoding="utf-8"
     )
     boxes = voc(root, first_pixel=0)[0][1]["boxes"]
     assert boxes.tolist() == [[0, 0, 40, 30], [10.5, 5, 20, 15.25]]
     refuses(DataError, r"one.xml: .* at pixel 0, 0, .*: give first_pixel=0 if", voc, root)
-
-
-def test_pictures_and_boxes_are_scaled_together(root):
-    data = voc(root, size=(15, 10))
-    picture, target = data[0]
-    assert picture.shape == (3, 15, 10)
-    np.testing.assert_allclose(target["boxes"], [[0, 0, 10, 15], [2.5, 2.5, 5, 7.5]], rtol=1e-7)
-    assert voc(root, size=8)[1][0].shape == (3, 8, 8) and "15 x 10" in repr(data)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -93,9 +87,6 @@ def test_without_a_collate_fn_the_loader_says_what_to_give(root):
     with pytest.raises(IndexError, match="has 3 pictures, none 3"):
         voc(root)[3]
     assert len([*voc(root)]) == 3
-
-
-# ---- what is refused ----------------------------------------------------------------------------
 
 
 def of(box, name="cat"):

@@ -191,11 +191,8 @@ def test_large_results_are_compared_at_some_places(monkeypatch):
         fp.kernel("map", "x")(LEFT[0][0])(X)
 
 
-def test_what_numpy_refuses_is_refused():
+def test_what_numpy_refuses_is_refused_and_roundings_are_no_difference():
     refuses(TypeError, "boolean subtract", fp.kernel("map", "x")(lambda x: (x > 0) - (x < 0)), X)
-
-
-def test_roundings_are_no_difference():
     double = rng.standard_normal(4096)
     single = (double + 1e-6 * rng.standard_normal(4096)).astype(np.float32)
     other = (double + 1e-6 * rng.standard_normal(4096)).astype(np.float32)

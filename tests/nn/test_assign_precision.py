@@ -72,9 +72,6 @@ def formats(model, of=lambda p: p.dtype):
     return {name: kinds.pop() if len(kinds) == 1 else kinds for name, kinds in named.items()}
 
 
-# ---- what holds where ---------------------------------------------------------------------------
-
-
 def test_lenet_with_its_last_layer_in_float32():
     model = made("mixed;fc2=float32", fp.models.LeNet)
     plain = made("float32", fp.models.LeNet)
@@ -135,12 +132,14 @@ def test_what_a_named_tuple_or_a_state_has_inside_enters_as_well():
     assert {y.data.dtype, h.dtype, c.dtype} == {float16}
 
 
-def test_narrow_parts_of_a_float32_model_have_masters_and_a_loss_scale():
+def test_narrow_parts_have_masters_and_a_loss_scale_and_are_not_assigned_under_an_optimizer():
     optimizer = trainer(made("float32;head=mixed"))
     assert optimizer.master_weights and optimizer.scale == 2**16
-
-
-# ---- training -----------------------------------------------------------------------------------
+    model = made("float32")
+    optimizer = trainer(model)
+    fp.assign_precision(model, "mixed;head=float32")
+    with pytest.raises(PrecisionError, match="was stored in float32 .*when the optimizer was made"):
+        train(model, optimizer, batches(1))
 
 
 @pytest.mark.parametrize("everywhere", ["mixed;*=float32", "float16;?*=float32;*=float32"])
@@ -179,9 +178,6 @@ def test_a_copy_of_a_model_has_its_parts():
     same = copy.deepcopy(model)
     assert formats(same) == formats(model) and str(same.head.precision) == "float16"
     assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
-
-
-# ---- products -----------------------------------------------------------------------------------
 
 
 def test_a_part_changes_one_product_of_its_modules_and_nothing_else():
@@ -242,9 +238,6 @@ def test_layers_say_whether_they_multiply(make, shape):
     assert any(map(may_multiply, layer.modules())) == bool(found)
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_a_model_without_its_parts_neither_computes_nor_trains():
     with fp.precision("mixed;head=float32"):
         model = Translator()
@@ -289,14 +282,6 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
     with pytest.raises(ArgumentError, match="critic is a list: expected a Module"):
         fp.assign_precision({"critic": []}, "mixed")
     assert formats(model) == before
-
-
-def test_an_optimizer_is_not_trained_on_with_weights_that_were_assigned_since():
-    model = made("float32")
-    optimizer = trainer(model)
-    fp.assign_precision(model, "mixed;head=float32")
-    with pytest.raises(PrecisionError, match="was stored in float32 .*when the optimizer was made"):
-        train(model, optimizer, batches(1))
 
 
 def test_several_models_have_their_names_before_their_paths():

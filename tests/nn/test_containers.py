@@ -20,9 +20,6 @@ def names(module):
     return list(module.state_dict())
 
 
-# ---- lists of modules ---------------------------------------------------------------------------
-
-
 def changed(m, kind):
     """Everything that changes a list of modules, in `m`, minifp.nn or torch.nn."""
     layers = [m.Linear(i, i) for i in range(1, 8)]
@@ -65,7 +62,7 @@ def test_a_slice_is_a_container_of_the_same_modules_with_pytorchs_names(kind, to
     assert [n for n, _ in whole.named_children()] == ["0", "1", "2"]
 
 
-def test_a_slice_leaves_the_paths_on_the_tape_as_they_were():
+def test_paths_on_the_tape_follow_what_was_put_in_and_taken_out_and_no_slice():
     class Model(nn.Module):
         def __init__(self):
             self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.Linear(3, 3)])
@@ -76,9 +73,6 @@ def test_a_slice_leaves_the_paths_on_the_tape_as_they_were():
             return x
 
     assert Model()(fp.ones(1, 3)).node.module == "Model.blocks.1"
-
-
-def test_paths_on_the_tape_follow_what_was_put_in_and_taken_out():
     model = nn.Sequential(nn.Tanh(), nn.Linear(3, 3))
     model.insert(0, nn.ReLU())
     assert model(fp.ones(1, 3)).node.module == "Sequential.2"
@@ -110,9 +104,6 @@ test_what_is_no_module_or_not_there_is_refused = each_refused(
 )
 
 
-# ---- dicts of modules ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["training", "precision", "_name", "_before_forward", "keys"])
 def test_a_module_dict_refuses_names_that_it_has_for_something_else(name):
     heads = nn.ModuleDict()
@@ -130,9 +121,6 @@ def test_what_a_module_dict_gives_up_is_gone():
     assert list(nn.ModuleDict(heads)) == ["a", "c"]
     heads.clear()
     assert len(heads) == 0 and heads.state_dict() == {}
-
-
-# ---- parameters ---------------------------------------------------------------------------------
 
 
 def with_parameters(m, tensor):
@@ -173,8 +161,6 @@ test_what_is_no_parameter_or_not_there_is_refused = each_refused(
 )
 
 
-# ---- in place -----------------------------------------------------------------------------------
-
 IN_PLACE = (
     *("ReLU", "ReLU6", "LeakyReLU", "ELU", "CELU", "SELU", "SiLU", "Mish", "Hardtanh"),
     *("Hardsigmoid", "Hardswish", "Dropout", "Dropout1d", "Dropout2d"),
@@ -198,9 +184,6 @@ def test_inplace_overwrites_nothing(name):
 @pytest.mark.parametrize("name", ["ReLU", "Tanh", "Sigmoid", "Softsign", "LogSigmoid", "SELU"])
 def test_too_many_arguments_are_refused_by_the_layers_name(name):
     refuses(TypeError, rf"{name}\.__init__", getattr(nn, name), True, 4)
-
-
-# ---- whole channels -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -244,9 +227,6 @@ test_what_makes_no_sense_is_refused_by_name = each_refused(
     (lambda: nn.Unfold(0), fp.ShapeError, "Unfold: kernel_size=0"),
     (lambda: nn.Fold(3, 2, padding=-1), fp.ShapeError, "Fold: padding=-1"),
 )
-
-
-# ---- how they are written -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [

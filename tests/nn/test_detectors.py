@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from minifp.models.ssd import SSDBackbone
 from refusals import each_refused, refuses
+from watching import Flow
 
 import minifp as fp
 from minifp import models, nn, optim
-from minifp.autograd import tape
 from minifp.errors import ArgumentError
 from minifp.nn import detection
 
@@ -96,20 +96,10 @@ def test_small_ones_are_trained(name, precision):
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_what_is_stored_is_float16_and_losses_float32(name):
-    model, seen = small(name, "mixed"), []
-    images, targets = scenes(2)
-
-    class Recorded:
-        def on_record(self, node, outputs):
-            seen.append((node.op, {out.dtype.name for out in outputs}))
-
-        def on_gradient(self, node, gradient): ...
-        def on_release(self, node): ...
-
-    watcher = Recorded()
-    tape.observers.append(watcher)
-    losses = model(fp.tensor(images, dtype="float32"), targets)
-    tape.observers.remove(watcher)
+    model, (images, targets) = small(name, "mixed"), scenes(2)
+    with Flow() as flow:
+        losses = model(fp.tensor(images, dtype="float32"), targets)
+    seen = [(op, {out.dtype.name for out in outputs}) for _, op, outputs in flow]
     kinds = {op for op, _ in seen}
     assert not kinds & {"box_iou", "encode_boxes", "decode_boxes", "sigmoid", "softmax", "cast"}
     assert {"conv2d", "cross_entropy", "smooth_l1_loss", "getitem"} <= kinds

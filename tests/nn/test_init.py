@@ -39,9 +39,6 @@ def within_5_deviations(x, std):
     )
 
 
-# ---- spreads ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "settings", "bound"), [
     ("uniform_", {"a": -0.5, "b": 0.5}, 0.5),
     ("xavier_uniform_", {"gain": 2.0}, 2 * math.sqrt(6 / (FAN_IN + FAN_OUT))),
@@ -93,9 +90,6 @@ def test_gains_are_pytorchs(torch):
         )
 
 
-# ---- whole matrices -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", [(5, 5), (7, 3), (3, 7), (4, 2, 3), (1, 1)])
 def test_an_orthogonal_matrix_is_one(shape):
     x = drawn("orthogonal_", shape, gain=2.0).reshape(shape[0], -1)
@@ -124,9 +118,6 @@ def test_a_sparse_matrix_has_so_many_zeros_in_each_column():
     assert len({tuple(np.flatnonzero(column == 0)) for column in x.T}) > 10
 
 
-# ---- where the numbers come from, and go --------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_precision_begins_from_the_same_numbers_and_masters_are_not_rounded(name):
     held = {}
@@ -142,15 +133,12 @@ def test_every_precision_begins_from_the_same_numbers_and_masters_are_not_rounde
     np.testing.assert_array_equal(held["float32"], held["float64"])
 
 
-def test_drawing_moves_no_other_stream_and_counts_as_a_change():
+def test_drawing_moves_no_other_stream_and_constants_are_what_is_given():
     p = nn.Parameter(fp.ones(3, 3))
     before, calls = p.storage.version, fp.get_state()["calls"].get("randn", 0)
     init.normal_(p)
     assert p.storage.version > before
     assert fp.get_state()["calls"].get("randn", 0) == calls
-
-
-def test_constants_are_what_is_given():
     assert drawn("constant_", (2, 2), 0.3).tolist() == [[np.float32(0.3)] * 2] * 2
     assert np.isinf(drawn("constant_", (2,), math.inf)).all()
     assert drawn("ones_", ()).item() == 1 and drawn("zeros_", (0, 2)).shape == (0, 2)
@@ -160,8 +148,6 @@ def test_constants_are_what_is_given():
 def test_a_tensor_without_elements_stays_one(name):
     assert drawn(name, (0, 3)).shape == (0, 3) and drawn(name, (3, 0)).shape == (3, 0)
 
-
-# ---- refusals -----------------------------------------------------------------------------------
 
 M, V = fp.zeros(2, 3), fp.zeros(3)
 

@@ -19,9 +19,6 @@ def adaptive(**more):
     return nn.AdaptiveLogSoftmaxWithLoss(8, 11, CUTOFFS, div_value=2.0, **more)
 
 
-# ---- adaptive -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("head_bias", [False, True])
 def test_an_adaptive_softmax_is_pytorchs(head_bias):
     """Outputs, loss, gradients, all log-probabilities and predictions, in float64."""
@@ -57,9 +54,6 @@ def test_probabilities_of_an_adaptive_softmax_sum_to_1_and_are_those_of_the_loss
     assert found.loss.item() == pytest.approx(-p[np.arange(7), TARGETS].mean(), rel=1e-12)
     head_only = layer(x[:2], np.array([0, 3]))
     np.testing.assert_allclose(head_only.output.numpy(), p[[0, 1], [0, 3]], rtol=1e-12)
-
-
-# ---- sampled ------------------------------------------------------------------------------------
 
 
 def test_classes_are_drawn_log_uniformly_without_repetition():
@@ -135,9 +129,6 @@ test_what_cannot_be_is_refused = each_refused(
     (lambda: BigLSTM(9, 4, 2, output="some"), ArgumentError, "'adaptive'"),
     (lambda: BigLSTM(9, 4, 2, samples=5, embedding=3, tied=True), ArgumentError, "one size"),
 )
-
-
-# ---- the word model -----------------------------------------------------------------------------
 
 
 def test_it_is_as_large_as_published():

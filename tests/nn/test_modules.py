@@ -1,53 +1,20 @@
 """Claims about modules: names, state, modes, precision, paths, and whence their numbers come."""
 
-import threading
-
 import numpy as np
 import pytest
+from cases import LAYERS
 from refusals import each_refused, refuses
 from snapshots import frozen
+from watching import Flow, at_once
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
 from minifp.models import MLP, VGG, CharGRU, CharLSTM, CIFARResNet, LeNet
 
 PRECISIONS = ["float32", "mixed", "float16", "float64"]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 
-LAYERS = {  # name -> made here and in PyTorch alike, and an input
-    "Linear": (lambda m: m.Linear(4, 3), (2, 4)),
-    "Linear without bias": (lambda m: m.Linear(4, 3, bias=False), (2, 4)),
-    "Conv2d": (lambda m: m.Conv2d(4, 6, (3, 2), stride=2, padding=1, groups=2), (2, 4, 6, 5)),
-    "Conv2d without bias": (lambda m: m.Conv2d(2, 3, 3, dilation=2, bias=False), (1, 2, 6, 6)),
-    "BatchNorm1d": (lambda m: m.BatchNorm1d(3), (5, 3)),
-    "BatchNorm1d of sequences": (lambda m: m.BatchNorm1d(3, momentum=0.3), (5, 3, 2)),
-    "BatchNorm2d": (lambda m: m.BatchNorm2d(3, eps=1e-3), (4, 3, 2, 2)),
-    "BatchNorm2d without parameters": (lambda m: m.BatchNorm2d(3, affine=False), (4, 3, 2, 2)),
-    "BatchNorm2d without statistics": (
-        lambda m: m.BatchNorm2d(3, track_running_stats=False),
-        (4, 3, 2, 2),
-    ),
-    "LayerNorm": (lambda m: m.LayerNorm((2, 3)), (4, 2, 3)),
-    "LayerNorm without bias": (lambda m: m.LayerNorm(3, bias=False), (4, 3)),
-    "LayerNorm without parameters": (lambda m: m.LayerNorm(3, elementwise_affine=False), (4, 3)),
-    "Embedding": (lambda m: m.Embedding(7, 3), None),
-    "LSTM": (lambda m: m.LSTM(3, 4), (5, 2, 3)),
-    "LSTM of 3 layers, batch first": (
-        lambda m: m.LSTM(3, 4, num_layers=3, batch_first=True),
-        (2, 5, 3),
-    ),
-    "LSTM both ways": (lambda m: m.LSTM(3, 4, num_layers=2, bidirectional=True), (5, 2, 3)),
-    "LSTM without bias": (lambda m: m.LSTM(3, 4, bias=False), (5, 2, 3)),
-    "a model": (
-        lambda m: m.Sequential(
-            *(m.Conv2d(1, 2, 3), m.BatchNorm2d(2), m.ReLU(), m.MaxPool2d(2), m.Flatten()),
-            m.Sequential(m.Dropout(0.0), m.Linear(8, 3), m.LayerNorm(3), m.Tanh()),
-        ),
-        (3, 1, 6, 6),
-    ),
-}
 every_layer = pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
 
 
@@ -78,40 +45,17 @@ def small(precision="float32"):
 
 
 @every_layer
-def test_names_and_shapes_are_pytorchs(make, shape, torch):
+def test_names_and_running_statistics_are_pytorchs(make, shape, torch):
+    """Shapes, results and gradients too: see test_parity.py."""
     mine, theirs = make(nn), make(torch.nn)
-
-    def described(named):
-        return [(name, tuple(t.shape)) for name, t in named]
-
-    assert described(mine.named_parameters()) == described(theirs.named_parameters())
-    assert described(mine.named_buffers()) == described(theirs.named_buffers())
-    assert described(mine.state_dict().items()) == described(theirs.state_dict().items())
-    assert {n: str(t.dtype) for n, t in mine.state_dict().items()} == {
-        n: str(t.dtype).removeprefix("torch.") for n, t in theirs.state_dict().items()
-    }
-    assert [n for n, _ in mine.named_modules()] == [n for n, _ in theirs.named_modules()]
-
-
-@every_layer
-@pytest.mark.parametrize("training", [True, False])
-def test_weights_move_between_the_two_and_give_the_same_results(make, shape, training, torch):
-    with fp.precision("float64"):
-        mine = make(nn).train(training)
-    theirs = make(torch.nn).double().train(training)
-    random = np.random.default_rng(0)
-    for t in theirs.state_dict().values():
-        if t.is_floating_point():
-            t.copy_(torch.tensor(random.uniform(0.1, 1.0, t.shape)))
+    for named in ("named_parameters", "named_buffers", "named_modules"):
+        names = [[name for name, _ in getattr(m, named)()] for m in (mine, theirs)]
+        assert names[0] == names[1]
     mine.load_state_dict(theirs.state_dict())
-    x = random.integers(0, 7, (2, 3)) if shape is None else random.normal(size=shape)
-    y, expected = mine(fp.Tensor(x)), theirs(torch.tensor(x))
-    results = [y, *y[1]] if isinstance(y, tuple) else [y]
-    for got, want in zip(results, [expected, *expected[1]] if len(results) > 1 else [expected]):
-        got, want = (got[0], want[0]) if isinstance(got, tuple) else (got, want)
-        np.testing.assert_allclose(got.array, want.detach().numpy(), rtol=1e-12, atol=1e-12)
-    for name, t in theirs.state_dict().items():  # running statistics, after one batch
-        np.testing.assert_allclose(mine.state_dict()[name].array, t.numpy(), rtol=1e-12)
+    x = np.random.default_rng(0).normal(size=shape).astype("float32")
+    mine(fp.tensor(x)), theirs(torch.tensor(x))
+    for name, t in theirs.state_dict().items():
+        np.testing.assert_allclose(mine.state_dict()[name].array, t.numpy(), 1e-5, 1e-7)
 
 
 def test_what_is_shared_has_the_names_it_has_in_pytorch(torch):
@@ -134,30 +78,24 @@ def test_what_is_shared_has_the_names_it_has_in_pytorch(torch):
 # ---- what a module owns -------------------------------------------------------------------------
 
 
-def test_what_is_shared_counts_once():
+def test_what_is_shared_counts_once_and_parameters_know_their_path():
     shared = Shared()
     assert [n for n, _ in shared.named_parameters()] == ["a.weight", "a.bias", "c.bias"]
     assert len(shared.parameters()) == 3 and len(shared.modules()) == 3
     optim.SGD(shared.parameters())  # refuses parameters that are given twice
     shared(fp.ones(2, 3)).sum().backward()
     assert shared.c.weight.grad is shared.a.weight.grad is not None
-
-
-def test_parameters_know_their_path_and_messages_use_it():
     model = LeNet(classes=3, size=8)
     assert [p.name for p in model.parameters()] == [n for n, _ in model.named_parameters()]
     assert model.conv1.weight.name == "conv1.weight"
 
 
-def test_zero_grad_drops_every_gradient():
+def test_zero_grad_train_and_eval_reach_all_that_a_module_has():
     model = small()
     model(fp.randn(5, 4)).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
     model.zero_grad()
     assert all(p.grad is None for p in model.parameters())
-
-
-def test_train_and_eval_reach_every_module():
     model = nn.Sequential(small(), nn.ModuleList([nn.Dropout()]))
     assert {m.training for m in model.modules()} == {True}
     assert model.eval() is model and {m.training for m in model.modules()} == {False}
@@ -183,11 +121,12 @@ def test_sequential_and_module_list_are_lists_of_modules():
     refuses(fp.ArgumentError, "argument 1 is a function", nn.Sequential, nn.ReLU(), F.relu)
 
 
-def test_a_module_without_forward_says_so():
+def test_a_module_without_forward_and_a_perceptron_without_classes_say_so():
     class Empty(nn.Module):
         pass
 
     refuses(fp.ArgumentError, "Empty does not define forward", Empty(), fp.ones(1))
+    refuses(fp.ArgumentError, "at least two sizes", MLP, 64)
 
 
 def test_a_repr_shows_the_tree_and_the_settings():
@@ -244,12 +183,20 @@ def test_a_state_loaded_is_the_state_saved(precision):
     )
 
 
-def test_a_state_moves_between_precisions_rounded_only_where_it_is_stored():
+def test_a_state_is_a_copy_that_moves_between_precisions_rounded_only_where_it_is_stored():
     source, target = small("float32"), small("mixed")
     target.load_state_dict(source.state_dict())
     assert frozen(target.state_dict()) == frozen(source.state_dict())
     assert target[0].weight.dtype == np.float16
     assert frozen(target[0].weight) == frozen(source[0].weight.array.astype(np.float16))
+    model = small()
+    state, before = model.state_dict(), frozen(model.state_dict())
+    for tensor in state.values():
+        refuses(fp.TapeError, "cannot be written to .*state_dict", tensor.fill_, 7)
+    with fp.no_grad():
+        for p in model.parameters():
+            p.fill_(7)
+    assert frozen(state) == before != frozen(model.state_dict())
 
 
 def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothing_changes():
@@ -270,17 +217,6 @@ def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothi
         assert part in message
     assert "0.weight" not in message and "3.bias" not in message
     assert frozen(model.state_dict()) == before
-
-
-def test_a_state_is_a_copy_and_says_so_to_who_writes_into_it():
-    model = small()
-    state, before = model.state_dict(), frozen(model.state_dict())
-    for tensor in state.values():
-        refuses(fp.TapeError, "cannot be written to .*state_dict", tensor.fill_, 7)
-    with fp.no_grad():
-        for p in model.parameters():
-            p.fill_(7)
-    assert frozen(state) == before != frozen(model.state_dict())
 
 
 # ---- precision ----------------------------------------------------------------------------------
@@ -308,11 +244,7 @@ def test_a_module_computes_the_same_on_another_thread(precision):
     model = small(precision).eval()
     with fp.precision(precision):
         x = fp.randn(5, 4)
-    found = []
-    thread = threading.Thread(target=lambda: found.append(computed(model, x)))
-    thread.start()
-    thread.join()
-    assert found == [computed(model, x)]
+    assert at_once(lambda: computed(model, x)) == [computed(model, x)]
 
 
 @every_precision
@@ -363,18 +295,17 @@ def test_a_part_made_under_another_precision_keeps_its_own():
 # ---- random numbers -----------------------------------------------------------------------------
 
 
-def test_initial_values_are_the_same_in_every_precision():
+def test_initial_values_depend_on_the_seed_alone_in_every_precision():
     states = []
     for precision in PRECISIONS:
         fp.manual_seed(3)
         with fp.precision(precision):
-            model = nn.Sequential(*(make(nn) for make, _ in LAYERS.values()))
+            model = nn.Sequential(
+                *(make(nn) for make, _ in LAYERS.values()), nn.LSTM(3, 4), nn.Embedding(7, 3)
+            )
         states.append({n: t.array.astype(np.float32) for n, t in model.state_dict().items()})
     assert frozen(states[0]) == frozen(states[1]) == frozen(states[2]) == frozen(states[3])
     assert len(states[0]) > 50
-
-
-def test_initial_values_depend_on_the_seed_and_on_nothing_drawn_before_for_other_purposes():
     starts = []
     for seed, draw in [(3, 0), (3, 5), (4, 0)]:
         fp.manual_seed(seed)
@@ -434,19 +365,6 @@ def test_dropout_divides_what_it_keeps_and_passes_gradients_where_it_kept(precis
 
 
 def test_every_recorded_operation_knows_the_path_of_its_module():
-    class Observer:
-        def __init__(self):
-            self.paths = []
-
-        def on_record(self, node, outputs):
-            self.paths.append((node.module, node.op))
-
-        def on_gradient(self, node, gradient):
-            pass
-
-        def on_release(self, node):
-            pass
-
     class Model(nn.Module):
         def __init__(self):
             self.stem = nn.Linear(4, 4)
@@ -456,23 +374,15 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
         def forward(self, x):
             return self.blocks[1](self.blocks[0](self.stem(x))).square()
 
-    model, observer = Model(), Observer()
-    tape.observers.append(observer)
-    try:
+    model = Model()
+    with Flow() as flow:
         (model(fp.ones(2, 4)) * 2.0).sum()
-        with pytest.raises(fp.ShapeError):
-            model(fp.ones(2, 5))  # the path is left behind by an error too
+        refuses(fp.ShapeError, "linear", model, fp.ones(2, 5))  # which leaves no path behind
         model.stem.weight.exp()
-    finally:
-        tape.observers.remove(observer)
-    assert [path for path, _ in observer.paths] == [
+    assert [outputs[0].node.module for _, _, outputs in flow] == [
         *("Model.stem", "Model.blocks.0.0", "Model.blocks.0.1", "Model.blocks.1", "Model"),
         *("", "", ""),
     ]
-
-
-def test_a_perceptron_needs_inputs_and_classes():
-    refuses(fp.ArgumentError, "at least two sizes", MLP, 64)
 
 
 # ---- what a module owns -------------------------------------------------------------------------
@@ -526,7 +436,7 @@ def test_wrong_uses_of_a_module_are_refused(wrong, error, words):
     refuses(error, words, wrong, model)
 
 
-def test_what_is_missing_or_unexpected_is_told_where_it_is_not_refused():
+def test_what_is_missing_unexpected_or_overflows_is_told_by_name():
     model = nn.Linear(2, 3)
     before = model.bias.array.copy()
     state = {"weight": np.ones((3, 2), "float32"), "other": np.ones(1)}
@@ -536,6 +446,12 @@ def test_what_is_missing_or_unexpected_is_told_where_it_is_not_refused():
     assert (model.weight.array == 1).all() and (model.bias.array == before).all()
     with pytest.raises(fp.ArgumentError, match="weight: shape"):
         model.load_state_dict({"weight": np.ones((2, 2))}, strict=False)
+    with fp.precision("mixed"):
+        layer = nn.Linear(1, 1)
+    with pytest.warns(fp.PrecisionWarning, match="load_state_dict: weight: 1 of 1 values overflow"):
+        layer.load_state_dict({"weight": [[1e6]], "bias": [0.0]})
+    with pytest.raises(fp.ArgumentError, match="an entry is no array"):
+        layer.load_state_dict({"weight": [[1.0], [2.0, 3.0]], "bias": [0.0]})
 
 
 def test_apply_reaches_every_module_and_freezing_every_parameter():
@@ -581,7 +497,7 @@ def test_a_halved_model_computes_as_pytorchs_does(torch):
 # ---- hooks --------------------------------------------------------------------------------------
 
 
-def test_hooks_see_and_may_replace_what_goes_in_and_comes_out():
+def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision():
     layer, seen = nn.Linear(2, 2), []
     x = fp.ones(1, 2)
     plain = layer(x).array
@@ -595,9 +511,6 @@ def test_hooks_see_and_may_replace_what_goes_in_and_comes_out():
         handle.remove()
     np.testing.assert_array_equal(layer(x).array, plain)
     assert len(seen) == 2
-
-
-def test_hooks_run_in_the_modules_precision():
     with fp.precision("mixed"):
         layer = nn.Linear(2, 2)
     seen = []
@@ -631,7 +544,7 @@ def test_a_module_dict_is_a_dict_of_modules():
 # ---- assigning to what is owned -----------------------------------------------------------------
 
 
-def test_a_buffer_stays_one_when_a_tensor_is_assigned_to_it():
+def test_parameters_and_buffers_stay_what_they_are_when_a_tensor_is_assigned():
     """As running statistics of one's own are kept."""
     model = Own()
     model.kept = model.kept * 0.5 + 1
@@ -640,24 +553,18 @@ def test_a_buffer_stays_one_when_a_tensor_is_assigned_to_it():
     assert model.state_dict()["kept"].tolist() == [1.5, 2] and "scratch" not in model.state_dict()
     with pytest.raises(fp.DTypeError, match="kept is a buffer.*detach"):
         model.kept = model.scale * 2
-
-
-def test_a_parameter_is_not_replaced_by_a_tensor_unnoticed():
     model = Own()
     with pytest.raises(fp.DTypeError, match="Own.scale is a Parameter .*become a Tensor.*data"):
         model.scale = fp.ones(2)
     model.scale = nn.Parameter(fp.ones(2))
     model.scale = None
     assert "scale" not in model.state_dict()
-
-
-def test_a_parameter_may_be_made_frozen():
     assert not nn.Parameter(fp.ones(2), False).requires_grad
     assert not nn.Parameter(fp.ones(2), requires_grad=False).requires_grad
     refuses(fp.DTypeError, "requires_grad='float16'", nn.Parameter, fp.ones(2), "float16")
 
 
-def test_a_frozen_parameter_written_to_keeps_its_unrounded_numbers_outside_of_no_grad_too():
+def test_a_frozen_parameter_keeps_its_unrounded_numbers_and_thawed_its_gradients_format():
     """As the weights of a target network that follows another."""
     with fp.precision("mixed"):
         target = nn.Linear(4, 4).requires_grad_(False)
@@ -665,23 +572,11 @@ def test_a_frozen_parameter_written_to_keeps_its_unrounded_numbers_outside_of_no
     for _ in range(200):
         target.weight.mul_(0.9999)
     np.testing.assert_allclose(target.weight.exact, before * 0.9999**200, rtol=1e-4)
-
-
-def test_thawed_outside_of_its_precision_a_parameter_has_the_gradient_of_its_own():
     with fp.precision("mixed,gradients=float32"):
         layer = nn.Linear(2, 1)
     before = [p.gradient_dtype for p in layer.parameters()]
     layer.requires_grad_(False).requires_grad_()
     assert [p.gradient_dtype for p in layer.parameters()] == before == ["float32"] * 2
-
-
-def test_loading_what_overflows_gives_a_warning_that_names_it():
-    with fp.precision("mixed"):
-        layer = nn.Linear(1, 1)
-    with pytest.warns(fp.PrecisionWarning, match="load_state_dict: weight: 1 of 1 values overflow"):
-        layer.load_state_dict({"weight": [[1e6]], "bias": [0.0]})
-    with pytest.raises(fp.ArgumentError, match="an entry is no array"):
-        layer.load_state_dict({"weight": [[1.0], [2.0, 3.0]], "bias": [0.0]})
 
 
 def test_a_halved_model_is_not_trained_without_masters_by_accident():

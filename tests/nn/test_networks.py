@@ -103,9 +103,6 @@ def test_a_transformer_is_told_the_size_of_its_pictures():
         models.ViTTiny(stem="smaller", depth=1)(fp.randn(1, 3, 16, 16))
 
 
-# ---- the same as torchvision's ------------------------------------------------------------------
-
-
 def theirs(torchvision, name):
     """Their network, with the auxiliary classifiers that they build it with."""
     build = torchvision.models

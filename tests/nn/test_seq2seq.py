@@ -88,8 +88,6 @@ def _called(query=None, keys=None, mask=None):
     return nn.LuongAttention(3, 5)(query, fp.randn(2, 4, 5) if keys is None else keys, mask)
 
 
-# ---- the network --------------------------------------------------------------------------------
-
 SOURCE = np.array([[3, 4, 5, 6, 2], [7, 3, 2, 0, 0]])
 LENGTHS = [5, 3]
 TARGET = np.array([[1, 5, 6, 7], [1, 4, 4, 0]])
@@ -197,9 +195,6 @@ def test_a_network_that_is_no_number_still_ends():
     assert len(model.translate(fp.tensor(SOURCE), LENGTHS, longest=3)) == 2
     refuses(ArgumentError, "width=0", model.translate, fp.tensor(SOURCE), LENGTHS, width=0)
     refuses(ArgumentError, "'luong', 'bahdanau'", Seq2Seq, 8, 9, attention="none")
-
-
-# ---- beam search --------------------------------------------------------------------------------
 
 
 def chain(batch, seed):

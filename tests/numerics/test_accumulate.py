@@ -371,15 +371,12 @@ def test_plain_sum_has_the_shape_and_the_value_of_numpy_in_float64(data):
     ))  # fmt: skip
 
 
-def test_plain_sum_passes_inf_and_nan_and_takes_broadcast_arrays():
+def test_plain_sums_and_dots_compute_in_at_least_float32_and_pass_inf_and_nan():
     x = np.ones((40, 20), single)
     x[17, 3], x[20, 5] = np.inf, np.nan
     y = sum_in("float32")(x, 0)
     assert np.isinf(y[3]) and np.isnan(y[5]) and (np.delete(y, [3, 5]) == 40).all()
     np.testing.assert_array_equal(sum_in("float32")(np.broadcast_to(single(2), (50, 60)), 0), 100)
-
-
-def test_plain_primitives_compute_in_at_least_float32():
     x = np.full((4096, 2), 0.1, half)
     y = sum_in("float32")(x, 0)
     assert y.dtype == single and abs(y - 4096 * float(half(0.1))).max() < 1e-2
@@ -388,9 +385,6 @@ def test_plain_primitives_compute_in_at_least_float32():
     assert sum_in("float64")(wide, 0).dtype == dot_in("float64")(wide.T, wide).dtype == double
     integers = np.arange(2**24, 2**24 + 40)
     assert sum_in("float32")(integers) == integers.sum()  # exact, as an integer
-
-
-def test_plain_dot_is_numpy_matmul():
     rng = np.random.default_rng(2)
     shapes = [((3, 4, 5), (5, 6)), ((4, 5), (3, 5, 6)), ((2, 1, 4, 5), (3, 5, 6))]
     for a, b in [*shapes, ((0, 4, 5), (5, 6)), ((3, 4, 0), (0, 6))]:

@@ -39,8 +39,6 @@ def assert_same(ours, theirs, what=""):
     np.testing.assert_array_equal(numbers(ours), numbers(theirs), err_msg=str(what))
 
 
-# ---- the list -----------------------------------------------------------------------------------
-
 # What cannot be asked without a GPU, or without numbers.
 UNKNOWN = {
     *("batch_norm", "instance_norm", "contiguous", "getitem", "unfold", "row_conv"),
@@ -91,8 +89,6 @@ def test_every_operation_works_in_the_format_of_pytorchs_list(dtype):
     differ = {name for name, (c, found) in cases.items() if found != formats_on_a_gpu(c, dtype)}
     assert differ == (set() if dtype == "float32" else set(OTHERS))
 
-
-# ---- products, and models of them ---------------------------------------------------------------
 
 # Not compared: attention, which stores scores and probabilities here and keeps them in float32
 # there; and what is not in PyTorch's list for the CPU, so that it gives float32: mv, and products
@@ -195,8 +191,6 @@ def test_loss_and_gradients_of_a_model_are_pytorchs_bit_for_bit(make, shape, sto
     for p, q in pairs:
         assert_same(p, q)
 
-
-# ---- what is stored in bfloat16 -----------------------------------------------------------------
 
 # What PyTorch's kernels for the CPU round in between, parts of a formula or of a sum; as they do
 # with losses.

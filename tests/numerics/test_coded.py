@@ -21,7 +21,7 @@ NAMES = (*CODES, "float6_e3m2", "float4_e2m1", "e5m7", "e8m10", "e3m3+own_bias=5
 each = pytest.mark.parametrize("name", NAMES)
 
 
-def test_a_dtype_is_its_name_and_what_numpy_knows_it_by():
+def test_a_dtype_is_its_name_and_numpy_does_not_take_numbers_for_codes():
     x = fp.tensor([1.0, 2.5], dtype="bfloat16")
     assert x.dtype == "bfloat16" == str(x.dtype) and repr(x.dtype) == "dtype('bfloat16')"
     assert x.dtype is fp.bfloat16 and x.dtype == x.array.dtype and x.array.dtype == x.dtype
@@ -29,9 +29,6 @@ def test_a_dtype_is_its_name_and_what_numpy_knows_it_by():
     assert hash(x.dtype) == hash(x.array.dtype) and pickle.loads(pickle.dumps(x.dtype)) is x.dtype
     assert (x.dtype.itemsize, x.dtype.codes) == (2, x.array.dtype)
     assert isinstance(x.dtype, CodedDtype) and x.is_floating_point() and "bfloat16" in repr(x)
-
-
-def test_numpy_does_not_take_numbers_for_codes():
     made = np.ones(3, "f4")
     for asked in (made.astype, np.dtype, partial(np.ones, 3), partial(np.array, [1.0, 2.0])):
         refuses(TypeError, "bfloat16", asked, fp.bfloat16)
@@ -81,8 +78,6 @@ def test_of_two_formats_the_narrowest_holds_all_numbers(dtypes, expected):
         assert wider(a, b) == wider(b, a) == as_dtype(expected)
         assert (fp.ones(2, dtype=a) + fp.ones(2, dtype=b)).dtype == expected
 
-
-# ---- conversions --------------------------------------------------------------------------------
 
 rng = np.random.default_rng(0)
 SINGLES = np.concatenate([  # bit patterns, what is near 1, and what lies on ties

@@ -158,14 +158,11 @@ def test_what_is_beyond_the_ends_is_as_described():
     assert flushes.smallest_subnormal == flushes.smallest_normal == 2.0**-14
 
 
-def test_a_name_may_say_the_bits():
+def test_a_name_may_say_the_bits_and_the_farthest_biases_are_held():
     format = Format("e5m7")
     assert (format.exponent_bits, format.mantissa_bits, format.bits, format.bytes) == (5, 7, 13, 2)
     assert code_dtype(format) == np.uint16 and code_dtype(Format("e8m10")) == np.uint32
     assert format.max == 2.0**15 * (2 - 2**-7) and format.eps == 2**-7
-
-
-def test_the_farthest_biases_are_held():
     for bias in (-1008, 1023):
         format = Format("a", 4, 3, "none", own_bias=bias)
         numbers = values_of(np.arange(128), format)

@@ -42,9 +42,6 @@ def significant_bits(x):
     return max([54 - len(bin(int(n) & -int(n))[2:]) for n in digits.flat if n], default=0)
 
 
-# ---- one operand --------------------------------------------------------------------------------
-
-
 @given(st.floats(2.0**-110, 2.0**126, width=32), st.sampled_from(["float8_e4m3fn", "float8_e5m2"]))
 def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_format(amax, name):
     largest = format_of(name).max
@@ -52,9 +49,14 @@ def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_for
     assert np.frexp(scale)[0] == 0.5 and amax * scale <= largest < amax * scale * 2
 
 
-def test_what_has_no_maximum_is_not_scaled():
+def test_what_has_no_maximum_is_not_scaled_and_too_large_numbers_saturate():
     amax = np.array([0, np.inf, np.nan], float32)
     np.testing.assert_array_equal(scale_of(amax, 448.0), 1)
+    x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
+    y = rounded(x, Rounding(E4M3, CURRENT), (0,))
+    np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
+    half = np.array([65504, -65504], "f2")  # rounded up they would be Inf
+    np.testing.assert_array_equal(rounded(half, Rounding(E4M3, CURRENT), (0,)), [61440, -61440])
 
 
 @pytest.mark.parametrize("scale", [CURRENT, ROW, None])
@@ -72,14 +74,6 @@ def test_an_operand_is_what_ml_dtypes_rounds_over_the_scale(scale, name):
     np.testing.assert_array_equal(
         upcast(rounded(x, Rounding(format, scale), (1,)), float32), expected
     )
-
-
-def test_too_large_numbers_saturate_and_what_is_not_finite_stays():
-    x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
-    y = rounded(x, Rounding(E4M3, CURRENT), (0,))
-    np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
-    half = np.array([65504, -65504], "f2")  # rounded up they would be Inf
-    np.testing.assert_array_equal(rounded(half, Rounding(E4M3, CURRENT), (0,)), [61440, -61440])
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
@@ -137,9 +131,6 @@ def test_tf32_is_for_operands_alone():
         lambda: fp.tensor([1.0], dtype="tf32"),
     ):
         refuses(fp.PrecisionError, why, wrong)
-
-
-# ---- products -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", [lambda p: p, policy.by_references], ids=["compiled", "numpy"])
@@ -260,9 +251,6 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
             # a float32 sum in another order may be stored as the next number of bfloat16
             np.testing.assert_allclose(a, b, rtol=2.0**-6, atol=2.0**-8 * np.abs(b).max())
             assert (a != c).any()
-
-
-# ---- what is refused, and what is said ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("text, problem", [

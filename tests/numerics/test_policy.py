@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
+from watching import at_once
 
 import minifp as fp
-from minifp import nn
 from minifp.numerics import policy, rules
 from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
@@ -124,19 +124,13 @@ def test_the_named_precisions_are_those_of_the_table():
     assert set(order) == set(SWITCHES) and set(table) == set(NAMED)
 
 
-def test_storage_is_short_for_weights_activations_and_gradients():
+def test_a_precision_is_a_key_that_cannot_be_changed_of_formats_however_they_are_named():
     p = Precision(storage="float16")
     assert p == Precision("float16", "float16", "float16")
     assert Precision.parse("float32,storage=float16") == p
     assert Precision.parse("mixed,storage=float32,weights=float16").weights == "float16"
     assert Precision.parse("mixed,weights=float16,storage=float32").weights == "float32"
-
-
-def test_formats_may_be_given_as_dtypes():
     assert Precision(weights=fp.float16, reduce="float64").weights == "float16"
-
-
-def test_a_precision_cannot_be_changed_and_equal_ones_are_one_key():
     p = Precision.parse("mixed,loss_scale=128")
     with pytest.raises(dataclasses.FrozenInstanceError):
         p.weights = "float32"
@@ -311,15 +305,6 @@ def test_the_default_is_what_is_active_outside_of_every_block():
     fp.set_precision("float32")
 
 
-def on_thread(fn):
-    """What fn returns on a thread of its own."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(fn()))
-    thread.start()
-    thread.join()
-    return found[0]
-
-
 def test_a_block_is_active_on_its_own_thread_and_the_default_on_all():
     barrier = threading.Barrier(2)
 
@@ -328,32 +313,11 @@ def test_a_block_is_active_on_its_own_thread_and_the_default_on_all():
             barrier.wait(10)  # both are inside now
             return str(fp.get_precision()), fp.ones(1).dtype
 
-    found = {}
-    threads = [
-        threading.Thread(target=lambda n=n: found.update({n: enter(n)}))
-        for n in ("mixed", "float64")
-    ]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert found == {"mixed": ("mixed", float16), "float64": ("float64", float64)}
+    seen = at_once(lambda: enter("mixed"), lambda: enter("float64"))
+    assert seen == [("mixed", float16), ("float64", float64)]
     fp.set_precision("float64")
-    assert on_thread(fp.get_precision) is NAMED["float64"]
+    assert at_once(fp.get_precision)[0] is NAMED["float64"]
     fp.set_precision("float32")
-
-
-def test_a_module_computes_in_the_precision_it_was_made_in_wherever_it_is_called():
-    x = fp.tensor([[0.1, 0.2]])
-    with fp.precision("mixed"):
-        model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
-        inside = model(x)
-    with fp.precision("float64"):
-        others = [model(x), on_thread(lambda: model(x))]
-    for y in (model(x), *others):
-        assert y.dtype == float16
-        assert y.tolist() == inside.tolist()
-    assert fp.get_precision() is NAMED["float32"]
 
 
 def python(code, **environment):
@@ -365,15 +329,12 @@ def python(code, **environment):
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
 
 
-def test_the_environment_sets_the_default():
+def test_the_environment_sets_the_default_and_a_wrong_one_is_named():
     result = python(
         "import minifp as fp; print(fp.get_precision(), fp.ones(1).dtype)",
         MINIFP_PRECISION="mixed,loss_scale=64",
     )
     assert (result.stdout.strip(), result.stderr) == ("mixed,loss_scale=64 float16", "")
-
-
-def test_a_wrong_default_in_the_environment_is_named():
     result = python("import minifp; minifp.tensor(1.0)", MINIFP_PRECISION="half")
     last = result.stderr.strip().splitlines()[-1]
     assert "PrecisionError" in last and "MINIFP_PRECISION" in last

@@ -44,9 +44,6 @@ def spread(scales, starts, n):
     return np.repeat(scales.astype(np.float64), np.diff(starts, append=n))
 
 
-# ---- rounding -----------------------------------------------------------------------------------
-
-
 @every_format
 @pytest.mark.parametrize("length", [1, 7, 64, 900])
 def test_a_number_is_off_by_half_an_ulp_of_its_multiple_and_the_largest_uses_the_top(name, length):
@@ -89,9 +86,6 @@ def test_what_is_not_finite_stays_and_scales_nothing():
     np.testing.assert_array_equal(found, np.array([np.inf, 1, 0, np.nan, 3], np.float32))
 
 
-# ---- the switches -------------------------------------------------------------------------------
-
-
 @given(st.none() | st.integers(1, 10**18 - 1))
 def test_a_scale_is_what_its_text_says(length):
     assert length_of(text_of(length)) == length
@@ -100,9 +94,18 @@ def test_a_scale_is_what_its_text_says(length):
     )
 
 
-def test_leading_zeros_make_no_other_precision():
+def test_state_is_as_many_bytes_as_its_codes_and_scales_and_no_part_has_its_own():
     text = f"mixed,{STATE}=float8_e5m2,{SCALE}=block:"
     assert fp.Precision.parse(text + "0064") == fp.Precision.parse(text + "64")
+    with pytest.raises(PrecisionError, match="second_moment is one for all parameters"):
+        fp.Precision.parse("mixed;head=mixed,second_moment=float16")
+    assert StateFormat.of(fp.Precision()) == SINGLE
+    text = f"mixed,{STATE}=float8_e4m3fn,second_moment=float16,{SCALE}=block:32"
+    of = StateFormat.of(fp.Precision.parse(text))
+    assert of.bytes_of(100, second=False) == 100 + 4 * 4
+    assert of.bytes_of(100, second=True) == 200 + 4 * 4
+    assert of._replace(scale="tensor").bytes_of(100, second=False) == 104
+    assert of._replace(second=np.dtype("float32")).bytes_of(100, second=True) == 400
 
 
 @pytest.mark.parametrize("text, what", [
@@ -118,18 +121,3 @@ def test_leading_zeros_make_no_other_precision():
 ])  # fmt: skip
 def test_switches_that_are_wrong_or_would_do_nothing_are_refused(text, what):
     refuses(PrecisionError, what, fp.Precision.parse, f"float32,{text}")
-
-
-def test_a_part_has_no_state_of_its_own():
-    with pytest.raises(PrecisionError, match="second_moment is one for all parameters"):
-        fp.Precision.parse("mixed;head=mixed,second_moment=float16")
-
-
-def test_state_is_as_many_bytes_as_its_codes_and_scales():
-    assert StateFormat.of(fp.Precision()) == SINGLE
-    text = f"mixed,{STATE}=float8_e4m3fn,second_moment=float16,{SCALE}=block:32"
-    of = StateFormat.of(fp.Precision.parse(text))
-    assert of.bytes_of(100, second=False) == 100 + 4 * 4
-    assert of.bytes_of(100, second=True) == 200 + 4 * 4
-    assert of._replace(scale="tensor").bytes_of(100, second=False) == 104
-    assert of._replace(second=np.dtype("float32")).bytes_of(100, second=True) == 400

@@ -110,8 +110,6 @@ def test_a_compiled_kernel_gives_the_bits_of_its_reference(kernel, size, formats
         assert [bits(a) for a in found] == [bits(b) for b in expected]
 
 
-# ---- whole steps --------------------------------------------------------------------------------
-
 OF_UPDATES = ["float16,update_rounding=stochastic", "float16,compensated=on"]
 PRECISIONS = ["mixed", "float16", "mixed,optimizer_state=float16", *OF_UPDATES]
 SHAPES = [(3,), (2, 70), (), (0, 2), (5, 4, 3), (1,)]
@@ -268,9 +266,6 @@ def test_a_rule_of_a_users_own_need_not_be_an_update_rule():
     p.grad = fp.tensor([3.0, -0.5])
     Signs([p], lr=0.25).step()
     assert p.tolist() == [0.75, -0.75]
-
-
-# ---- gradients ----------------------------------------------------------------------------------
 
 
 @every_rule

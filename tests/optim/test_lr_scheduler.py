@@ -117,7 +117,7 @@ def test_a_cosine_and_a_polynomial_stay_at_their_end_and_a_constant_at_the_base(
     assert rates_over(SCHEDULES["ConstantLR"], 12)[3:] == [0.5] * 10
 
 
-def test_in_a_chain_factors_multiply():
+def test_a_chain_multiplies_factors_alone_in_a_sequence_and_in_a_chain():
     def chain(optimizer):
         return ChainedScheduler([warm_up(optimizer), StepLR(optimizer, 3), StepLR(optimizer, 2)])
 
@@ -125,26 +125,18 @@ def test_in_a_chain_factors_multiply():
     steps = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5]
     rates = rates_over(chain, 6, base=1.0)
     np.testing.assert_allclose(rates, np.multiply(warm, steps), rtol=1e-12)
-
-
-def test_a_chain_goes_on_where_a_factor_was_zero():
     rates = rates_over(
         lambda o: ChainedScheduler([LinearLR(o, 0.0, total_iters=2), ExponentialLR(o, 0.5)]), 3
     )
     np.testing.assert_allclose(rates, [0.0, 0.125, 0.125, 0.0625])
 
-
-def test_a_chain_is_the_same_alone_and_in_a_sequence():
-    """In PyTorch a chain that begins a sequence begins one step late."""
-
+    # In PyTorch a chain that begins a sequence begins one step late.
     def in_sequence(optimizer):
         chain = decays_at_once(optimizer)
         return SequentialLR(optimizer, [chain, StepLR(optimizer, 1)], [9])
 
     assert rates_over(in_sequence, 8) == rates_over(decays_at_once, 8)
 
-
-def test_a_chain_of_a_chain_is_one_chain():
     def nested(optimizer):
         inner = ChainedScheduler([warm_up(optimizer), cosine(optimizer)], optimizer)
         return ChainedScheduler([inner, StepLR(optimizer, 2)], optimizer)
@@ -441,11 +433,23 @@ def test_continuing_from_a_state_equals_never_having_stopped(schedule):
         assert again.state_dict() == scheduler.state_dict()
 
 
-def test_a_state_is_a_copy():
+def test_a_state_is_a_copy_that_brings_the_settings_of_all_parts():
     scheduler = cosine(mixed_optimizer(0.5))
     state = scheduler.state_dict()
     state["base_lrs"][0] = 99.0
     assert scheduler.base_lrs == [0.5]
+    # As in PyTorch: the schedule goes on as it was, whatever the new one was made with.
+    optimizer, other = mixed_optimizer(0.5), mixed_optimizer(0.5)
+    first = decays_at_once(optimizer)
+    inner = SequentialLR(other, [LinearLR(other), StepLR(other, 7, 0.9)], [1])
+    again = ChainedScheduler([inner, ExponentialLR(other, 0.1), CosineAnnealingLR(other, 3)])
+    again.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert inner.milestones == [3] and again.state_dict() == first.state_dict()
+    for _ in range(6):
+        for o, scheduler in ((optimizer, first), (other, again)):
+            step(o)
+            scheduler.step()
+        assert first.get_last_lr() == again.get_last_lr()
 
 
 @pytest.mark.parametrize("damage", [
@@ -481,21 +485,6 @@ def test_the_state_of_another_kind_or_of_none_is_refused(take):
             refuses(fp.ArgumentError, type(scheduler).__name__, getattr(scheduler, take), state)
         assert scheduler.state_dict() == before
         getattr(scheduler, take)(before)
-
-
-def test_a_state_brings_the_settings_of_all_parts():
-    """As in PyTorch: the schedule goes on as it was, whatever the new one was made with."""
-    optimizer, other = mixed_optimizer(0.5), mixed_optimizer(0.5)
-    first = decays_at_once(optimizer)
-    inner = SequentialLR(other, [LinearLR(other), StepLR(other, 7, 0.9)], [1])
-    again = ChainedScheduler([inner, ExponentialLR(other, 0.1), CosineAnnealingLR(other, 3)])
-    again.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    assert inner.milestones == [3] and again.state_dict() == first.state_dict()
-    for _ in range(6):
-        for o, scheduler in ((optimizer, first), (other, again)):
-            step(o)
-            scheduler.step()
-        assert first.get_last_lr() == again.get_last_lr()
 
 
 def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
@@ -537,75 +526,77 @@ def test_a_cycle_is_continued_with_its_momentum():
 # ---- what is refused ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("make", "word"), [
-    (lambda o: CosineAnnealingLR(o, T_max=0), "T_max"),
-    (lambda o: CosineAnnealingLR(o, T_max=2.5), "T_max"),
-    (lambda o: CosineAnnealingLR(o, T_max=5, eta_min=-0.1), "eta_min"),
-    (lambda o: CosineAnnealingLR(o, T_max=5, eta_min=float("nan")), "eta_min"),
-    (lambda o: LinearLR(o, start_factor=-0.5), "start_factor"),
-    (lambda o: LinearLR(o, start_factor=float("nan")), "start_factor"),
-    (lambda o: LinearLR(o, end_factor=1.5), "end_factor"),
-    (lambda o: LinearLR(o, total_iters=0), "total_iters"),
-    (lambda o: LinearLR([o]), "Optimizer"),
-    (lambda o: StepLR(cosine(o), 3), "Optimizer"),
-    (lambda o: StepLR(o, 0), "step_size"),
-    (lambda o: StepLR(o, 5, gamma=-1.0), "gamma"),
-    (lambda o: MultiStepLR(o, 5), "milestones"),
-    (lambda o: MultiStepLR(o, [5, -1]), "milestone"),
-    (lambda o: MultiStepLR(o, [5, 0.5]), "milestone"),
-    (lambda o: ExponentialLR(o, "0.5"), "gamma"),
-    (lambda o: ConstantLR(o, 1.5), "factor"),
-    (lambda o: ConstantLR(o, total_iters=None), "total_iters"),
-    (lambda o: PolynomialLR(o, 0), "total_iters"),
-    (lambda o: PolynomialLR(o, power=-1), "power"),
-    (lambda o: LambdaLR(o, 0.5), "lr_lambda"),
-    (lambda o: LambdaLR(o, [abs, abs]), "2 functions for 1 group"),
-    (lambda o: LambdaLR(o, []), "0 functions"),
-    (lambda o: CosineAnnealingWarmRestarts(o, 0), "T_0"),
-    (lambda o: CosineAnnealingWarmRestarts(o, 5, 1.5), "T_mult"),
-    (lambda o: OneCycleLR(o, 0.1), "total_steps"),
-    (lambda o: OneCycleLR(o, 0.1, epochs=3), "steps_per_epoch"),
-    (lambda o: OneCycleLR(o, 0.1, epochs=3, steps_per_epoch=0), "steps_per_epoch"),
-    (lambda o: OneCycleLR(o, 0.1, 0), "total_steps"),
-    (lambda o: OneCycleLR(o, [0.1, 0.2], 9), "max_lr"),
-    (lambda o: OneCycleLR(o, None, 9), "max_lr"),
-    (lambda o: OneCycleLR(o, 0.1, 9, pct_start=1.5), "pct_start"),
-    (lambda o: OneCycleLR(o, 0.1, 9, anneal_strategy="sin"), "anneal_strategy"),
-    (lambda o: OneCycleLR(o, 0.1, 9, cycle_momentum="no"), "cycle_momentum"),
-    (lambda o: OneCycleLR(o, 0.1, 9, base_momentum=1.0), "base_momentum"),
-    (lambda o: OneCycleLR(o, 0.1, 9, max_momentum=[0.9, 0.9]), "max_momentum"),
-    (lambda o: OneCycleLR(o, 0.1, 9, div_factor=0), "div_factor"),
-    (lambda o: OneCycleLR(o, 0.1, 9, three_phase=1), "three_phase"),
-    (lambda o: OneCycleLR(optim.Adagrad(o.parameters), 0.1, 9), "Adagrad has no momentum"),
-    (lambda o: ReduceLROnPlateau(o, "low"), "mode"),
-    (lambda o: ReduceLROnPlateau(o, factor=1.0), "factor"),
-    (lambda o: ReduceLROnPlateau(o, patience=-1), "patience"),
-    (lambda o: ReduceLROnPlateau(o, threshold_mode="both"), "threshold_mode"),
-    (lambda o: ReduceLROnPlateau(o, min_lr=[0.0, 0.0]), "min_lr"),
-    (lambda o: ReduceLROnPlateau(o, eps=-1.0), "eps"),
-    (lambda o: SequentialLR(o, cosine(o), []), "schedulers"),
-    (lambda o: SequentialLR(o, [], []), "schedulers"),
-    (lambda o: SequentialLR(o, [cosine(o), o], [3]), "MixedOptimizer"),
-    (lambda o: SequentialLR(o, [cosine(o), plateau(o)], [3]), "ReduceLROnPlateau"),
-    (lambda o: ChainedScheduler([OneCycleLR(o, 0.1, 9)]), "OneCycleLR"),
-    (lambda o: ChainedScheduler([cosine(o), cosine(mixed_optimizer(1.0))]), "another"),
-    (lambda o: ChainedScheduler(None), "schedulers"),
-    (lambda o: ChainedScheduler([]), "schedulers"),
-    (lambda o: ChainedScheduler([3]), "int"),
-    (lambda o: SequentialLR(o, [cosine(o), cosine(o)], 3), "milestone"),
-    (lambda o: SequentialLR(o, [cosine(o), cosine(o)], [-3]), "milestone"),
-    (lambda o: SequentialLR(o, [cosine(o)], [3]), "milestone"),
-    (lambda o: SequentialLR(o, [warm_up(o), cosine(o), cosine(o)], [7, 3]), "ascending"),
-])  # fmt: skip
-def test_an_impossible_schedule_is_refused_naming_what_is_wrong(make, word):
-    refuses(fp.ArgumentError, word, make, mixed_optimizer(0.5))
+NAN = float("nan")
+IMPOSSIBLE = {  # what is given, and what is named
+    CosineAnnealingLR: [
+        ({"T_max": 0}, "T_max"), ({"T_max": 2.5}, "T_max"),
+        ({"T_max": 5, "eta_min": -0.1}, "eta_min"), ({"T_max": 5, "eta_min": NAN}, "eta_min"),
+    ],
+    LinearLR: [
+        ({"start_factor": -0.5}, "start_factor"), ({"start_factor": NAN}, "start_factor"),
+        ({"end_factor": 1.5}, "end_factor"), ({"total_iters": 0}, "total_iters"),
+    ],
+    StepLR: [({"step_size": 0}, "step_size"), ({"step_size": 5, "gamma": -1.0}, "gamma")],
+    MultiStepLR: [
+        ({"milestones": 5}, "milestones"), ({"milestones": [5, -1]}, "milestone"),
+        ({"milestones": [5, 0.5]}, "milestone"),
+    ],
+    ExponentialLR: [({"gamma": "0.5"}, "gamma")],
+    ConstantLR: [({"factor": 1.5}, "factor"), ({"total_iters": None}, "total_iters")],
+    PolynomialLR: [({"total_iters": 0}, "total_iters"), ({"power": -1}, "power")],
+    LambdaLR: [
+        ({"lr_lambda": 0.5}, "lr_lambda"), ({"lr_lambda": [abs, abs]}, "2 functions for 1 group"),
+        ({"lr_lambda": []}, "0 functions"),
+    ],
+    CosineAnnealingWarmRestarts: [({"T_0": 0}, "T_0"), ({"T_0": 5, "T_mult": 1.5}, "T_mult")],
+    OneCycleLR: [
+        ({"max_lr": 0.1}, "total_steps"), ({"max_lr": 0.1, "epochs": 3}, "steps_per_epoch"),
+        ({"max_lr": 0.1, "epochs": 3, "steps_per_epoch": 0}, "steps_per_epoch"),
+        ({"max_lr": 0.1, "total_steps": 0}, "total_steps"),
+        *(({"max_lr": 0.1, "total_steps": 9, **wrong}, next(iter(wrong))) for wrong in (
+            {"max_lr": [0.1, 0.2]}, {"max_lr": None}, {"pct_start": 1.5}, {"div_factor": 0},
+            {"anneal_strategy": "sin"}, {"cycle_momentum": "no"}, {"base_momentum": 1.0},
+            {"max_momentum": [0.9, 0.9]}, {"three_phase": 1},
+        )),
+    ],
+    ReduceLROnPlateau: [
+        ({"mode": "low"}, "mode"), ({"factor": 1.0}, "factor"), ({"patience": -1}, "patience"),
+        ({"threshold_mode": "both"}, "threshold_mode"), ({"min_lr": [0.0, 0.0]}, "min_lr"),
+        ({"eps": -1.0}, "eps"),
+    ],
+}  # fmt: skip
 
 
-def test_an_impossible_schedule_leaves_the_rate_as_it_was():
-    optimizer = mixed_optimizer(0.5)
-    with pytest.raises(fp.ArgumentError):
-        LinearLR(optimizer, total_iters=0)
-    assert optimizer.param_groups[0]["lr"] == 0.5
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_an_impossible_schedule_is_refused_naming_what_is_wrong_and_leaves_the_rate(kind):
+    for settings, word in IMPOSSIBLE[kind]:
+        optimizer = mixed_optimizer(0.5)
+        refuses(fp.ArgumentError, word, kind, optimizer, **settings)
+        assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_what_is_no_optimizer_and_no_list_of_schedulers_is_refused():
+    o, other = mixed_optimizer(0.5), mixed_optimizer(1.0)
+    refuses(fp.ArgumentError, "Optimizer", LinearLR, [o])
+    refuses(fp.ArgumentError, "Optimizer", StepLR, cosine(o), 3)
+    refuses(fp.ArgumentError, "no momentum", OneCycleLR, optim.Adagrad(o.parameters), 0.1, 9)
+    for schedulers, milestones, words in (
+        (cosine(o), [], "schedulers"),
+        ([], [], "schedulers"),
+        ([cosine(o), o], [3], "MixedOptimizer"),
+        ([cosine(o), plateau(o)], [3], "ReduceLROnPlateau"),
+        ([cosine(o), cosine(o)], 3, "milestone"),
+        ([cosine(o), cosine(o)], [-3], "milestone"),
+        ([cosine(o)], [3], "milestone"),
+        ([warm_up(o), cosine(o), cosine(o)], [7, 3], "ascending"),
+    ):
+        refuses(fp.ArgumentError, words, SequentialLR, o, schedulers, milestones)
+    for schedulers, words in (
+        ([OneCycleLR(o, 0.1, 9)], "OneCycleLR"),
+        ([cosine(o), cosine(other)], "another"),
+        *((None, "schedulers"), ([], "schedulers"), ([3], "int")),
+    ):
+        refuses(fp.ArgumentError, words, ChainedScheduler, schedulers)
 
 
 @pytest.mark.parametrize("name", lr_scheduler.__all__)

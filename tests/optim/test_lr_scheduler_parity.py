@@ -63,8 +63,6 @@ def assert_same(make, steps=STEPS, rule=("SGD", {"momentum": 0.9}), metrics=None
             theirs.step(*metric)
 
 
-# ---- one schedule, with any settings ------------------------------------------------------------
-
 FACTORS, COUNTS = st.floats(0.05, 1.0), st.integers(1, 70)
 LAMBDAS = [lambda n: 0.95**n, lambda n: 1 / (1 + n // 7), lambda n: 0.0 if n == 3 else 1.0]
 MULTIPLYING = {
@@ -195,9 +193,6 @@ def test_reducing_on_a_plateau_is_pytorchs(metrics, arguments):
         lambda library, optimizer: library.ReduceLROnPlateau(optimizer, **arguments),
         metrics=metrics,
     )
-
-
-# ---- several as one -----------------------------------------------------------------------------
 
 
 @hypothesis_settings(max_examples=60)

@@ -220,9 +220,6 @@ def test_clipping_by_any_norm_and_by_value_is_pytorchs(norm_type, max_norm, size
         np.testing.assert_allclose(p.grad.array, q.grad.numpy(), rtol=1e-12, atol=1e-15)
 
 
-# ---- the loss scale -----------------------------------------------------------------------------
-
-
 @given(
     overflows=st.lists(st.booleans(), min_size=5, max_size=40),
     init=st.integers(2, 22),

@@ -98,16 +98,12 @@ def test_adamw_decays_apart_from_the_moments_and_adam_through_them():
 
 
 @every_kind
-def test_a_rate_of_zero_is_legal_and_moves_nothing(make):
+def test_a_rate_of_zero_moves_nothing_and_one_from_numpy_is_pythons(make):
     ps, optimizer = trained(make)
     optimizer.param_groups[0]["lr"] = 0.0
     before = frozen([p.array for p in ps])
     optimizer.step()
     assert frozen([p.array for p in ps]) == before and optimizer.steps == 4
-
-
-@every_kind
-def test_a_rate_from_numpy_gives_the_same_bits_as_pythons(make):
     results = []
     for as_given in (float, np.float64):
         ps, optimizer = trained(make)
@@ -139,7 +135,7 @@ def test_groups_have_settings_of_their_own_and_the_defaults_for_the_rest():
 
 
 @every_kind
-def test_a_parameter_without_gradient_is_left_alone_even_by_weight_decay(make):
+def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(make):
     used, unused = parameter([1.0, 2.0], [1.0, 1.0]), parameter([3.0, 4.0])
     optimizer = make([used, unused], weight_decay=0.5)
     optimizer.step()
@@ -148,11 +144,7 @@ def test_a_parameter_without_gradient_is_left_alone_even_by_weight_decay(make):
     assert [state[0]["step"], state[1]["step"]] == [1, 0]
     assert frozen(state[1]) == frozen(make([unused]).state_dict()["state"][0])
     assert used.array.tolist() != [1.0, 2.0]
-
-
-@every_kind
-def test_a_parameter_counts_its_own_steps(make):
-    """The first gradient, however late, is a first step: bias correction and momentum begin."""
+    # The first gradient, however late, is a first step: bias correction and momentum begin.
     late, other, fresh = parameter([1.0, 2.0]), parameter([5.0], 1.0), parameter([1.0, 2.0])
     optimizer = make([other, late])
     for _ in range(3):
@@ -485,29 +477,6 @@ def test_gradients_are_dropped_and_not_filled_with_zeros(make, wrapped):
 
 
 @every_kind
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_a_group_added_later_is_trained_as_by_an_optimizer_of_its_own(make, wrapped):
-    ps, optimizer = trained(make)
-    if wrapped:
-        fp.MixedOptimizer(optimizer)
-    late, alone = parameter([1.0, 2.0]), parameter([1.0, 2.0])
-    optimizer.add_param_group({"params": late, "lr": 0.5})
-    apart = make([alone], lr=0.5)
-    for k in range(3):
-        optimizer.zero_grad()
-        apart.zero_grad()
-        for p in (*ps, late, alone):
-            give(p, 0.1 + k)
-        optimizer.step()
-        apart.step()
-    assert frozen(late.array) == frozen(alone.array)
-    state = optimizer.state_dict()
-    assert frozen(state["state"][2]) == frozen(apart.state_dict()["state"][0])
-    assert [s["step"] for s in state["state"].values()] == [6, 6, 3]
-    assert state["param_groups"][1]["params"] == [2]
-
-
-@every_kind
 def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
     ps, optimizer = trained(make)
     new = parameter([1.0])
@@ -550,35 +519,20 @@ def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dty
 # ---- state --------------------------------------------------------------------------------------
 
 
-@every_kind
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_continuing_from_a_state_equals_never_having_stopped(make, precision):
-    def train(p, optimizer, steps):
-        for k in steps:
-            optimizer.zero_grad()
-            give(p, np.random.default_rng(k).normal(size=3))
-            optimizer.step()
-
-    start = np.random.default_rng(9).normal(size=3)
-    p = parameter(start, precision=precision)
-    optimizer = make([p])
-    train(p, optimizer, range(4))
-    state, weights = copy.deepcopy(optimizer.state_dict()), p.array.copy()
-    train(p, optimizer, range(4, 8))
-
-    again = parameter(weights, precision=precision)
-    resumed = make([again], lr=0.5)
-    resumed.load_state_dict(state)
-    train(again, resumed, range(4, 8))
-    assert snapshot(resumed) == snapshot(optimizer)
-
-
-def test_a_state_is_a_copy_that_later_steps_do_not_change():
+def test_a_state_is_a_copy_and_more_of_it_must_be_of_the_whole_group():
     ps, optimizer = trained(RULES["Adam"])
     state = optimizer.state_dict()
     before = frozen(state)
     optimizer.step()
     assert frozen(state) == before != frozen(optimizer.state_dict())
+    ps = [parameter([1.0]), parameter([2.0])]
+    optimizer = optim.Adam(ps)
+    state = optimizer.state_dict()
+    state["state"][1]["max_exp_avg_sq"] = np.zeros(1)
+    refused(
+        *(optimizer, fp.ArgumentError, "others of its group"),
+        call=lambda: optimizer.load_state_dict(state),
+    )
 
 
 DAMAGES = {
@@ -629,19 +583,10 @@ def test_mixed_optimizer_takes_over_the_state_of_an_optimizer_that_has_trained(m
     assert results[0] == results[1]
 
 
-def test_more_state_than_settings_call_for_must_be_of_the_whole_group():
-    ps = [parameter([1.0]), parameter([2.0])]
-    optimizer = optim.Adam(ps)
-    state = optimizer.state_dict()
-    state["state"][1]["max_exp_avg_sq"] = np.zeros(1)
-    refused(
-        *(optimizer, fp.ArgumentError, "others of its group"),
-        call=lambda: optimizer.load_state_dict(state),
-    )
-
-
 @pytest.mark.parametrize(("kind", "change", "name"), LATE)
-def test_a_state_brings_the_settings_and_all_that_they_call_for(kind, change, name):
+def test_a_state_brings_the_settings_and_all_that_they_call_for_and_takes_away_the_rest(
+    kind, change, name
+):
     """Into an optimizer that was made without, and from one that had it and needs it no more."""
 
     def train(p, optimizer, steps):
@@ -662,10 +607,6 @@ def test_a_state_brings_the_settings_and_all_that_they_call_for(kind, change, na
         train(p, optimizer, range(5, 8))
         train(again, fresh, range(5, 8))
         assert snapshot(fresh) == snapshot(optimizer)
-
-
-@pytest.mark.parametrize(("kind", "change", "name"), LATE)
-def test_a_state_takes_away_what_it_does_not_have(kind, change, name):
     p, other = parameter([1.0, 2.0], 1.0), parameter([3.0, 4.0], 1.0)
     plain, full = kind([p], lr=0.1), kind([other], lr=0.1, **change)
     plain.step()

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from refusals import refuses
+from watching import at_once
 
 import minifp as fp
 from minifp.errors import ArgumentError
@@ -171,11 +171,7 @@ def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(res
 
     for number in (1, 2, 7):
         fp.set_num_threads(number)
-        callers = [threading.Thread(target=call) for _ in range(3)]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join()
+        at_once(call, call, call)
     assert not wrong
 
 

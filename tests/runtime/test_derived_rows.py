@@ -36,13 +36,10 @@ def texts_of(calls, kernel, **settings):
     return len(KERNELS) - before
 
 
-def test_no_size_is_compiled_into_a_kernel():
+def test_neither_sizes_nor_settings_are_compiled_into_a_kernel():
     KERNELS.clear()
     assert texts_of([((3, 5), 1), ((4, 700), -1), ((2, 3, 9), 2), ((6,), 0)], softmax_forward) == 1
     assert texts_of([((3, 5), 0), ((2, 30, 7), 1), ((9, 40, 2, 5), 1)], softmax_forward) == 1
-
-
-def test_settings_that_are_numbers_are_told_to_a_kernel():
     rows, x = rows_of(var_forward), np.arange(12, dtype=float32).reshape(3, 4)
     KERNELS.clear()
     for correction in (0, 1, 0.5):

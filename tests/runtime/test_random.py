@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
+from watching import at_once
 
 from minifp.errors import ArgumentError
 from minifp.runtime import random
@@ -43,9 +43,6 @@ def chi_squared(counts):
     expected = counts.sum() / counts.size
     degrees = counts.size - 1
     return (((counts - expected) ** 2).sum() / expected - degrees) / (2 * degrees) ** 0.5
-
-
-# ---- the generator ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("counter, key, answer", KNOWN_ANSWERS)
@@ -110,9 +107,6 @@ def test_a_short_draw_is_the_beginning_of_a_long_one_and_may_begin_anywhere(draw
     np.testing.assert_array_equal(words, expected[0][1:])
 
 
-# ---- purposes, calls and state ------------------------------------------------------------------
-
-
 def test_each_call_draws_new_numbers_which_no_other_purpose_moves():
     first, second = (random.uniform(8, purpose="dropout") for _ in range(2))
     assert not np.array_equal(first, second)
@@ -157,11 +151,7 @@ def test_threads_never_draw_the_same_call():
     def draw():
         drawn.extend(random.next_call("dropout") for _ in range(500))
 
-    threads = [threading.Thread(target=draw) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[draw] * 8)
     assert sorted(drawn) == list(range(4000))
 
 
@@ -173,21 +163,22 @@ def test_streams_of_other_seeds_purposes_and_calls_are_uncorrelated():
     assert np.abs(correlation).max() < 5 / n**0.5
 
 
-# ---- distributions ------------------------------------------------------------------------------
-
-
-def test_each_bit_is_set_half_of_the_time():
+def test_bits_uniform_numbers_integers_and_orders_are_equally_likely():
     n = 200_000
     words = random.bits(n, purpose="x")
     ones = [np.count_nonzero(words >> bit & 1) for bit in range(32)]
     assert np.abs(np.array(ones) - n / 2).max() < 5 * (n / 4) ** 0.5
-
-
-def test_uniform_numbers_fill_their_interval_evenly():
     x = random.uniform((1000, 200), purpose="x")
     assert x.shape == (1000, 200) and x.dtype == np.float32
     counts, _ = np.histogram(x, bins=1000, range=(0, 1))
     assert abs(chi_squared(counts)) < 5
+    x = random.integers(-3, 4, (100, 700), purpose="x")
+    assert x.shape == (100, 700) and x.dtype == np.int64
+    values, counts = np.unique(x, return_counts=True)
+    assert values.tolist() == list(range(-3, 4)) and abs(chi_squared(counts)) < 5
+    orders = [tuple(random.permutation(4, purpose="shuffle").tolist()) for _ in range(4800)]
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 24 and abs(chi_squared(counts)) < 5
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.floats(0, 2.0**99, width=32))
@@ -200,7 +191,7 @@ def test_uniform_numbers_never_reach_the_upper_end(low, span):
     assert (x < high).all() or low == high
 
 
-def test_normal_numbers_have_the_moments_of_the_normal_distribution():
+def test_normal_numbers_have_their_moments_and_are_shifted_before_the_one_rounding():
     n = 400_000
     z = random.normal(n, purpose="x").astype(np.float64)
     moments = [(z**k).mean() for k in (1, 2, 3, 4)]
@@ -209,9 +200,6 @@ def test_normal_numbers_have_the_moments_of_the_normal_distribution():
     assert abs((z[::2] * z[1::2]).mean()) < 5 / n**0.5  # the two of a pair
     below = np.count_nonzero(z < -1.0) / n
     assert abs(below - 0.158655) < 5 * (0.158655 * 0.841345 / n) ** 0.5
-
-
-def test_normal_numbers_are_shifted_and_scaled_before_the_one_rounding():
     z = random.normal(1000, purpose="x", call=0).astype(np.float64)
     x = random.normal(1000, 100.0, 0.5, purpose="x", call=0)
     assert x.dtype == np.float32
@@ -233,19 +221,6 @@ def test_a_permutation_holds_every_index_once(n, call):
     assert order.dtype == np.int64 and sorted(order.tolist()) == list(range(n))
 
 
-def test_all_orders_of_four_are_equally_likely():
-    orders = [tuple(random.permutation(4, purpose="shuffle").tolist()) for _ in range(4800)]
-    counts = np.unique(orders, axis=0, return_counts=True)[1]
-    assert len(counts) == 24 and abs(chi_squared(counts)) < 5
-
-
-def test_integers_are_equally_likely():
-    x = random.integers(-3, 4, (100, 700), purpose="x")
-    assert x.shape == (100, 700) and x.dtype == np.int64
-    values, counts = np.unique(x, return_counts=True)
-    assert values.tolist() == list(range(-3, 4)) and abs(chi_squared(counts)) < 5
-
-
 @given(st.integers(-(2**63), 2**63 - 2), st.integers(1, 2**32))
 def test_integers_are_the_upper_half_of_a_product(low, span):
     high = min(low + span, 2**63 - 1)
@@ -259,9 +234,6 @@ def test_a_shape_is_a_number_or_several():
         assert random.uniform(shape, purpose="x").shape == expected
         assert random.normal(shape, purpose="x").shape == expected
         assert random.integers(0, 2, shape, purpose="x").shape == expected
-
-
-# ---- bad input ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("draw, message", [

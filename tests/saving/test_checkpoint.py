@@ -258,16 +258,13 @@ def test_a_model_is_written_unrounded_or_in_the_format_asked_for(tmp_path):
     assert {a.dtype for a in tensor_file.read(tmp_path / "m")[0].values()} == {np.dtype("float32")}
 
 
-def test_masters_are_written_once_and_not_with_the_weights_again(tmp_path):
+def test_masters_are_written_once_and_a_model_alone_leaves_the_rest_as_it_is(tmp_path):
     with fp.precision("mixed"):
         model = nn.Linear(300, 300)
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()))
     optimizer.minimize(model(fp.ones(1, 300)).sum())
     fp.save(tmp_path / "c", model, optimizer)
     assert os.path.getsize(tmp_path / "c") < 1.1 * 4 * 300 * 300
-
-
-def test_a_model_alone_leaves_optimizer_and_streams_as_they_are(tmp_path):
     run = Training("mixed").run(3)
     run.save(tmp_path / "c")
     fp.manual_seed(9)
@@ -350,7 +347,7 @@ def test_objects_without_a_state_and_extra_that_is_not_plain_are_refused(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_and_foreign_files_are_refused_by_what_they_are(tmp_path):
+def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
     torch_zip = b"PK\x03\x04" + bytes(60)
     contents = {
         "pickle": (pickle.dumps({"a": 1}), "pickle.*safetensors.torch.save_file"),
@@ -363,6 +360,12 @@ def test_missing_and_foreign_files_are_refused_by_what_they_are(tmp_path):
         refuses(fp.CheckpointError, problem, fp.load, tmp_path / name)
     refuses(fp.CheckpointError, "No such file", fp.load, tmp_path / "nothing")
     refuses(fp.CheckpointError, "directory|denied", fp.load, tmp_path)
+    fp.save(tmp_path / "c", extra=1)
+    header, data = parts_of((tmp_path / "c").read_bytes())
+    for version, problem in (("2", "newer.*upgrade"), ("x", "format version"), ("0", "version")):
+        header["__metadata__"]["minifp.version"] = version
+        (tmp_path / "c").write_bytes(assembled(header, data))
+        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c")
 
 
 def parts_of(content):
@@ -374,15 +377,6 @@ def parts_of(content):
 def assembled(header, data):
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
-
-
-def test_a_newer_version_is_refused_with_what_to_do(tmp_path):
-    fp.save(tmp_path / "c", extra=1)
-    header, data = parts_of((tmp_path / "c").read_bytes())
-    for version, problem in (("2", "newer.*upgrade"), ("x", "format version"), ("0", "version")):
-        header["__metadata__"]["minifp.version"] = version
-        (tmp_path / "c").write_bytes(assembled(header, data))
-        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c")
 
 
 @cache

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from lab_blobs import blobs
 from refusals import refuses
+from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
@@ -57,9 +58,6 @@ def full_disk(monkeypatch):
     return fill
 
 
-# ---- a disk that fills up -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO", "EFBIG"])
 def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, error):
     files.write(tmp_path / "c", "before")
@@ -94,9 +92,6 @@ def test_a_device_is_not_replaced_by_a_file():
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
 
-# ---- tried before -------------------------------------------------------------------------------
-
-
 def test_a_trial_leaves_nothing_and_changes_nothing(tmp_path):
     files.write(tmp_path / "c", "before")
     then = os.stat(tmp_path / "c").st_mtime_ns
@@ -126,9 +121,6 @@ def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(t
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
-# ---- names --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path, problem", [
     ("", "is empty"),
     ("a\0b", "NUL"),
@@ -153,9 +145,6 @@ def test_a_tilde_is_the_home_folder_to_write_and_to_read(tmp_path, monkeypatch):
     assert fp.save("~/runs/c", extra=1) == tmp_path / "runs" / "c"
     assert fp.load("~/runs/c") == 1
     assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1  # the longest name
-
-
-# ---- what was there -----------------------------------------------------------------------------
 
 
 @posix
@@ -210,14 +199,7 @@ def test_a_link_stays_and_its_file_is_written(tmp_path):
     assert names(tmp_path) == ["disk", "disk/c", "latest"]
 
 
-def test_a_users_own_part_file_is_left_alone(tmp_path):
-    mine = tmp_path / "c.part"
-    mine.write_text("mine", encoding="utf-8")
-    files.write(tmp_path / "c", "1")
-    assert mine.read_text("utf-8") == "mine"
-
-
-def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
+def test_what_a_killed_process_left_goes_when_it_is_old_and_a_users_own_part_stays(tmp_path):
     old, young = (tmp_path / f"minifp-{digit * 16}.part" for digit in "ab")
     for part in (old, young):
         part.write_text("half", encoding="utf-8")
@@ -225,30 +207,20 @@ def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
     os.utime(old, (hours_ago, hours_ago))
     files.write(tmp_path / "c", "1")
     assert names(tmp_path) == sorted([young.name, "c"])
+    mine = tmp_path / "c.part"
+    mine.write_text("mine", encoding="utf-8")
+    files.write(tmp_path / "c", "1")
+    assert mine.read_text("utf-8") == "mine"
 
 
 def test_two_writers_of_one_path_do_not_meet(tmp_path, monkeypatch):
     """Both are in the middle of writing when the first one ends."""
     both, fsync = threading.Barrier(2), os.fsync
     monkeypatch.setattr(files.os, "fsync", lambda fd: both.wait(timeout=30) and None or fsync(fd))
-    contents, errors = ["1" * 100, "2" * 50], []
-
-    def write(content):
-        try:
-            files.write(tmp_path / "c", content)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors and (tmp_path / "c").read_text("utf-8") in contents
+    contents = "1" * 100, "2" * 50
+    at_once(*(partial(files.write, tmp_path / "c", content) for content in contents))
+    assert (tmp_path / "c").read_text("utf-8") in contents
     assert names(tmp_path) == ["c"]
-
-
-# ---- all that is written ------------------------------------------------------------------------
 
 
 def test_nothing_is_written_by_another_way():

@@ -106,9 +106,6 @@ LogNormalMachine.TestCase.settings = settings(
 test_the_log_normal_scale_follows_its_rule = LogNormalMachine.TestCase
 
 
-# ---- how often it overflows ---------------------------------------------------------------------
-
-
 def trained(scale, powers):
     """Let the scale see gradients whose largest are 2^powers; which steps overflowed, and S."""
     overflowed, scales = [], []
@@ -133,7 +130,7 @@ def test_of_log_normal_gradients_no_more_overflow_than_is_said(max_overflow, dev
     assert -0.5 <= lower <= 2 + 0.07 * scale.deviations * deviation
 
 
-def test_the_scale_comes_down_at_once_and_the_old_gradients_are_forgotten():
+def test_the_scale_comes_down_at_once_and_follows_gradients_that_become_smaller():
     random = np.random.default_rng(0)
     powers = np.concatenate([random.normal(-8, 0.3, 500), random.normal(4, 0.3, 500)])
     overflowed, scales = trained(LogNormalLossScale(), powers)
@@ -142,9 +139,6 @@ def test_the_scale_comes_down_at_once_and_the_old_gradients_are_forgotten():
     assert overflowed[500 : 500 + skipped].all() and skipped <= 12  # a power of two each
     # 4, and three deviations, which are at most 1 at first: as a power of two
     assert (scales[520:] >= math.floor(CUTOFF - 4 - 3.1)).all()
-
-
-def test_the_scale_follows_gradients_that_become_smaller():
     scale = LogNormalLossScale()
     _, scales = trained(scale, [0.0] * 300 + [-7.0] * 3000)
     assert scales[299] == 15
@@ -153,7 +147,7 @@ def test_the_scale_follows_gradients_that_become_smaller():
     assert scales[-1] >= math.floor(CUTOFF + 7 - 3.1 * math.sqrt(scale.variance)) >= 15 + 7 - 3
 
 
-def test_what_the_statistics_do_not_see_overflows_no_more_often():
+def test_what_the_statistics_do_not_see_overflows_no_more_often_and_always_ends_at_the_minimum():
     """Gradients of activations 16 times as large as the largest of weights'."""
     scale, finite = LogNormalLossScale(max_overflow=0.01), []
     for _ in range(2000):
@@ -161,16 +155,10 @@ def test_what_the_statistics_do_not_see_overflows_no_more_often():
         scale.update(finite[-1], 1.0)
     assert finite[100:].count(False) == -(-1900 // 101)  # once after each 100 good steps
     assert scale.value == 2.0**11
-
-
-def test_a_run_that_always_overflows_ends_at_the_minimum_with_patience_spent():
     scale = LogNormalLossScale(min_scale=4.0, patience=20)
     for _ in range(20):
         scale.update(False)
     assert (scale.value, scale.skipped_in_a_row) == (4.0, 20)
-
-
-# ---- making one, and its state ------------------------------------------------------------------
 
 
 def test_a_text_names_it_and_comes_back():
@@ -220,9 +208,6 @@ def test_a_process_that_scales_automatically_refuses_it():
         )
 
 
-# ---- in a MixedOptimizer ------------------------------------------------------------------------
-
-
 def made(**settings):
     """A layer, and what trains it."""
     fp.manual_seed(0)
@@ -260,21 +245,6 @@ def test_it_does_not_see_what_is_clipped_after_unscaling():
     optimizer.zero_grad()
     step(model, optimizer, 0, factor=0.0)  # and forgets it: these are zero
     assert optimizer.loss_scale.observed == 1
-
-
-def test_a_run_is_resumed_in_the_middle_to_the_last_bit():
-    model, optimizer = made()
-    factors = [1.0, 1.0, 1e4, 1.0, 3.0, 1.0, 0.1, 1.0]  # one that overflows
-    results = [step(model, optimizer, i, f)[0] for i, f in enumerate(factors[:5])]
-    assert results[2].skipped and results[2].scale_after == results[2].scale_before / 2
-    other, its = made()
-    other.load_state_dict(model.state_dict())
-    its.load_state_dict(optimizer.state_dict())
-    for i in range(5, 8):
-        assert step(model, optimizer, i, factors[i])[0] == step(other, its, i, factors[i])[0]
-    assert its.loss_scale.state_dict() == optimizer.loss_scale.state_dict()
-    for a, b in zip(model.parameters(), other.parameters()):
-        assert a.exact.tobytes() == b.exact.tobytes()
 
 
 def test_a_real_training_ends_with_the_loss_of_float32():

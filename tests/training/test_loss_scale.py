@@ -96,9 +96,6 @@ ScaleMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=2
 test_the_dynamic_scale_follows_its_rule = ScaleMachine.TestCase
 
 
-# ---- the rule, by numbers -----------------------------------------------------------------------
-
-
 def test_the_defaults_are_those_of_the_design():
     scale = as_loss_scale("dynamic")
     for updates, value in ((1999, 2.0**16), (1, 2.0**17), (2000 * 7, 2.0**24), (2000, 2.0**24)):
@@ -125,9 +122,6 @@ def test_every_kind_counts_the_skipped_steps_in_a_row(history):
         for finite in history:
             scale.update(finite)
         assert scale.skipped_in_a_row == in_a_row(history, False)
-
-
-# ---- making one ---------------------------------------------------------------------------------
 
 
 def test_a_scale_is_named_by_a_number_a_word_or_nothing():
@@ -193,9 +187,6 @@ def test_settings_that_contradict_each_other_are_refused():
         ({"min_scale": 2.0**20, "max_scale": 2.0**10}, "min_scale"),
     ):
         refuses(fp.PrecisionError, words, DynamicLossScale, **arguments)
-
-
-# ---- state --------------------------------------------------------------------------------------
 
 
 def halved():

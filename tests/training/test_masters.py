@@ -59,7 +59,7 @@ def every_layer():
     )
 
 
-def test_masters_begin_as_the_float32_weights_of_the_same_seed_bit_for_bit():
+def test_masters_begin_unrounded_from_the_seed_or_a_loaded_float32_model():
     start = {}
     for precision in ("float32", "mixed"):
         fp.manual_seed(7)
@@ -67,15 +67,9 @@ def test_masters_begin_as_the_float32_weights_of_the_same_seed_bit_for_bit():
             start[precision] = masters(optimizer_of(*every_layer().parameters()))
     assert frozen(start["mixed"]) == frozen(start["float32"])
     assert any((rounded(m) != m).any() for m in start["mixed"])
-
-
-def test_the_stored_weights_are_the_rounded_masters_from_the_beginning():
     p = parameter()
     assert p.dtype == HALF and p.array.tolist() == rounded(FINE).tolist()
     assert p.array.tolist() == rounded(masters(optimizer_of(p))[0]).tolist()
-
-
-def test_training_from_a_loaded_float32_model_begins_from_its_unrounded_weights():
     source = nn.Linear(4, 3)
     with fp.precision("mixed"):
         target = nn.Linear(4, 3)
@@ -294,7 +288,7 @@ def test_a_number_without_dimensions_is_a_parameter_like_any_other(precision):
     assert module.float().p.item() == numbers
 
 
-def test_numbers_that_only_masters_hold_are_put_back_bit_for_bit():
+def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     kept = fp.tensor(p.exact.copy(), dtype="float32")
@@ -302,9 +296,6 @@ def test_numbers_that_only_masters_hold_are_put_back_bit_for_bit():
         step(optimizer)
         way()
         assert p.exact.tolist() == kept.tolist() == SINGLE.type(FINE).tolist()
-
-
-def test_what_numpy_wrote_is_there_for_what_writes_after_it():
     p = parameter()
     p.array[0] = 5
     p.data[1] = 3
@@ -313,9 +304,6 @@ def test_what_numpy_wrote_is_there_for_what_writes_after_it():
     p.array[0] = 4
     assert p.tolist() == p.exact.tolist() == p.data.clone().exact.tolist() == [4, 6, 14]
     assert copy.deepcopy(p).exact.tolist() == [4, 6, 14]
-
-
-def test_views_of_weights_in_another_format_since_keep_what_they_saw():
     layer = nn.Linear(2, 2)
     before, numbers = layer.weight.detach(), layer.weight.tolist()
     layer.half()
@@ -348,7 +336,7 @@ def test_float32_weights_assigned_later_are_trained_from():
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
-def test_a_second_optimizer_begins_from_the_masters_of_the_first(precision):
+def test_a_second_optimizer_begins_from_the_masters_of_the_first_and_takes_turns(precision):
     p = parameter(precision=precision)
     first = optimizer_of(p, lr=1e-5)
     for _ in range(3):
@@ -357,10 +345,6 @@ def test_a_second_optimizer_begins_from_the_masters_of_the_first(precision):
     assert frozen(masters(second)) == frozen(masters(first))
     if precision == "mixed":
         assert (rounded(masters(second)[0]) != masters(second)[0]).any()
-
-
-@pytest.mark.parametrize("precision", ["mixed", "float32"])
-def test_taking_turns_two_optimizers_train_as_one_would(precision):
     results = []
     for turns in (1, 2):
         p = parameter(precision=precision)
@@ -372,7 +356,7 @@ def test_taking_turns_two_optimizers_train_as_one_would(precision):
     assert results[0] == results[1]
 
 
-def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains():
+def test_an_optimizer_that_is_only_made_takes_nothing_and_without_masters_stored_weights_count():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     optimizer_of(p)
@@ -380,9 +364,6 @@ def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains()
         step(optimizer, -1.0)
     assert (abs(masters(optimizer)[0] - FINE - 1e-3) < 100 * 2.0**-23).all()
     assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
-
-
-def test_masters_made_after_training_without_begin_from_the_stored_weights():
     p = parameter()
     step(optimizer_of(p, lr=0.25, master_weights=False))
     assert masters(optimizer_of(p))[0].tolist() == rounded(rounded(FINE) - 0.25).tolist()
@@ -410,7 +391,7 @@ def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_par
     assert held["optimizer_state"] == 2 * 4 * (small + norm)
 
 
-def test_without_masters_the_update_is_computed_in_float32_and_rounded_once():
+def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none():
     p = parameter()
     optimizer = optimizer_of(p, lr=0.37, master_weights=False)
     before, expected = p.array.copy(), []
@@ -421,9 +402,6 @@ def test_without_masters_the_update_is_computed_in_float32_and_rounded_once():
         expected.append(HALF.type(SINGLE.type(w) - update))
     assert p.array.tolist() == [float(w) for w in expected]
     assert optimizer.memory()["masters"] == 0
-
-
-def test_in_float64_weights_and_state_are_float64_and_there_is_no_master():
     p = parameter(precision="float64")
     optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
     step(optimizer)
