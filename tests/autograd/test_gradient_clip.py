@@ -98,11 +98,17 @@ def test_clipping_leaves_gradients_below_the_norm_as_they_are(precision):
     assert frozen(p.grad.array) == before
 
 
-def test_clipping_loses_no_small_gradient_to_float16():
+def test_clipping_loses_no_small_gradient_and_leaves_what_is_not_finite_for_the_step():
     p = parameter([0.0, 0.0], [1.0, 2.0**-24], "mixed")
     clip_grad_norm_(p, 2.0**-6)
     assert p.grad.array.dtype == np.float32
     np.testing.assert_allclose(p.grad.array, [2.0**-6, 2.0**-30], rtol=1e-5)
+    # Where PyTorch would make of an Inf the largest gradient that is allowed.
+    p = parameter(np.zeros(4), [np.inf, -np.inf, np.nan, 2.0])
+    clip_grad_value_(p, 0.5)
+    np.testing.assert_array_equal(p.grad.array, [np.inf, -np.inf, np.nan, 0.5])
+    optimizer = fp.MixedOptimizer(optim.SGD([p]))
+    assert optimizer.step().skipped
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
@@ -120,15 +126,6 @@ def test_clipping_by_value_limits_each_element(precision):
     p, other = parameter(np.zeros(4), [-3.0, -0.5, 0.25, 2.0], precision), parameter([0.0])
     assert clip_grad_value_([p, other], 0.5) is None
     assert p.grad.array.tolist() == [-0.5, -0.5, 0.25, 0.5] and other.grad is None
-
-
-def test_clipping_by_value_leaves_what_is_not_finite_for_the_step_to_find():
-    """Where PyTorch would make of an Inf the largest gradient that is allowed."""
-    p = parameter(np.zeros(4), [np.inf, -np.inf, np.nan, 2.0])
-    clip_grad_value_(p, 0.5)
-    np.testing.assert_array_equal(p.grad.array, [np.inf, -np.inf, np.nan, 0.5])
-    optimizer = fp.MixedOptimizer(optim.SGD([p]))
-    assert optimizer.step().skipped
 
 
 def by_norm(parameters):

@@ -155,13 +155,10 @@ def test_a_hook_that_returns_no_such_gradient_is_refused(given):
     assert a.grad is None
 
 
-def test_hooks_are_for_what_has_a_gradient():
+def test_hooks_are_for_what_has_a_gradient_and_each_output_has_its_own():
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).register_hook, print)
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).retain_grad)
     refuses(fp.ArgumentError, "no function", leaf(1.0).register_hook, 3)
-
-
-def test_each_output_of_an_operation_has_hooks_of_its_own():
     x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
     y, (h, c) = nn.LSTM(3, 4)(x)
     for name, output in (("y", y), ("c", c)):

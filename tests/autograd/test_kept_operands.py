@@ -68,8 +68,6 @@ def in_float8():
 
 
 # ---- codes --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("compiled", [True, False])
@@ -91,16 +89,19 @@ def test_codes_say_what_enters_the_product_bit_for_bit(stored, name, compiled, m
             assert codes.largest_before == amax_of(view)
 
 
-def test_inf_has_a_code_in_e5m2_and_none_in_e4m3():
+def test_numbers_beyond_every_code_are_kept_whole_and_inf_where_it_has_a_code():
     x = np.array([1.0, np.inf, np.nan, -np.inf], float32)
     e4m3, e5m2 = (Rounding(format_of(n), CURRENT) for n in ("float8_e4m3fn", "float8_e5m2"))
     assert coded(x, e4m3, amax_of(x), amax_of(x)) is None
     np.testing.assert_array_equal(coded(x, e5m2, amax_of(x), amax_of(x)).decoded(), x)
+    images = np.random.default_rng(0).normal(size=(8, 1, 8, 8)) * 1e4
+    images[0, 0, 0] = 6e4
+    text = "mixed,operands=float8_e4m3fn,operand_scale=current,loss_scale=off"
+    ours, theirs = (trained(f"{text}{more}", 3, 1e3, images) for more in ("", ",saved=operands"))
+    assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
 
 
 # ---- the same numbers ---------------------------------------------------------------------------
-
-
 def gradients(text, case, variant):
     """Of all arguments, each made by an operation; and the operations that kept codes."""
     with fp.precision(variant(fp.Precision.parse(text))), recorded() as nodes:
@@ -153,14 +154,6 @@ def test_a_training_is_the_same_to_the_last_bit(text):
     assert trained(ours) == trained(text)
 
 
-def test_numbers_beyond_every_code_are_kept_whole():
-    images = np.random.default_rng(0).normal(size=(8, 1, 8, 8)) * 1e4
-    images[0, 0, 0] = 6e4
-    text = "mixed,operands=float8_e4m3fn,operand_scale=current,loss_scale=off"
-    ours, theirs = (trained(f"{text}{more}", 3, 1e3, images) for more in ("", ",saved=operands"))
-    assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
-
-
 def test_a_graph_serves_twice_and_a_weight_that_is_written_to_is_refused_as_ever(in_float8):
     (x, _), layer = made(6, 5), nn.Linear(5, 4)
     y = layer(x).sum()
@@ -205,8 +198,6 @@ def test_errors_and_skipped_steps_are_found_where_they_were():
 
 
 # ---- fewer bytes --------------------------------------------------------------------------------
-
-
 def test_an_operand_takes_one_byte_a_number_for_two(in_float8):
     (x, _), layer = made(64, 100), nn.Linear(100, 10)
     y = layer(x)
@@ -273,8 +264,6 @@ def test_the_ledger_and_the_summary_count_codes():
 
 
 # ---- who may do what ----------------------------------------------------------------------------
-
-
 def test_codes_are_a_copy_that_no_write_reaches():
     def gradient(text, change):
         with fp.precision(text):
@@ -368,8 +357,6 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
 
 
 # ---- the switch ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text, problem", [
     ("float32,saved=operands", "saved=operands without operands to save: expected saved=act"),
     ("float8,saved=codes", "saved='codes' in precision .*: expected activations or operands"),

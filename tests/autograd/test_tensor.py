@@ -17,10 +17,8 @@ IN_PLACE = {
     "add_ alpha": (lambda t: t.add_(fp.tensor([1.0, 1.0]), alpha=2), [3, 4]),
     "sub_": (lambda t: t.sub_(1.0), [0, 1]),
     "mul_": (lambda t: t.mul_(fp.tensor([3.0, 4.0])), [3, 8]),
-    "div_": (lambda t: t.div_(2), [0.5, 1]),
-    "pow_": (lambda t: t.pow_(2), [1, 4]),
-    "neg_": (lambda t: t.neg_(), [-1, -2]),
-    "abs_": (lambda t: t.neg_().abs_(), [1, 2]),
+    "div_": (lambda t: t.div_(2), [0.5, 1]), "pow_": (lambda t: t.pow_(2), [1, 4]),
+    "neg_": (lambda t: t.neg_(), [-1, -2]), "abs_": (lambda t: t.neg_().abs_(), [1, 2]),
     "square_": (lambda t: t.square_(), [1, 4]),
     "sqrt_": (lambda t: t.square_().sqrt_(), [1, 2]),
     "clamp_": (lambda t: t.clamp_(min=1.5), [1.5, 2]),
@@ -29,8 +27,7 @@ IN_PLACE = {
     "index_add_": (lambda t: t.index_add_(0, fp.tensor([1, 1]), fp.ones(2)), [1, 4]),
     "relu_": (lambda t: t.sub_(1.5).relu_(), [0, 0.5]),
     "copy_": (lambda t: t.copy_(fp.tensor([7, 8])), [7, 8]),
-    "fill_": (lambda t: t.fill_(5), [5, 5]),
-    "zero_": (lambda t: t.zero_(), [0, 0]),
+    "fill_": (lambda t: t.fill_(5), [5, 5]), "zero_": (lambda t: t.zero_(), [0, 0]),
     "lerp_": (lambda t: t.lerp_(fp.tensor([3.0, 4.0]), 0.5), [2, 3]),
     "scatter_": (lambda t: t.scatter_(0, fp.tensor([1]), 5.0), [1, 5]),
     "+=": (lambda t: operator.iadd(t, 2.0), [3, 4]),
@@ -42,12 +39,10 @@ IN_PLACE = {
     "%=": (lambda t: operator.imod(t, 2), [1, 0]),
     "setitem": (lambda t: t.__setitem__(0, 9.0), [9, 2]),
     "setitem of a mask": (lambda t: t.__setitem__(t > 1.5, 9.0), [1, 9]),
-}
+}  # fmt: skip
 
 
 # ---- in place -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("change, expected", IN_PLACE.values(), ids=IN_PLACE)
 def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(change, expected):
     t = fp.tensor([1.0, 2.0])
@@ -134,8 +129,6 @@ def test_what_does_not_fit_in_place_is_refused(change, kind):
 
 
 # ---- conversions --------------------------------------------------------------------------------
-
-
 def test_conversions_by_name():
     t = fp.tensor([1.5, 0.0])
     names = {
@@ -160,7 +153,7 @@ def test_conversions_by_name():
     refuses(fp.DeviceError, "cuda", t.cuda)
 
 
-def test_attributes_are_pytorchs():
+def test_attributes_and_reprs_are_as_in_pytorch_and_say_the_format_and_origin():
     t = fp.ones(2, 3, dtype="float16")
     assert (t.dim(), t.size(), t.size(-1), t.numel()) == (2, (2, 3), 3, 6)
     assert (t.element_size(), t.itemsize, t.nbytes) == (2, 2, 12)
@@ -170,20 +163,25 @@ def test_attributes_are_pytorchs():
     for fails in (lambda: fp.ones(3).T, lambda: fp.ones(3).mT, lambda: t.size(2)):
         with pytest.raises(fp.ShapeError):
             fails()
-
-
-def test_a_repr_shows_numbers_format_and_origin():
     x = fp.tensor([1.0, 2.5], requires_grad=True)
     assert repr(x) == "tensor([1. , 2.5], dtype=float32, requires_grad=True)"
     assert repr((x * 2).half()) == "tensor([2., 5.], dtype=float16, made by cast)"
     assert repr(fp.tensor([[1, 2], [3, 4]])).splitlines()[1] == "        [3, 4]], dtype=int64)"
     assert len(repr(fp.zeros(100, 100))) < 1000
     assert f"{fp.tensor(1.5):.3f}" == "1.500"
+    assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
+    for t in (fp.tensor(1.0), fp.tensor([1, 2])):
+        refuses(TypeError, "as an index", operator.index, t)
+    t = fp.ones(2)
+    t.requires_grad = True
+    assert t.requires_grad
+    t.requires_grad = False
+    assert not t.requires_grad
+    with pytest.raises(fp.TapeError, match="leaves"):
+        (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
 # ---- exchange with others -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 def test_memory_is_shared_with_numpy_also_through_dlpack(dtype):
     t = fp.tensor([1, 2], dtype=dtype)
@@ -250,8 +248,6 @@ def test_a_copied_model_is_the_same_and_its_own(precision):
 
 
 # ---- what else PyTorch's tensors can do ---------------------------------------------------------
-
-
 def test_bits_of_integers_and_booleans_as_pytorch():
     torch = pytest.importorskip("torch", reason="bits are compared with PyTorch's")
     for a, b in (([5, -3, 0], [3, 6, -1]), ([True, False, True], [True, True, False])):
@@ -265,12 +261,6 @@ def test_bits_of_integers_and_booleans_as_pytorch():
         refuses(fp.DTypeError, "bitwise", fails)
     with pytest.raises(fp.ShapeError, match="bitwise_and"):
         fp.tensor([1, 2]) & fp.tensor([1, 2, 3])
-
-
-def test_an_integer_of_one_element_is_an_index():
-    assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
-    for t in (fp.tensor(1.0), fp.tensor([1, 2])):
-        refuses(TypeError, "as an index", operator.index, t)
 
 
 def test_dtypes_and_constants_have_pytorchs_names():
@@ -305,16 +295,6 @@ def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
     assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
     assert t.new_zeros(2, dtype="int64").dtype == "int64"
     assert (t.nelement(), t.stride(), t.T.stride(), t.stride(-1)) == (6, (3, 1), (1, 3), 1)
-
-
-def test_requires_grad_can_be_assigned():
-    t = fp.ones(2)
-    t.requires_grad = True
-    assert t.requires_grad
-    t.requires_grad = False
-    assert not t.requires_grad
-    with pytest.raises(fp.TapeError, match="leaves"):
-        (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
 def test_nearly_equal_is_as_in_pytorch():

@@ -96,7 +96,7 @@ def test_boxes_are_around_what_they_are_of(name):
     assert (lost > 0) == ("crop" in name or name == "all")
 
 
-def test_a_window_keeps_boxes_whose_middle_is_in_it():
+def test_a_window_keeps_boxes_whose_middle_is_in_it_and_what_nothing_will_do_for_stays_whole():
     boxes = np.array([[0, 0, 10, 10], [4, 4, 9, 9], [0, 0, 8, 8], [2, 2, 8, 6]], np.float32)
     target = {"boxes": boxes, "labels": np.arange(4), "area": np.float32([100, 20, 5, 24])}
     found = windowed(target, (4, 4, 12, 7))
@@ -104,6 +104,16 @@ def test_a_window_keeps_boxes_whose_middle_is_in_it():
     assert found["boxes"].tolist() == [[0, 0, 6, 3], [0, 0, 5, 3]]
     np.testing.assert_allclose(found["area"], [18, 20 * 15 / 25])
     assert target["boxes"] is boxes and mirrored(target, 10)["boxes"].tolist()[1] == [1, 4, 6, 9]
+
+    def alone(crop, boxes):
+        target = {"boxes": np.float32(boxes).reshape(-1, 4), "labels": np.ones(len(boxes), int)}
+        data = BoxedPictures([np.ones((1, 32, 32), np.float32)], [target])
+        (picture,), (found,) = changed(crop, data=data)
+        return picture.shape == (1, 32, 32) and np.array_equal(found["boxes"], target["boxes"])
+
+    assert alone(RandomIoUCrop(), [])
+    assert alone(RandomIoUCrop(sampler_options=[1.0, 2.0]), [[3, 3, 9, 9]])
+    assert alone(RandomIoUCrop(sampler_options=[0.99], trials=2), [[3, 3, 5, 5]])
 
 
 @pytest.mark.parametrize("size", [(64, 32), (16, 16), (48, 40)])
@@ -173,8 +183,6 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
 
 
 # ---- SSD's sampling ------------------------------------------------------------------------------
-
-
 def overlap(window, boxes):
     """Intersection over union of a window with boxes."""
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
@@ -203,18 +211,6 @@ def test_a_window_has_what_its_option_asks_for(option):
     assert cut == N if option < 0.5 else 0 < cut
 
 
-def test_what_nothing_will_do_for_stays_whole():
-    def alone(crop, boxes):
-        target = {"boxes": np.float32(boxes).reshape(-1, 4), "labels": np.ones(len(boxes), int)}
-        data = BoxedPictures([np.ones((1, 32, 32), np.float32)], [target])
-        (picture,), (found,) = changed(crop, data=data)
-        return picture.shape == (1, 32, 32) and np.array_equal(found["boxes"], target["boxes"])
-
-    assert alone(RandomIoUCrop(), [])
-    assert alone(RandomIoUCrop(sampler_options=[1.0, 2.0]), [[3, 3, 9, 9]])
-    assert alone(RandomIoUCrop(sampler_options=[0.99], trials=2), [[3, 3, 5, 5]])
-
-
 # ---- colours -------------------------------------------------------------------------------------
 
 # Turning by a hue, if only by none, rounds at most eight numbers that are below 8.
@@ -239,11 +235,18 @@ def reordered(y):
     return np.take_along_axis(y, orders[:, :, None, None], 1)
 
 
-def test_without_chance_nothing_changes_and_channels_are_reordered_with_it():
+def test_each_change_has_its_probability_and_without_chance_nothing_changes():
     np.testing.assert_array_equal(distorted(p=0.0, brightness=(0.5, 0.6)), COLORS)
     plain = distorted()
     assert not np.array_equal(plain, COLORS)
     np.testing.assert_allclose(reordered(plain), COLORS, atol=ROUNDED)  # but for hue's rounding
+    x = np.repeat(COLORS[:1], 2000, 0)
+    y = distorted(x, p=0.25, brightness=(0.5, 0.5))
+    darker = np.isclose(y.mean((1, 2, 3)), x[0].mean() / 2)
+    assert abs(darker.sum() - 500) <= 4 * np.sqrt(2000 * 0.25 * 0.75)
+    moved = abs(np.where(darker[:, None, None, None], 2 * y, y) - x).max((1, 2, 3)) > 1e-3
+    expected = 2000 * 0.25 * 5 / 6  # one of the six orders is the one that was there
+    assert abs(moved.sum() - expected) <= 4 * np.sqrt(expected)
 
 
 def test_brightness_contrast_and_saturation_are_the_factors():
@@ -279,19 +282,7 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
             assert min(abs(order - y).max() for order in orders) < ROUNDED
 
 
-def test_each_change_has_its_probability():
-    x = np.repeat(COLORS[:1], 2000, 0)
-    y = distorted(x, p=0.25, brightness=(0.5, 0.5))
-    darker = np.isclose(y.mean((1, 2, 3)), x[0].mean() / 2)
-    assert abs(darker.sum() - 500) <= 4 * np.sqrt(2000 * 0.25 * 0.75)
-    moved = abs(np.where(darker[:, None, None, None], 2 * y, y) - x).max((1, 2, 3)) > 1e-3
-    expected = 2000 * 0.25 * 5 / 6  # one of the six orders is the one that was there
-    assert abs(moved.sum() - expected) <= 4 * np.sqrt(expected)
-
-
 # ---- what is refused -----------------------------------------------------------------------------
-
-
 test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: Resize(0), "Resize: size must be an integer"),
     (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),

@@ -54,8 +54,6 @@ def expected(names):
 
 
 # ---- what is read -------------------------------------------------------------------------------
-
-
 def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked_for(folder):
     parts = data.cifar10()
     for part, names, said in zip(parts, (TRAIN, TEST), ("train", "test")):
@@ -129,8 +127,6 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
 
 
 # ---- what is packed as JPEG ---------------------------------------------------------------------
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """The user's cache."""
@@ -185,13 +181,17 @@ def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publicat
     assert data.cifar10(normalize=False)[0].fingerprint() == train.fingerprint()
 
 
-def test_kept_pictures_that_are_damaged_or_of_other_files_are_not_used(jpegs, cache):
+def test_kept_pictures_that_are_damaged_are_not_used_and_without_pillow_none_is_read(
+    jpegs, cache, monkeypatch
+):
     first = data.cifar10()[1].fingerprint()
     (kept,) = cache.iterdir()
     (kept / "test_batch.bin").write_bytes(bytes(3 * 3073))
     assert data.cifar10()[1].fingerprint() == first
     pack(jpegs / "test.npz", [14, 13])
     assert data.cifar10()[1].arrays[1].tolist() == [4, 3] and len([*cache.iterdir()]) == 2
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
 
 
 def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, monkeypatch):
@@ -199,11 +199,6 @@ def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, 
     assert [len(part) for part in data.cifar10()] == [12, 3]
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert [len(part) for part in data.cifar10()] == [12, 3]
-
-
-def test_without_pillow_the_error_says_how_to_install_it(jpegs, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
 
 
 @pytest.mark.parametrize("changes, message", [
@@ -242,8 +237,6 @@ def test_real_pictures_are_read(tmp_path, cache, monkeypatch):
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("change, message", [
     (lambda content: content[:-1], "has 9218 bytes, expected records of 3073 bytes each"),
     (lambda content: content + b"\0", "has 9220 bytes"),
@@ -287,8 +280,6 @@ def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
 
 
 # ---- downloading --------------------------------------------------------------------------------
-
-
 def tar(path, files):
     """A compressed archive of files by name; None is a link to /etc/passwd."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:

@@ -51,8 +51,6 @@ def items(batches):
 
 
 # ---- data sets ----------------------------------------------------------------------------------
-
-
 def test_digits_are_1437_and_360_pictures_of_8_by_8_whatever_the_seed():
     for part, n in zip(digits(), (1437, 360)):
         x, t = part.arrays
@@ -152,7 +150,7 @@ class Squares(Dataset):
         return index**2
 
 
-def test_a_fingerprint_is_of_the_numbers_and_their_format_and_not_of_the_class():
+def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_too():
     squares = np.arange(5000) ** 2
     expected = TensorDataset(squares).fingerprint()
     assert Squares().fingerprint() == fingerprint(Squares()) == expected
@@ -161,6 +159,9 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_and_not_of_the_class()
     assert TensorDataset(squares.reshape(-1, 1)).fingerprint() != expected
     squares[4999] += 1
     assert TensorDataset(squares).fingerprint() != expected
+    batches = list(DataLoader(Squares(), 2000).arrays())
+    assert [len(batch) for batch in batches] == [1, 1, 1]
+    np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
 
 
 def test_pytorchs_place_for_it_has_the_same_names():
@@ -171,8 +172,6 @@ def test_pytorchs_place_for_it_has_the_same_names():
 
 
 # ---- batches ------------------------------------------------------------------------------------
-
-
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
 def test_an_epoch_gives_every_item_once_in_len_batches(n, batch_size, shuffle, seed):
     loader = DataLoader(numbered(n), batch_size, shuffle, seed=seed)
@@ -216,7 +215,7 @@ def test_the_order_is_that_of_a_seed_and_the_epoch_alone():
     assert [first, second] == [items(again.arrays()), items(again.arrays())]
 
 
-def test_a_batch_is_a_copy():
+def test_a_batch_is_a_copy_and_numbers_that_overflow_its_format_are_counted():
     data = numbered(4)
     for batch in DataLoader(data, 4):
         for field in batch:
@@ -225,23 +224,12 @@ def test_a_batch_is_a_copy():
         for field in batch:
             field[:] = 0
     assert data.arrays[0].tolist() == [0, 1, 2, 3]
-
-
-def test_numbers_that_overflow_the_format_are_counted_in_a_warning():
     loader = DataLoader(TensorDataset(np.array([1.0, 7e4, -7e4])), 3)
     with precision("mixed"), pytest.warns(PrecisionWarning, match="2 of 3 values overflow"):
         next(iter(loader))
 
 
-def test_a_data_set_of_ones_own_needs_only_a_length_and_items():
-    batches = list(DataLoader(Squares(), 2000).arrays())
-    assert [len(batch) for batch in batches] == [1, 1, 1]
-    np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
-
-
 # ---- resuming -----------------------------------------------------------------------------------
-
-
 @given(st.integers(1, 20), st.integers(1, 6), st.integers(1, 6), st.integers(0, 3), st.data())
 def test_a_loader_goes_on_where_its_state_was_taken(n, before, after, epochs, data):
     random.manual_seed(3)
@@ -316,8 +304,6 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
 
 
 # ---- bad input ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("settings, message", [
     *(({"batch_size": n}, f"batch_size must be an integer .* got {n!r}")
       for n in (0, -1, 2.0, "4", True, None)),
@@ -347,8 +333,6 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
 
 
 # ---- MNIST: finding, reading and downloading ----------------------------------------------------
-
-
 def idx(array):
     """An array as the contents of an IDX file."""
     sizes = struct.pack(f">{array.ndim}I", *array.shape)

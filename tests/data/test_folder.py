@@ -195,13 +195,17 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
     refuses(DataError, "A.PNG cannot be read .* decompression bomb", ImageFolder, pets)
 
 
-def test_folders_without_pictures_are_named(pets, tmp_path):
+def test_folders_without_pictures_are_named_and_without_pillow_what_to_install(
+    pets, tmp_path, monkeypatch
+):
     refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
     refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
     refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -215,11 +219,6 @@ def test_folders_without_pictures_are_named(pets, tmp_path):
 ])  # fmt: skip
 def test_arguments_that_cannot_be_are_refused(pets, arguments, message):
     refuses(ArgumentError, message, ImageFolder, pets, **arguments)
-
-
-def test_without_pillow_the_error_says_how_to_install_it(pets, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
 
 
 def test_a_progress_bar_is_shown_only_where_it_takes_its_time(monkeypatch, capsys):

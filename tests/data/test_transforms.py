@@ -46,10 +46,18 @@ def test_a_picture_is_changed_alike_in_other_batches_and_another_order(n, a, b, 
     assert_same(*map(augmented, loaders))
 
 
-def test_a_subset_of_the_order_changes_a_picture_as_the_whole_does():
+def test_a_subset_of_the_order_and_a_function_of_ones_own_change_a_picture_alike():
     whole = augmented(DataLoader(pictures(20), 3, transform=AUGMENT, seed=5))
     some = DataLoader(pictures(20), 4, sampler=[7, 3, 7, 19], transform=AUGMENT, seed=5)
     assert_same(augmented(some), {i: whole[i] for i in (3, 7, 19)})
+
+    def darker(fields, indices, draws):
+        x, t = fields
+        return x * draws.uniform(indices, "darker")[:, None, None, None], t
+
+    loader = DataLoader(pictures(9), 4, shuffle=True, transform=darker, seed=3)
+    other = DataLoader(pictures(9), 2, transform=Compose([darker]), seed=3, prefetch=1)
+    assert_same(augmented(loader), augmented(other))
 
 
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 2), st.data())
@@ -185,16 +193,6 @@ def test_normalize_is_by_channel_and_in_float32():
     with precision("mixed") as p:
         x, _ = next(iter(DataLoader(data, 4, transform=Normalize(0, 255))))
         assert x.dtype == p.activations and (x.numpy() == 1).all()
-
-
-def test_a_function_of_ones_own_will_do():
-    def darker(fields, indices, draws):
-        x, t = fields
-        return x * draws.uniform(indices, "darker")[:, None, None, None], t
-
-    loader = DataLoader(pictures(9), 4, shuffle=True, transform=darker, seed=3)
-    other = DataLoader(pictures(9), 2, transform=Compose([darker]), seed=3, prefetch=1)
-    assert_same(augmented(loader), augmented(other))
 
 
 def test_transforms_say_what_they_are():

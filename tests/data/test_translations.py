@@ -42,7 +42,7 @@ def encoded():
     return pairs.encoded(*(BytePairs.train(OURS[language], 270) for language in OURS))
 
 
-def test_texts_are_read_as_they_lie(folder):
+def test_pairs_are_read_as_they_lie_and_taken_by_length_and_number(folder):
     parts = data.multi30k()
     assert [p.name for p in parts] == [f"Multi30k en-fr, {n}" for n in ("train", "val", "test")]
     assert all(list(p) == [*zip(OURS["en"], OURS["fr"])] for p in parts)
@@ -50,6 +50,9 @@ def test_texts_are_read_as_they_lie(folder):
     assert turned[1] == (OURS["fr"][1], OURS["en"][1]) and len(turned) == 3
     write(folder, {"de": ["Ja."] * 3}, compressed=False)
     assert data.multi30k("de", "en")[0][2] == ("Ja.", "It rains.")
+    pairs = SentencePairs(OURS["en"], OURS["fr"])
+    assert pairs.at_most(3).sources == ["The cat sleeps.", "It rains."]
+    assert pairs.first(2).targets == OURS["fr"][:2] and len(pairs.first(9)) == 3
 
 
 def test_texts_that_do_not_fit_are_refused(folder):
@@ -101,12 +104,6 @@ def test_a_batch_has_lengths_and_what_a_decoder_reads_and_writes(encoded):
     assert (batch["labels"][0] == -100).sum() == (batch["decoder_input"][0] == 0).sum() > 0
     loader = DataLoader(encoded, 2, collate_fn=data.collate_pairs)
     assert [len(b["lengths"]) for b in loader] == [2, 1]
-
-
-def test_pairs_are_taken_by_length_and_number():
-    pairs = SentencePairs(OURS["en"], OURS["fr"])
-    assert pairs.at_most(3).sources == ["The cat sleeps.", "It rains."]
-    assert pairs.first(2).targets == OURS["fr"][:2] and len(pairs.first(9)) == 3
 
 
 test_what_are_no_pairs_is_refused = each_refused(

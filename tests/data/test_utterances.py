@@ -205,12 +205,17 @@ def test_masks_are_stripes_of_every_size_inside_each_utterance():
     assert masked(freq_mask=6, freq_masks=3, time_masks=2)[:, 0].sum(1).max() > 6
 
 
-def test_what_is_drawn_depends_on_the_item_alone():
+def test_what_is_drawn_depends_on_the_item_alone_and_other_settings_are_refused():
     x = np.ones((3, T, F), np.float32)
     augment, draws = SpecAugment(time_warp=5), Draws(1, 2, 50)
     whole, *_ = augment((x, np.full(3, T)), np.array([7, 9, 11]), draws)
     part, *_ = augment((x[:1], np.full(1, T)), np.array([9]), draws)
     np.testing.assert_array_equal(whole[1], part[0])
+    for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
+        refuses(ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
+    with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
+        SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
+    assert fp.data.transforms.SpecAugment is SpecAugment
 
 
 def test_time_is_warped_inside_and_its_ends_stay():
@@ -225,11 +230,3 @@ def test_time_is_warped_inside_and_its_ends_stay():
         np.testing.assert_array_equal(y[i, n:], ramp[i, n:])
     short, *_ = augment((ramp[:1, :2], np.array([2])), np.array([0]), Draws(0, 0, 1))
     np.testing.assert_array_equal(short, ramp[:1, :2])
-
-
-def test_other_settings_of_specaugment_are_refused():
-    for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
-        refuses(ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
-    with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
-        SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
-    assert fp.data.transforms.SpecAugment is SpecAugment

@@ -81,12 +81,14 @@ def test_batches_are_lists_or_stacked(root):
     refuses(DataError, r"expected items \(picture, target\), got int", detection_collate, [3])
 
 
-def test_without_a_collate_fn_the_loader_says_what_to_give(root):
+def test_without_a_collate_fn_or_pillow_it_is_said_what_to_give(root, monkeypatch):
     with pytest.raises(ArgumentError, match="collate_fn=fp.data.detection_collate"):
         next(iter(DataLoader(voc(root), 2)))
     with pytest.raises(IndexError, match="has 3 pictures, none 3"):
         voc(root)[3]
     assert len([*voc(root)]) == 3
+    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    refuses(DataError, "VOCDetection.*pip install pillow", voc, root)
 
 
 def of(box, name="cat"):
@@ -211,8 +213,3 @@ def test_targets_may_be_lists_and_empty():
         "boxes": ("<f4", (1, 4)), "labels": ("<i8", (1,)), "image_id": 0,
     }  # fmt: skip
     assert shapes[1] == {"boxes": ("<f4", (0, 4)), "labels": ("<i8", (0,))}
-
-
-def test_without_pillow_the_error_says_how_to_install_it(root, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
-    refuses(DataError, "VOCDetection.*pip install pillow", voc, root)

@@ -11,11 +11,8 @@ from minifp.errors import ArgumentError, DataError
 TEXT = "It's late, it is;\nit is not."
 
 
-def test_words_signs_and_ends_of_lines_are_words():
+def test_words_signs_and_ends_of_lines_have_codes_by_falling_frequency():
     assert words_of(TEXT) == ["It's", "late", ",", "it", "is", ";", "\n", "it", "is", "not", "."]
-
-
-def test_codes_are_by_falling_frequency_and_the_rare_share_one():
     found = WordDataset(TEXT, 3, least=2)
     assert found.words == [UNKNOWN, "is", "it"]  # 7 rare ones, and 2 of each other
     assert found.encode("it is late").tolist() == [2, 1, 0]

@@ -107,7 +107,7 @@ def test_operations_compute_and_store_as_the_part_of_their_module_says():
     assert seen["head"]["linear"] == (float16, str(Precision.parse(text)))
 
 
-def test_a_part_holds_inside_and_later_ones_win():
+def test_a_part_holds_inside_later_ones_win_and_a_copy_has_them():
     inside = "float32;decoder=mixed;decoder.2=float16;*=bfloat16"
     assert {*formats(made(inside)).values()} == {bfloat16, float32}  # norms: norm_parameters
     model = made("float32;*=bfloat16;decoder=mixed;decoder.2=float16")
@@ -116,6 +116,10 @@ def test_a_part_holds_inside_and_later_ones_win():
     norm = model.decoder[2]
     assert norm.running_mean.dtype == norm.running_var.dtype == float16
     assert formats(made("mixed;decoder.*=float32"))["decoder.1"] == float32
+    model = made(MANY)
+    same = copy.deepcopy(model)
+    assert formats(same) == formats(model) and str(same.head.precision) == "float16"
+    assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
 
 
 def test_what_a_named_tuple_or_a_state_has_inside_enters_as_well():
@@ -171,13 +175,6 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path):
     for mine, theirs in zip(loaded.parameters(), model.parameters()):
         exact = theirs.array if theirs.exact is None else theirs.exact
         np.testing.assert_array_equal(mine.array, np.asarray(exact, np.float32))
-
-
-def test_a_copy_of_a_model_has_its_parts():
-    model = made(MANY)
-    same = copy.deepcopy(model)
-    assert formats(same) == formats(model) and str(same.head.precision) == "float16"
-    assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
 
 
 def test_a_part_changes_one_product_of_its_modules_and_nothing_else():

@@ -233,13 +233,10 @@ test_what_makes_no_sense_is_refused_by_name = each_refused(
     *(lambda m, n=n: getattr(m, f"{n}Pad2d")(1) for n in ("Zero", "Reflection", "Circular")),
     lambda m: m.ConstantPad1d(1, 2.0),
     *(lambda m, n=n: getattr(m, n)(inplace=True) for n in IN_PLACE[:9]),
-    lambda m: m.PixelShuffle(2),
-    lambda m: m.PixelUnshuffle(2),
-    lambda m: m.Unfold(2),
+    lambda m: m.PixelShuffle(2), lambda m: m.PixelUnshuffle(2), lambda m: m.Unfold(2),
     lambda m: m.Fold((3, 4), 2),
     lambda m: m.RNNCell(2, 3, nonlinearity="relu"),
-    lambda m: m.GRUCell(2, 3, False),
-    lambda m: m.UpsamplingNearest2d(3),
+    lambda m: m.GRUCell(2, 3, False), lambda m: m.UpsamplingNearest2d(3),
 ])  # fmt: skip
 def test_layers_are_written_as_pytorchs(make, torch):
     assert repr(make(nn)) == repr(make(torch.nn))

@@ -31,8 +31,6 @@ def objects(*counts, size=200, labels=5, seed=0):
 
 
 # ---- boxes to start from ------------------------------------------------------------------------
-
-
 def test_ssd300_has_8732_default_boxes_at_equal_distances_inside_of_the_picture():
     boxes = detection.DefaultBoxes(**SSD300)((300, 300), GRIDS)
     assert boxes.shape == (8732, 4) and boxes.dtype == np.float32
@@ -75,8 +73,6 @@ test_what_makes_no_sense_is_refused = each_refused(
 
 
 # ---- matching -----------------------------------------------------------------------------------
-
-
 def test_a_box_finds_what_it_overlaps_with_most_if_that_is_enough_and_each_object_a_box():
     quality = np.array([[0.8, 0.2, 0.5, 0.1], [0.6, 0.25, 0.5, 0.65]], np.float32)
     found = detection.Matcher(0.6, 0.3)(quality)
@@ -116,8 +112,6 @@ def test_boxes_and_matches_are_float32s_in_every_precision(precision):
 
 
 # ---- sampling -----------------------------------------------------------------------------------
-
-
 def test_samples_are_balanced_and_made_up_of_the_others_where_there_are_too_few():
     labels = np.array([1] * 100 + [0] * 300 + [-1] * 50)
     positives, negatives = detection.BalancedSampler(64, 0.25, "some")(labels)
@@ -263,8 +257,6 @@ def test_targets_are_tensors_arrays_or_lists_and_crowds_teach_nothing():
 
 
 # ---- pictures -----------------------------------------------------------------------------------
-
-
 def test_pictures_of_any_sizes_become_one_batch():
     transform = detection.DetectionTransform((0.5,) * 3, (0.25,) * 3, None, 40, 60, multiple=16)
     images = [fp.ones(3, 20, 25), fp.ones(3, 40, 80)]
@@ -304,8 +296,6 @@ def test_pictures_that_are_none_are_refused(images, error, what):
 
 
 # ---- the same as torchvision's ------------------------------------------------------------------
-
-
 def test_boxes_and_matches_are_those_of_torchvision(torchvision):
     import torch
 

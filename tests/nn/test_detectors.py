@@ -58,8 +58,6 @@ def trained(model, steps, batch=4, lr=2e-3, fixed=True):
 
 
 # ---- as published -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector_is_as_large_as_published(name):
     """26 million, and 137 million; torchvision counts 35,641,826 of SSD300 with 91 classes."""
@@ -85,8 +83,6 @@ def test_ssd300_has_the_published_maps_and_boxes():
 
 
 # ---- trained and asked --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed,loss_scale=8", "float16,loss_scale=8"])
 @pytest.mark.parametrize("name", DETECTORS)
 def test_small_ones_are_trained(name, precision):
@@ -230,8 +226,6 @@ test_what_cannot_be_built_is_refused = each_refused(
 
 
 # ---- the same as torchvision's ------------------------------------------------------------------
-
-
 def loaded(mine, their):
     """Ours with the weights of theirs."""
     mine.load_state_dict({key: value.numpy() for key, value in their.state_dict().items()})

@@ -42,8 +42,6 @@ def small(precision="float32"):
 
 
 # ---- the same names and shapes as PyTorch's -----------------------------------------------------
-
-
 @every_layer
 def test_names_and_running_statistics_are_pytorchs(make, shape, torch):
     """Shapes, results and gradients too: see test_parity.py."""
@@ -76,8 +74,6 @@ def test_what_is_shared_has_the_names_it_has_in_pytorch(torch):
 
 
 # ---- what a module owns -------------------------------------------------------------------------
-
-
 def test_what_is_shared_counts_once_and_parameters_know_their_path():
     shared = Shared()
     assert [n for n, _ in shared.named_parameters()] == ["a.weight", "a.bias", "c.bias"]
@@ -167,8 +163,6 @@ def test_an_input_that_does_not_fit_is_refused_and_nothing_is_changed(module, sh
 
 
 # ---- state --------------------------------------------------------------------------------------
-
-
 @every_precision
 def test_a_state_loaded_is_the_state_saved(precision):
     source, target = small(precision), small(precision)
@@ -220,8 +214,6 @@ def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothi
 
 
 # ---- precision ----------------------------------------------------------------------------------
-
-
 def computed(model, x):
     """The output to the last bit."""
     with fp.no_grad():
@@ -293,8 +285,6 @@ def test_a_part_made_under_another_precision_keeps_its_own():
 
 
 # ---- random numbers -----------------------------------------------------------------------------
-
-
 def test_initial_values_depend_on_the_seed_alone_in_every_precision():
     states = []
     for precision in PRECISIONS:
@@ -362,8 +352,6 @@ def test_dropout_divides_what_it_keeps_and_passes_gradients_where_it_kept(precis
 
 
 # ---- the path of the module that called, on each node -------------------------------------------
-
-
 def test_every_recorded_operation_knows_the_path_of_its_module():
     class Model(nn.Module):
         def __init__(self):
@@ -386,8 +374,6 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
 
 
 # ---- what a module owns -------------------------------------------------------------------------
-
-
 class Own(nn.Module):
     """A module that registers what it owns by name."""
 
@@ -495,8 +481,6 @@ def test_a_halved_model_computes_as_pytorchs_does(torch):
 
 
 # ---- hooks --------------------------------------------------------------------------------------
-
-
 def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision():
     layer, seen = nn.Linear(2, 2), []
     x = fp.ones(1, 2)
@@ -520,8 +504,6 @@ def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision
 
 
 # ---- containers ---------------------------------------------------------------------------------
-
-
 def test_a_module_dict_is_a_dict_of_modules():
     heads = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.ReLU()})
     heads["c"] = nn.Tanh()
@@ -542,8 +524,6 @@ def test_a_module_dict_is_a_dict_of_modules():
 
 
 # ---- assigning to what is owned -----------------------------------------------------------------
-
-
 def test_parameters_and_buffers_stay_what_they_are_when_a_tensor_is_assigned():
     """As running statistics of one's own are kept."""
     model = Own()
@@ -590,8 +570,6 @@ def test_a_halved_model_is_not_trained_without_masters_by_accident():
 
 
 # ---- what is told -------------------------------------------------------------------------------
-
-
 def cnn():
     return nn.Sequential(
         *(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)),

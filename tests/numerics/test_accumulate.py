@@ -125,8 +125,6 @@ def sums_of(chunk):
 
 
 # ---- sequential sums ----------------------------------------------------------------------------
-
-
 @both
 def test_every_half_and_every_float32_beside_a_border_is_rounded_as_numpy_rounds_it(which):
     x = np.arange(65536, dtype=np.uint16).view(half).astype(single)
@@ -304,12 +302,16 @@ def test_chunks_of_all_addends_are_float16_sums(which, n):
             assert_same(getattr(chunked, name)(b, 0), getattr(whole, name)(b, 0))
 
 
-def test_what_float16_cannot_hold_float32_can_beyond_a_chunk():
+def test_sums_are_chosen_by_their_format_and_chunks_hold_what_float16_cannot():
     large, twos = np.full((8, 1), 20000, half), np.full(64, 2.0, single)
     assert sum_in("float16")(large) == np.inf and sum_in("chunked:3")(large) == 160000
     assert sum_in("chunked:4")(large) == np.inf  # 4 x 20000 > 65504 in the first chunk
     assert primitives("chunked:8").prod(twos) == 2.0**64
     assert primitives("chunked:8").cumprod(twos, 0)[40] == 2.0**41
+    assert primitives("float16").sum is sum_in(np.dtype(half)) is not sum_in("float32")
+    assert sum_in("float32") is sum_in(double) and dot_in(single) is dot_in("float32")
+    assert sum_in(half) is sum_in(half) and dot_in(half) is dot_in(half)
+    assert primitives("chunked:032") is primitives(sum_format("chunked:32"))
 
 
 @both
@@ -334,8 +336,6 @@ def test_r12_error_of_a_sequential_dot_of_positive_terms_grows_with_its_depth(wh
 
 
 # ---- plain sums ---------------------------------------------------------------------------------
-
-
 def assert_within_bound(x, axes, y):
     """|error| <= (16 r + 4 log2 n) 2^-24 sum|x|, as plain_sum promises."""
     exact, size = x.sum(axis=axes, dtype=double), np.abs(x).sum(axis=axes, dtype=double)
@@ -395,15 +395,6 @@ def test_plain_sums_and_dots_compute_in_at_least_float32_and_pass_inf_and_nan():
 
 
 # ---- choosing, and what is refused --------------------------------------------------------------
-
-
-def test_the_format_chooses_and_may_be_spelled_in_any_way():
-    assert primitives("float16").sum is sum_in(np.dtype(half)) is not sum_in("float32")
-    assert sum_in("float32") is sum_in(double) and dot_in(single) is dot_in("float32")
-    assert sum_in(half) is sum_in(half) and dot_in(half) is dot_in(half)
-    assert primitives("chunked:032") is primitives(sum_format("chunked:32"))
-
-
 @pytest.mark.parametrize("dtype", ["int32", "float12", bool, "chunked:0"])
 def test_no_sums_in_what_is_no_floating_format(dtype):
     refuses(PrecisionError, "expected", sum_in, dtype)

@@ -33,20 +33,14 @@ def numbers(*shape, dtype="float32"):
 
 # One call of an operation of each kind that autocast casts.
 CALLS = {
-    "matmul": lambda x: x @ x,
-    "linear": lambda x: F.linear(x, x),
+    "matmul": lambda x: x @ x, "linear": lambda x: F.linear(x, x),
     "conv2d": lambda x: F.conv2d(x.reshape(1, 1, 4, 4), x.reshape(1, 1, 4, 4)),
-    "exp": lambda x: fp.exp(x),
-    "log": lambda x: fp.log(x),
-    "pow": lambda x: x**2.5,
-    "sum": lambda x: x.sum(0),
-    "mean": lambda x: x.mean(0),
-    "softmax": lambda x: F.softmax(x, 1),
-    "log_softmax": lambda x: F.log_softmax(x, 1),
-    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "exp": lambda x: fp.exp(x), "log": lambda x: fp.log(x), "pow": lambda x: x**2.5,
+    "sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "softmax": lambda x: F.softmax(x, 1),
+    "log_softmax": lambda x: F.log_softmax(x, 1), "layer_norm": lambda x: F.layer_norm(x, (4,)),
     "mse_loss": lambda x: F.mse_loss(x, x.detach() * 2, reduction="none"),
     "cross_entropy": lambda x: F.cross_entropy(x, np.arange(4), reduction="none"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("given", ["float16", "bfloat16", "float32"])

@@ -49,7 +49,7 @@ def test_all_that_name_a_format_give_its_dtype(name):
     assert fp.Format(format.text).text == format.text
 
 
-def test_a_format_of_ml_dtypes_is_known():
+def test_a_copy_is_told_of_once_where_ml_dtypes_lacks_the_format_that_it_knows_else(recwarn):
     theirs = pytest.importorskip("ml_dtypes")
     given = np.array([1, -2.5, np.inf], theirs.bfloat16)
     assert fp.tensor([1.0], dtype=theirs.float8_e4m3fn).dtype == fp.float8_e4m3fn
@@ -58,17 +58,20 @@ def test_a_format_of_ml_dtypes_is_known():
     back = x.numpy()
     assert back.dtype == given.dtype and np.shares_memory(back, given)
     assert fp.tensor(given).dtype == float32  # as of any array: the precision's format
+    x = fp.tensor([1.5, 2.0], dtype="e5m7")
+    array = x.numpy()
+    assert array.dtype == float32 and array.tolist() == [1.5, 2]
+    (told,) = [str(w.message) for w in recwarn if ".numpy() of a tensor of e5m7" in str(w.message)]
+    assert "x.float().numpy()" in told
+    refuses(ValueError, "a tensor of e5m7 as a NumPy array needs a copy", np.array, x, copy=False)
 
 
 @pytest.mark.parametrize("dtypes, expected", [
-    (("bfloat16", "float16"), "float32"),
-    (("float8_e4m3fn", "float8_e5m2"), "float16"),
+    (("bfloat16", "float16"), "float32"), (("float8_e4m3fn", "float8_e5m2"), "float16"),
     (("float8_e4m3fn", "bfloat16"), "bfloat16"),
     (("float4_e2m1", "float8_e4m3fn"), "float8_e4m3fn"),
-    (("bfloat16", "float64"), "float64"),
-    (("e8m10", "float16"), "e8m10"),
-    (("e7m5", "float16"), "float32"),
-    (("bfloat16", "int64"), "float64"),
+    (("bfloat16", "float64"), "float64"), (("e8m10", "float16"), "e8m10"),
+    (("e7m5", "float16"), "float32"), (("bfloat16", "int64"), "float64"),
 ])  # fmt: skip
 def test_of_two_formats_the_narrowest_holds_all_numbers(dtypes, expected):
     a, b = (np.dtype(as_dtype(d)) for d in dtypes)
@@ -140,15 +143,6 @@ def test_what_makes_and_changes_tensors_writes_numbers_and_not_codes(name):
     assert fp.cat([x, x]).dtype == fp.stack([x, x]).dtype == fp.sort(x).values.dtype == name
     info, format = fp.finfo(name), format_named(name)
     assert (info.max, info.eps, info.bits) == (format.max, format.eps, 8 * format.bytes)
-
-
-def test_a_copy_is_told_of_once_where_ml_dtypes_lacks_the_format(recwarn):
-    x = fp.tensor([1.5, 2.0], dtype="e5m7")
-    array = x.numpy()
-    assert array.dtype == float32 and array.tolist() == [1.5, 2]
-    (told,) = [str(w.message) for w in recwarn if ".numpy() of a tensor of e5m7" in str(w.message)]
-    assert "x.float().numpy()" in told
-    refuses(ValueError, "a tensor of e5m7 as a NumPy array needs a copy", np.array, x, copy=False)
 
 
 @pytest.mark.parametrize("name, text", [

@@ -59,6 +59,7 @@ def test_a_reference_sees_floating_arrays_in_float32_and_others_as_they_are():
 
 
 def test_every_result_is_rounded_once_in_the_format_its_rule_names_or_the_caller_wants():
+    @kernel("map", "y", "x y", COMPUTE, GIVEN)
     def four(x, y):
         return (x + y,) * 4
 
@@ -70,6 +71,7 @@ def test_every_result_is_rounded_once_in_the_format_its_rule_names_or_the_caller
         to = (None, float64, float16, float16)
         assert [r.dtype for r in four(x, x, to=to)] == [float16, float64, float16, float16]
 
+    @kernel("map", GIVEN, GIVEN)
     def two(x):
         return x + 2.0**-12, x * 2
 
@@ -78,6 +80,7 @@ def test_every_result_is_rounded_once_in_the_format_its_rule_names_or_the_caller
     assert first is into and into.tolist() == [1, 3]
     assert (second.dtype, second.tolist()) == (float32, [2, 6])
 
+    @kernel("reduce", "x")
     def total(x, *, sum):
         return sum(x)
 
@@ -138,6 +141,7 @@ def test_integers_are_not_rounded_and_what_becomes_floating_takes_the_activation
 
 
 def test_every_kernel_is_listed_with_a_name_of_its_own_a_known_role_and_a_reference():
+    @kernel("map", "x")
     def mine(x):
         """What it does."""
         return x

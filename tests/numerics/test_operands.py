@@ -49,7 +49,7 @@ def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_for
     assert np.frexp(scale)[0] == 0.5 and amax * scale <= largest < amax * scale * 2
 
 
-def test_what_has_no_maximum_is_not_scaled_and_too_large_numbers_saturate():
+def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_alone():
     amax = np.array([0, np.inf, np.nan], float32)
     np.testing.assert_array_equal(scale_of(amax, 448.0), 1)
     x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
@@ -57,6 +57,13 @@ def test_what_has_no_maximum_is_not_scaled_and_too_large_numbers_saturate():
     np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
     half = np.array([65504, -65504], "f2")  # rounded up they would be Inf
     np.testing.assert_array_equal(rounded(half, Rounding(E4M3, CURRENT), (0,)), [61440, -61440])
+    x, w = np.full((2, 16), 2.0**-30, float32), np.ones((1, 16), float32)
+    x[0] = 1.0
+    found = {}
+    for scale in ("current", "row", "off"):
+        with fp.precision(f"float32,operands=float8_e4m3fn,operand_scale={scale}"):
+            found[scale] = linear_forward(x, w, None)[:, 0].tolist()
+    assert found == {"current": [16, 0], "row": [16, 2.0**-26], "off": [16, 0]}
 
 
 @pytest.mark.parametrize("scale", [CURRENT, ROW, None])
@@ -160,16 +167,6 @@ def test_a_product_is_that_of_the_codes_over_both_scales(variant):
             ours = product(*args, to=float32)
         with fp.precision(variant(fp.Precision())):
             np.testing.assert_array_equal(ours, product(*of_codes, to=float32) / scale)
-
-
-def test_a_row_has_a_scale_of_its_own():
-    x, w = np.full((2, 16), 2.0**-30, float32), np.ones((1, 16), float32)
-    x[0] = 1.0
-    found = {}
-    for scale in ("current", "row", "off"):
-        with fp.precision(f"float32,operands=float8_e4m3fn,operand_scale={scale}"):
-            found[scale] = linear_forward(x, w, None)[:, 0].tolist()
-    assert found == {"current": [16, 0], "row": [16, 2.0**-26], "off": [16, 0]}
 
 
 PRODUCTS = {"dot", *" ".join(map(autocast.OPERATIONS.get, ("product", "recurrence"))).split()}

@@ -96,9 +96,8 @@ precisions = st.builds(
     parts,
 )
 
+
 # ---- switches -----------------------------------------------------------------------------------
-
-
 def test_the_named_precisions_are_those_of_the_table():
     single, plain = ("float32",) * 6, ("nearest", False)
     table = {
@@ -139,8 +138,6 @@ def test_a_precision_is_a_key_that_cannot_be_changed_of_formats_however_they_are
 
 
 # ---- text ---------------------------------------------------------------------------------------
-
-
 @given(precisions)
 def test_text_and_object_round_trip(p):
     assert Precision.parse(str(p)) == p
@@ -195,17 +192,14 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         "fp16",
         "no precision 'fp16': expected float32, mixed, autocast, autocast-bfloat16, bfloat16, "
         "float8, float16, float64",
-    ),
-    ("fp16", '"float16" .*, or "mixed" '),
-    ("HALF", 'did you mean "float16" '),
+    ), ("fp16", '"float16" .*, or "mixed" '), ("HALF", 'did you mean "float16" '),
     ("fp32", 'did you mean "float32"'),
     ("amp", 'did you mean "mixed" .*, or "autocast"'),
     ("mixed_precision", 'did you mean "mixed"'),
     ("16-mixed,loss_scale=8", 'did you mean "mixed"'),
     ("bf16", 'did you mean "bfloat16" '),
     ("bf16-mixed", 'did you mean "autocast-bfloat16" .*, or "bfloat16" '),
-    ("fp8", 'did you mean "float8" '),
-    ("mixd", 'did you mean "mixed"'),
+    ("fp8", 'did you mean "float8" '), ("mixd", 'did you mean "mixed"'),
     ("Float32", 'did you mean "float32"'),
     ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),
     ("mixed,softmax=float16", "'softmax' .*under .autocast. only"),
@@ -280,9 +274,7 @@ def test_a_loss_scale_is_dynamic_or_positive_and_finite_or_none(scale):
 
 
 # ---- which one is active ------------------------------------------------------------------------
-
-
-def test_precisions_nest_and_end_with_their_block_even_by_an_error():
+def test_precisions_nest_and_end_with_their_block_and_the_default_is_outside_of_all():
     assert fp.get_precision() is NAMED["float32"]
     with fp.precision("mixed") as outer:
         assert fp.get_precision() is outer is NAMED["mixed"]
@@ -293,9 +285,6 @@ def test_precisions_nest_and_end_with_their_block_even_by_an_error():
         assert fp.get_precision() is outer
         assert fp.ones(1).dtype == float16
     assert fp.ones(1).dtype == float32
-
-
-def test_the_default_is_what_is_active_outside_of_every_block():
     fp.set_precision("mixed,loss_scale=8")
     assert str(fp.get_precision()) == "mixed,loss_scale=8"
     with fp.precision("float64"):

@@ -12,14 +12,9 @@ F16, F32, F64, WEAK32 = (float16, False), (float32, False), (float64, False), (f
 
 
 @pytest.mark.parametrize("spec, kinds, out", [
-    ("x", (F16, F32), float16),
-    ("y", (F16, F32), float32),
-    ("x y", (F16, F32), float32),
-    ("x y", (F16, WEAK32), float16),
-    ("x y", ((float16, True), WEAK32), float32),
-    ("x y", (F16, None), float16),
-    (COMPUTE, (F16, F16), float32),
-    (GIVEN, (F16, F64), float64),
+    ("x", (F16, F32), float16), ("y", (F16, F32), float32), ("x y", (F16, F32), float32),
+    ("x y", (F16, WEAK32), float16), ("x y", ((float16, True), WEAK32), float32),
+    ("x y", (F16, None), float16), (COMPUTE, (F16, F16), float32), (GIVEN, (F16, F64), float64),
 ])  # fmt: skip
 def test_a_result_takes_the_format_of_the_arguments_its_rule_names(spec, kinds, out):
     for role in rules.ROLES:

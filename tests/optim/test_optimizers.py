@@ -57,8 +57,6 @@ def refused(optimizer, error, *words, call=None):
 
 
 # ---- the updates, by closed forms ---------------------------------------------------------------
-
-
 def walk(rule, *gradients, start=0.0, **settings):
     """Where a parameter is after a step with each of these gradients, and its optimizer."""
     p, places = parameter([start], precision="float64"), []
@@ -113,7 +111,7 @@ def test_a_rate_of_zero_moves_nothing_and_one_from_numpy_is_pythons(make):
     assert results[0] == results[1]
 
 
-def test_groups_have_settings_of_their_own_and_the_defaults_for_the_rest():
+def test_groups_have_settings_of_their_own_and_gradients_add_up_until_zero_grad():
     slow, fast, rest = (parameter([0.0], 1.0, "float64") for _ in range(3))
     groups = [
         {"params": slow, "lr": 0.25, "weight_decay": 4.0},
@@ -129,11 +127,16 @@ def test_groups_have_settings_of_their_own_and_the_defaults_for_the_rest():
     # w = -r, then -r - r (0.5 + 1); with decay d the second gradient is 1 - d r
     assert [p.item() for p in (slow, fast, rest)] == [-0.25 - 0.25 * 0.5, -5.0, -1.25]
     assert [g["momentum"] for g in optimizer.param_groups] == [0.5] * 3
+    p = parameter([1.0, 2.0], [1.0, 10.0])
+    give(p, [0.5, 0.25])
+    assert p.grad.array.tolist() == [1.5, 10.25]
+    optim.SGD([p]).zero_grad()
+    assert p.grad is None
+    give(p, [0.5, 0.25])
+    assert p.grad.array.tolist() == [0.5, 0.25]
 
 
 # ---- parameters without a gradient --------------------------------------------------------------
-
-
 @every_kind
 def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(make):
     used, unused = parameter([1.0, 2.0], [1.0, 1.0]), parameter([3.0, 4.0])
@@ -160,18 +163,6 @@ def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(mak
 
 
 # ---- gradients add up, are used once, and are of one scale --------------------------------------
-
-
-def test_gradients_add_up_until_zero_grad():
-    p = parameter([1.0, 2.0], [1.0, 10.0])
-    give(p, [0.5, 0.25])
-    assert p.grad.array.tolist() == [1.5, 10.25]
-    optim.SGD([p]).zero_grad()
-    assert p.grad is None
-    give(p, [0.5, 0.25])
-    assert p.grad.array.tolist() == [0.5, 0.25]
-
-
 @every_kind
 def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out(make):
     ps, optimizer = trained(make)
@@ -301,8 +292,6 @@ def test_until_the_first_step_settings_can_be_changed(kind, change, name, wrappe
 
 
 # ---- what every rule does in the same way -------------------------------------------------------
-
-
 def test_every_update_rule_is_ranged_over():
     kinds = {getattr(optim, name) for name in optim.__all__ if name[0].isupper()}
     assert {rule.func for rule in RULES.values()} == kinds - {optim.Optimizer}
@@ -369,8 +358,6 @@ def test_one_flat_buffer_gives_the_bits_of_parameters_trained_apart(make):
 
 
 # ---- LAMB ---------------------------------------------------------------------------------------
-
-
 def lamb_reference(ws, gradients, lr, betas, eps, weight_decay):
     """Algorithm 2 of You et al. 2020, in float64: one layer is one parameter, phi(z) = z."""
     ws = [np.array(w, np.float64) for w in ws]
@@ -421,9 +408,7 @@ def test_a_step_of_lamb_is_as_long_as_its_rate_times_the_weights_of_each_paramet
 
 
 # ---- the others, by closed forms ----------------------------------------------------------------
-
-
-def test_amsgrad_remembers_the_largest_square():
+def test_amsgrad_remembers_adagrad_begins_and_radam_becomes_adam_as_their_closed_forms():
     settings = {"lr": 1.0, "betas": (0.0, 0.5), "eps": 0.0}
     plain, _ = walk(optim.Adam, 8.0, 1.0, 1.0, 1.0, **settings)
     largest, optimizer = walk(optim.Adam, 8.0, 1.0, 1.0, 1.0, amsgrad=True, **settings)
@@ -431,13 +416,14 @@ def test_amsgrad_remembers_the_largest_square():
     steps = [1.0, *((1 - 0.5**t) ** 0.5 / 32.0**0.5 for t in (2, 3, 4))]
     np.testing.assert_allclose(largest[-1], -sum(steps), rtol=1e-12)
     assert plain[-1] < largest[-1] - 0.4
-
-
-def test_adagrad_begins_from_the_value_it_is_given_for_each_group():
     ps = [parameter([0.0], 2.0, "float64") for _ in range(2)]
     groups = [{"params": ps[0]}, {"params": ps[1], "initial_accumulator_value": 5.0}]
     optim.Adagrad(groups, lr=1.0, eps=0.0).step()
     np.testing.assert_allclose([p.item() for p in ps], [-1.0, -2 / 3], rtol=1e-12)
+    # With b2 = 0.999 the length of the average passes 5 in the sixth step.
+    steps = -np.diff([0.0, *walk(optim.RAdam, *[100.0] * 7, lr=1.0, eps=0.0)[0]])
+    np.testing.assert_allclose(steps[:5], [100.0] * 5, rtol=1e-12)
+    assert 0 < steps[5] < steps[6] < 0.1
 
 
 def test_centered_rmsprop_stays_finite_on_a_constant_gradient():
@@ -451,13 +437,6 @@ def test_centered_rmsprop_stays_finite_on_a_constant_gradient():
             give(p, gradient)
         optimizer.step()
     assert all(np.isfinite(p.array).all() for p in ps)
-
-
-def test_radam_begins_as_momentum_and_becomes_adam():
-    """With b2 = 0.999 the length of the average passes 5 in the sixth step."""
-    steps = -np.diff([0.0, *walk(optim.RAdam, *[100.0] * 7, lr=1.0, eps=0.0)[0]])
-    np.testing.assert_allclose(steps[:5], [100.0] * 5, rtol=1e-12)
-    assert 0 < steps[5] < steps[6] < 0.1
 
 
 @every_kind
@@ -474,8 +453,6 @@ def test_gradients_are_dropped_and_not_filled_with_zeros(make, wrapped):
 
 
 # ---- adding a group -----------------------------------------------------------------------------
-
-
 @every_kind
 def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
     ps, optimizer = trained(make)
@@ -498,8 +475,6 @@ def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
 
 
 # ---- formats ------------------------------------------------------------------------------------
-
-
 @every_kind
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
 def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dtype):
@@ -517,8 +492,6 @@ def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dty
 
 
 # ---- state --------------------------------------------------------------------------------------
-
-
 def test_a_state_is_a_copy_and_more_of_it_must_be_of_the_whole_group():
     ps, optimizer = trained(RULES["Adam"])
     state = optimizer.state_dict()
@@ -572,7 +545,7 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
 
 
 @every_kind
-def test_mixed_optimizer_takes_over_the_state_of_an_optimizer_that_has_trained(make):
+def test_mixed_optimizer_takes_over_a_state_which_is_made_of_plain_things(make):
     results = []
     for wrap in (False, True):
         ps, optimizer = trained(make)
@@ -581,6 +554,19 @@ def test_mixed_optimizer_takes_over_the_state_of_an_optimizer_that_has_trained(m
         stepping.step()
         results.append(snapshot(optimizer))
     assert results[0] == results[1]
+
+    def check(x):
+        if isinstance(x, dict):
+            assert all(type(k) in (str, int) for k in x)
+            x = list(x.values())
+        if isinstance(x, list):
+            return [check(y) for y in x]
+        assert x is None or type(x) in (str, int, float, bool, np.ndarray), type(x)
+
+    ps, optimizer = trained(make)
+    optimizer.param_groups[0]["lr"] = np.float32(0.5)
+    check(optimizer.state_dict())
+    check(fp.MixedOptimizer(optimizer).state_dict())
 
 
 @pytest.mark.parametrize(("kind", "change", "name"), LATE)
@@ -630,19 +616,3 @@ def test_a_velocity_outlives_a_pause_and_being_wrapped():
             optimizer.step()
         ends.append(snapshot(optimizer))
     assert ends[0] == ends[1]
-
-
-@every_kind
-def test_a_state_is_made_of_plain_things(make):
-    def check(x):
-        if isinstance(x, dict):
-            assert all(type(k) in (str, int) for k in x)
-            x = list(x.values())
-        if isinstance(x, list):
-            return [check(y) for y in x]
-        assert x is None or type(x) in (str, int, float, bool, np.ndarray), type(x)
-
-    ps, optimizer = trained(make)
-    optimizer.param_groups[0]["lr"] = np.float32(0.5)
-    check(optimizer.state_dict())
-    check(fp.MixedOptimizer(optimizer).state_dict())

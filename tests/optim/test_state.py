@@ -196,14 +196,9 @@ def test_a_state_dict_keeps_codes_and_scales_and_goes_into_any_other_layout(prec
 
 
 @pytest.mark.parametrize("change", [
-    {"scale_of": "row"},
-    {"scales": np.ones(2, np.float32)},
-    {"scales": -np.ones(23, np.float32)},
-    {"scales": np.full(23, np.nan, np.float32)},
-    {"scales": [1.0] * 23},
-    {"codes": np.zeros((5, 31), np.uint8)},
-    {"codes": np.zeros(155, np.float16)},
-    {"other": 1},
+    {"scale_of": "row"}, {"scales": np.ones(2, np.float32)}, {"scales": -np.ones(23, np.float32)},
+    {"scales": np.full(23, np.nan, np.float32)}, {"scales": [1.0] * 23},
+    {"codes": np.zeros((5, 31), np.uint8)}, {"codes": np.zeros(155, np.float16)}, {"other": 1},
 ])  # fmt: skip
 def test_state_that_does_not_fit_is_refused(change):
     _, optimizer = made(BLOCKS)
@@ -213,7 +208,7 @@ def test_state_that_does_not_fit_is_refused(change):
         optimizer.load_state_dict(state)
 
 
-def test_a_group_that_is_added_later_has_scales_too():
+def test_a_group_that_is_added_later_has_scales_too_and_weights_on_a_gpu_are_refused(monkeypatch):
     ps, optimizer = made(BLOCKS)
     step(ps, optimizer, 0)
     with fp.precision(BLOCKS):
@@ -221,9 +216,6 @@ def test_a_group_that_is_added_later_has_scales_too():
     optimizer.add_param_group({"params": [q]})
     step([*ps, q], optimizer, 2)
     assert plain(optimizer).blocks[1].state["exp_avg"].scales.shape == (2,)
-
-
-def test_weights_on_a_gpu_are_refused(monkeypatch):
     monkeypatch.setattr(of_state, "is_on_device", lambda _: True)
     with pytest.raises(PrecisionError, match="optimizer_state_scale=block:7: .* on the CPU only"):
         plain(made(BLOCKS)[1]).blocks  # noqa: B018

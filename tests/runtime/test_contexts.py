@@ -156,6 +156,7 @@ def test_a_decorated_generator_or_coroutine_runs_inside_and_its_caller_outside()
     second.close()
     assert stop.value.value == "end" and ended == [False, False] and fp.is_grad_enabled()
 
+    @fp.precision("mixed")
     async def inside():
         await asyncio.sleep(0)
         return str(fp.get_precision())

@@ -113,8 +113,6 @@ def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
 
 
 # ---- threads ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def restored():
     """The number of threads, set back afterwards."""
@@ -193,8 +191,6 @@ def test_a_forked_process_has_workers_of_its_own():
 
 
 # ---- the cache ----------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @compiled
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
@@ -388,8 +384,6 @@ def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm
 
 
 # ---- without numba ------------------------------------------------------------------------------
-
-
 def test_without_numba_one_warning_says_what_to_install_and_training_works():
     block = "import sys; sys.modules['numba'] = None\n"
     told = run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="")[1]

@@ -67,7 +67,7 @@ def test_what_is_no_formula_of_rows_says_why_and_is_left_to_the_reference(refere
     assert reason in rows.formulas.refused
 
 
-def test_a_class_number_that_is_none_reads_nothing_outside_of_its_row():
+def test_no_class_number_reads_outside_of_its_row_and_no_partial_product_overflows():
     """Operations check targets; a kernel that is called without them must not read anywhere."""
     from minifp.ops.losses.cross_entropy import cross_entropy_each
 
@@ -75,10 +75,7 @@ def test_a_class_number_that_is_none_reads_nothing_outside_of_its_row():
     rows = rows_of(cross_entropy_each)
     y = rows(x, t, None, ignore_index=-100, smoothing=0.0, to=(float32,))
     np.testing.assert_allclose(y, np.log(3), 1e-6)
-
-
-def test_no_partial_product_overflows_where_the_whole_one_does_not():
-    """Also of subnormal numbers, and of more than the exponent of a float64 has room for."""
+    # Also of subnormal numbers, and of more than the exponent of a float64 has room for.
     exponents = np.array([127] * 900 + [-149] * 767 + [-7, -7, -3])  # they add up to 0
     x = np.ldexp(np.float32(1), exponents).astype(float32)
     for rows in (x[None], -x[:, None] * np.ones(3, float32)):

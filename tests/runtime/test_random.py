@@ -124,7 +124,7 @@ def test_each_call_draws_new_numbers_which_no_other_purpose_moves():
     assert random.get_state() == before
 
 
-def test_a_state_goes_through_json_and_comes_back():
+def test_a_state_goes_through_json_and_threads_never_draw_the_same_call():
     random.manual_seed(2**64 - 1)
     random.uniform(3, purpose="dropout")
     state = json.loads(json.dumps(random.get_state()))
@@ -132,6 +132,13 @@ def test_a_state_goes_through_json_and_comes_back():
     random.manual_seed(5)
     random.set_state(state)
     np.testing.assert_array_equal(random.uniform(3, purpose="dropout"), expected)
+    drawn = []
+
+    def draw():
+        drawn.extend(random.next_call("dropout") for _ in range(500))
+
+    at_once(*[draw] * 8)
+    assert sorted(drawn) == list(range(4000))
 
 
 @pytest.mark.parametrize("state", [
@@ -143,16 +150,6 @@ def test_a_state_that_is_none_is_refused_and_changes_nothing(state):
     before = random.get_state()
     refuses(ArgumentError, "set_state", random.set_state, state)
     assert random.get_state() == before
-
-
-def test_threads_never_draw_the_same_call():
-    drawn = []
-
-    def draw():
-        drawn.extend(random.next_call("dropout") for _ in range(500))
-
-    at_once(*[draw] * 8)
-    assert sorted(drawn) == list(range(4000))
 
 
 def test_streams_of_other_seeds_purposes_and_calls_are_uncorrelated():

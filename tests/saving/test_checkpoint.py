@@ -197,7 +197,7 @@ def test_after_a_skipped_step(tmp_path):
         assert again.state() == whole.state()
 
 
-def test_a_checkpoint_may_be_taken_up_in_the_run_that_wrote_it(tmp_path):
+def test_what_fits_is_taken_up_also_in_the_run_that_wrote_it(tmp_path):
     """To go back to the best weights, say."""
     run = Training("mixed").run(5)
     run.save(tmp_path / "best")
@@ -205,6 +205,11 @@ def test_a_checkpoint_may_be_taken_up_in_the_run_that_wrote_it(tmp_path):
     run.run(4)
     run.load(tmp_path / "best")
     assert run.state()[:3] == before
+    fp.save(tmp_path / "m", model=nn.Linear(2, 3))
+    model = nn.Sequential(nn.Linear(2, 3))
+    with pytest.raises(fp.CheckpointError, match="missing: 0.weight.*unexpected: weight"):
+        fp.load(tmp_path / "m", model=model)
+    fp.load(tmp_path / "m", model=model, strict=False)
 
 
 def test_several_models_and_optimizers_by_name(tmp_path):
@@ -236,8 +241,6 @@ def test_several_models_and_optimizers_by_name(tmp_path):
 
 
 # ---- weights alone ------------------------------------------------------------------------------
-
-
 def test_a_model_is_written_unrounded_or_in_the_format_asked_for(tmp_path):
     run = Training("mixed").run(3)
     weight = run.model[0].weight
@@ -302,17 +305,7 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
         fp.load(tmp_path / "theirs", model=ours, optimizer=run.optimizer)
 
 
-def test_not_strict_takes_what_fits(tmp_path):
-    fp.save(tmp_path / "m", model=nn.Linear(2, 3))
-    model = nn.Sequential(nn.Linear(2, 3))
-    with pytest.raises(fp.CheckpointError, match="missing: 0.weight.*unexpected: weight"):
-        fp.load(tmp_path / "m", model=model)
-    fp.load(tmp_path / "m", model=model, strict=False)
-
-
 # ---- what is refused, and that nothing is changed then -------------------------------------------
-
-
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     run = Training("mixed").run(4)
     run.save(tmp_path / "c")
@@ -570,8 +563,6 @@ def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype)
 
 
 # ---- written aside ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
     fp.save(tmp_path / "c", extra=1)

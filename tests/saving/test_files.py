@@ -122,13 +122,9 @@ def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(t
 
 
 @pytest.mark.parametrize("path, problem", [
-    ("", "is empty"),
-    ("a\0b", "NUL"),
-    ("n" * 256, "256 bytes"),
-    ("folder/" + "n" * 300 + "/c", "300 bytes"),
-    ("~nobody-of-this-name/c", "home"),
-    (None, "NoneType"),
-    (3, "int"),
+    ("", "is empty"), ("a\0b", "NUL"), ("n" * 256, "256 bytes"),
+    ("folder/" + "n" * 300 + "/c", "300 bytes"), ("~nobody-of-this-name/c", "home"),
+    (None, "NoneType"), (3, "int"),
 ])  # fmt: skip
 def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
     monkeypatch.chdir(tmp_path)

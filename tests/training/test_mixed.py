@@ -108,8 +108,6 @@ def test_the_host_and_the_gpu_are_asked_the_same():
 
 
 # ---- a good step --------------------------------------------------------------------------------
-
-
 @every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_and_float64_it_is_the_plain_optimizer_whatever_the_dial(precision, rule):
@@ -293,8 +291,6 @@ def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precisio
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------
-
-
 class Interrupts:
     """Sends SIGINT, as Ctrl-C does, when a number of parameters has been written."""
 
@@ -362,8 +358,6 @@ def test_ctrl_c_leaves_a_plain_update_whole_and_is_handled_by_whoever_handles_it
 
 
 # ---- gradients are used once, and are of one scale ----------------------------------------------
-
-
 @every_precision
 def test_gradients_serve_one_step_and_the_error_or_the_warning_names_what_to_call(precision):
     model, optimizer = make(precision)
@@ -432,7 +426,7 @@ def plain_backward(*ps):
         sum((p * 0.25).sum() for p in ps).backward()
 
 
-def test_a_plain_backward_is_told_once_and_its_gradients_are_not_divided():
+def test_a_plain_backward_is_told_once_and_brought_to_one_scale_with_the_optimizers():
     ps, optimizer = sgd(1.0, 1.0)
     for told in (pytest.warns(fp.MisuseWarning, match=BYPASS), nullcontext()):
         optimizer.zero_grad()
@@ -440,6 +434,13 @@ def test_a_plain_backward_is_told_once_and_its_gradients_are_not_divided():
         with told:
             optimizer.step()
     assert [p.item() for p in ps] == [0.5, 0.5]
+    (p, q), optimizer = sgd(1.0, 1.0)
+    plain_backward(q)
+    backward(optimizer, 0.5, None)
+    assert (p.grad.seed, q.grad.seed) == (1024, 1)
+    with pytest.warns(fp.MisuseWarning, match=BYPASS):
+        result = optimizer.step()
+    assert (p.item(), q.item()) == (0.5, 0.75) and result.grad_norm == math.hypot(0.5, 0.25)
 
 
 def test_it_is_told_of_clipped_unscaled_and_added_gradients_and_of_the_dial_too():
@@ -455,16 +456,6 @@ def test_it_is_told_of_clipped_unscaled_and_added_gradients_and_of_the_dial_too(
         after(p, optimizer)
         with pytest.warns(fp.MisuseWarning, match=words):
             optimizer.step()
-
-
-def test_gradients_of_a_plain_backward_and_of_the_optimizers_are_brought_to_one_scale():
-    (p, q), optimizer = sgd(1.0, 1.0)
-    plain_backward(q)
-    backward(optimizer, 0.5, None)
-    assert (p.grad.seed, q.grad.seed) == (1024, 1)
-    with pytest.warns(fp.MisuseWarning, match=BYPASS):
-        result = optimizer.step()
-    assert (p.item(), q.item()) == (0.5, 0.75) and result.grad_norm == math.hypot(0.5, 0.25)
 
 
 @pytest.mark.parametrize("scale", [1024.0, None])
@@ -513,8 +504,6 @@ def test_an_impossible_rate_set_later_is_refused_before_anything_moves(rate):
 
 
 # ---- a step that is skipped ---------------------------------------------------------------------
-
-
 @some_of_both
 @every_precision
 @every_rule
@@ -654,8 +643,6 @@ def test_patience_is_50_steps_and_an_overflow_among_good_micro_batches_is_found(
 
 
 # ---- running statistics -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "float64"])
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_running_statistics_refuse_a_batch_that_is_not_finite(precision, value):
@@ -682,8 +669,6 @@ def test_running_statistics_refuse_what_would_overflow_where_they_are_stored():
 
 
 # ---- clipping -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scale", [None, 1024.0, 1000.0, "dynamic"])
 def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
     """Clipping and then unscaling would make it S times too short (TEACHING.md, R17)."""
@@ -725,8 +710,6 @@ def test_clip_norm_is_unscaling_and_clipping_by_hand_of_all_that_step():
 
 
 # ---- unscale_ -----------------------------------------------------------------------------------
-
-
 @every_precision
 def test_unscale_divides_once_in_float32_however_often_and_the_norm_is_that_of_these(precision):
     model, optimizer = make(precision)
@@ -756,7 +739,7 @@ def test_a_step_after_unscale_is_the_same_step(precision, rule):
     assert kept(unscaling) == kept(optimizer)
 
 
-def test_unscaling_keeps_what_float16_cannot_hold_and_what_changes_it_counts():
+def test_unscaling_and_the_dial_keep_what_float16_cannot_hold_and_what_changes_it():
     p = parameter([1.0])
     optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=2.0**16)
     optimizer.backward(p.sum() * 2.0**-30)
@@ -765,11 +748,15 @@ def test_unscaling_keeps_what_float16_cannot_hold_and_what_changes_it_counts():
     p.grad.mul_(2.0**29)
     optimizer.step()
     assert p.item() == 0.5
+    p = parameter([1.0, 1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=None, dial=20)
+    backward(optimizer, fp.tensor([0.5, 2.0**-6], dtype="float16"))
+    assert p.grad.array.tolist() == [2.0**-21, 0.0]  # of 2^-26 float16 holds nothing
+    optimizer.step()
+    assert p.array.tolist() == [0.5, 1.0]
 
 
 # ---- the exponent dial --------------------------------------------------------------------------
-
-
 @every_rule
 def test_only_the_scale_less_the_dial_counts_bit_for_bit(rule):
     """(k = 10, S = 2^j) trains exactly as (k = 7, S = 2^(j-3)) does."""
@@ -782,18 +769,7 @@ def test_only_the_scale_less_the_dial_counts_bit_for_bit(rule):
         assert ends[0] == ends[1], power
 
 
-def test_the_dial_moves_what_is_stored_down_and_what_is_used_back_up():
-    p = parameter([1.0, 1.0])
-    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=None, dial=20)
-    backward(optimizer, fp.tensor([0.5, 2.0**-6], dtype="float16"))
-    assert p.grad.array.tolist() == [2.0**-21, 0.0]  # of 2^-26 float16 holds nothing
-    optimizer.step()
-    assert p.array.tolist() == [0.5, 1.0]
-
-
 # ---- gradient accumulation ----------------------------------------------------------------------
-
-
 def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
     with fp.precision("float32"):
         layer = nn.Linear(16, 5)
@@ -825,8 +801,6 @@ def test_an_overflow_in_one_micro_batch_skips_them_all(precision):
 
 
 # ---- several optimizers on one scale ------------------------------------------------------------
-
-
 def pair(skip="each", **settings):
     """Two parameters, each with an optimizer of its own kind, on one scale."""
     ps = [parameter([1.0, 2.0]), parameter([3.0])]
@@ -909,8 +883,6 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
 
 
 # ---- adding a group -----------------------------------------------------------------------------
-
-
 @some_of_both
 @every_rule
 @every_precision
@@ -954,8 +926,6 @@ def test_a_group_is_added_to_the_optimizer_that_is_named_or_refused_and_nothing_
 
 
 # ---- what is refused when one is made -----------------------------------------------------------
-
-
 def test_an_impossible_setting_is_refused():
     for setting, error, values in [
         (
@@ -981,8 +951,6 @@ def test_what_cannot_be_trained_is_refused():
 
 
 # ---- state --------------------------------------------------------------------------------------
-
-
 @some_of_both
 @every_precision
 @every_rule
@@ -1021,7 +989,7 @@ def test_continuing_from_a_checkpoint_equals_never_having_stopped(precision, rul
     assert rest(*fresh.values()) == expected
 
 
-def test_loading_an_optimizer_sets_the_weights_to_its_rounded_masters():
+def test_loaded_masters_and_tensors_of_no_precision_are_trained_from():
     model, optimizer = make("mixed")
     train(model, optimizer, range(3))
     other, fresh = make("mixed")
@@ -1029,6 +997,13 @@ def test_loading_an_optimizer_sets_the_weights_to_its_rounded_masters():
     for mine, theirs in zip(other.parameters(), model.parameters()):
         if mine.dtype == np.float16:
             assert frozen(mine.array) == frozen(theirs.array)
+    with fp.precision("mixed"):
+        layer = nn.Linear(2, 2)
+    loose = fp.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = fp.MixedOptimizer(optim.SGD([*layer.parameters(), loose], lr=0.1))
+    assert str(optimizer.precision) == "mixed" and optimizer.master_weights
+    alone = fp.MixedOptimizer(optim.SGD([fp.tensor([1.0], requires_grad=True)], lr=0.1))
+    assert str(alone.precision) == "float32"
 
 
 DAMAGES = {
@@ -1067,16 +1042,6 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
     for take in (optimizer.check_state_dict, optimizer.load_state_dict):
         refused(optimizer, fp.ArgumentError, call=lambda take=take: take(state))
     assert gradients(optimizer) == before and optimizer.step().stepped
-
-
-def test_tensors_that_belong_to_no_precision_are_trained_beside_a_modules_parameters():
-    with fp.precision("mixed"):
-        layer = nn.Linear(2, 2)
-    loose = fp.tensor([1.0, 2.0], requires_grad=True)
-    optimizer = fp.MixedOptimizer(optim.SGD([*layer.parameters(), loose], lr=0.1))
-    assert str(optimizer.precision) == "mixed" and optimizer.master_weights
-    alone = fp.MixedOptimizer(optim.SGD([fp.tensor([1.0], requires_grad=True)], lr=0.1))
-    assert str(alone.precision) == "float32"
 
 
 def test_a_gradient_that_is_cloned_is_still_scaled_and_one_that_is_zero_is_forgotten():
