@@ -184,14 +184,15 @@ def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publicat
 def test_kept_pictures_that_are_damaged_are_not_used_and_without_pillow_none_is_read(
     jpegs, cache, monkeypatch
 ):
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "PIL", None)
+        refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
     first = data.cifar10()[1].fingerprint()
     (kept,) = cache.iterdir()
     (kept / "test_batch.bin").write_bytes(bytes(3 * 3073))
     assert data.cifar10()[1].fingerprint() == first
     pack(jpegs / "test.npz", [14, 13])
     assert data.cifar10()[1].arrays[1].tolist() == [4, 3] and len([*cache.iterdir()]) == 2
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
 
 
 def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, monkeypatch):

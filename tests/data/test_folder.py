@@ -201,11 +201,12 @@ def test_folders_without_pictures_are_named_and_without_pillow_what_to_install(
     refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
     refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "PIL", None)
+        refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
     refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
 
 
 @pytest.mark.parametrize("arguments, message", [

@@ -132,6 +132,7 @@ def test_a_state_goes_through_json_and_threads_never_draw_the_same_call():
     random.manual_seed(5)
     random.set_state(state)
     np.testing.assert_array_equal(random.uniform(3, purpose="dropout"), expected)
+    random.manual_seed(5)
     drawn = []
 
     def draw():
