@@ -285,12 +285,8 @@ def test_dtypes_and_constants_have_pytorchs_names():
 def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
     t = fp.ones(2, 3, dtype="float16")
     made = [
-        t.new_zeros(2),
-        t.new_ones((2, 1)),
-        t.new_empty(2),
-        t.new_full((2,), 3),
-        t.new_tensor([1]),
-    ]
+        t.new_zeros(2), t.new_ones((2, 1)), t.new_empty(2), t.new_full((2,), 3), t.new_tensor([1]),
+    ]  # fmt: skip
     assert {m.dtype for m in made} == {float16}
     assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
     assert t.new_zeros(2, dtype="int64").dtype == "int64"

@@ -132,11 +132,8 @@ def test_every_half_and_every_float32_beside_a_border_is_rounded_as_numpy_rounds
     borders = (finite[1:].astype(double) + finite[:-1]) / 2  # ties, exact in float32
     borders = np.concatenate([borders, [65520, -65520, 1e5, 2e38, 2**-26, 1e-40]]).astype(single)
     points = [
-        x,
-        borders,
-        np.nextafter(borders, single(np.inf)),
-        np.nextafter(borders, single(-9e9)),
-    ]
+        x, borders, np.nextafter(borders, single(np.inf)), np.nextafter(borders, single(-9e9)),
+    ]  # fmt: skip
     x = np.concatenate(points)
     with np.errstate(all="ignore"):
         expected = x.astype(half).astype(single) + single(0)  # a sum starts at +0: no -0

@@ -81,18 +81,15 @@ def decays_at_once(optimizer):
 
 
 SCHEDULES = {
-    "cosine": cosine,
-    "warm_up": warm_up,
-    "warm_up_then_cosine": warm_up_then_cosine,
-    "decays_at_once": decays_at_once,
-    "StepLR": lambda o: StepLR(o, step_size=2, gamma=0.5),
+    "cosine": cosine, "warm_up": warm_up, "warm_up_then_cosine": warm_up_then_cosine,
+    "decays_at_once": decays_at_once, "StepLR": lambda o: StepLR(o, step_size=2, gamma=0.5),
     "MultiStepLR": lambda o: MultiStepLR(o, [4, 1, 4]),
     "ExponentialLR": lambda o: ExponentialLR(o, 0.7),
     "ConstantLR": lambda o: ConstantLR(o, 0.25, 3),
     "PolynomialLR": lambda o: PolynomialLR(o, 9, 2.0),
     "LambdaLR": lambda o: LambdaLR(o, lambda n: 1 / (1 + n)),
     "restarts": lambda o: CosineAnnealingWarmRestarts(o, 2, 2, 0.1),
-}
+}  # fmt: skip
 all_schedules = pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 
 
@@ -169,7 +166,8 @@ def test_the_order_in_which_parts_are_made_does_not_matter(order):
 
 
 def test_the_docstring_tells_the_truth():
-    assert doctest.testmod(lr_scheduler).failed == 0 < doctest.testmod(lr_scheduler).attempted
+    results = doctest.testmod(lr_scheduler)
+    assert results.failed == 0 < results.attempted
 
 
 # ---- one cycle ----------------------------------------------------------------------------------
@@ -258,27 +256,6 @@ def test_what_is_no_metric_is_refused(metric):
     assert scheduler.state_dict() == before
 
 
-@pytest.mark.parametrize("cut", range(1, 9))
-def test_a_plateau_is_continued_with_its_counters(cut):
-    metrics = [1.0, 0.9, 0.95, 1.1, 0.9, 1.0, 0.95, 1.2, 0.2, 1.0]
-    optimizer = mixed_optimizer(0.5)
-    scheduler = plateau(optimizer, cooldown=1)
-    for metric in metrics[:cut]:
-        step(optimizer)
-        scheduler.step(metric)
-    saved, state = json.loads(json.dumps(scheduler.state_dict())), optimizer.state_dict()
-    resumed = mixed_optimizer(7.0)
-    again = ReduceLROnPlateau(resumed)
-    again.load_state_dict(saved)
-    assert resumed.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
-    resumed.load_state_dict(state)
-    for metric in metrics[cut:]:
-        for o, s in ((optimizer, scheduler), (resumed, again)):
-            step(o)
-            s.step(metric)
-        assert again.state_dict() == scheduler.state_dict()
-
-
 @pytest.mark.parametrize("damage", [
     *(lambda s, change=change: s.update(change) for change in (
         {"best": "low"}, {"num_bad_epochs": -1}, {"cooldown_counter": 0.5}, {"lrs": [0.1, 0.2]},
@@ -310,14 +287,6 @@ def test_every_group_goes_its_way_from_its_own_base(schedule):
         for one in alone:
             one.load_state_dict({**one.state_dict(), "count": scheduler.count})
         assert scheduler.get_last_lr() == [rate for one in alone for rate in one.get_last_lr()]
-
-
-def test_a_list_of_functions_has_one_for_each_group():
-    optimizer = mixed_optimizer(1.0, 1.0)
-    scheduler = LambdaLR(optimizer, [lambda n: 0.5**n, lambda n: 1 + n])
-    step(optimizer)
-    scheduler.step()
-    assert scheduler.get_last_lr() == [0.5, 2.0]
 
 
 @all_schedules
@@ -396,28 +365,40 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
 
 
 # ---- state --------------------------------------------------------------------------------------
-@all_schedules
-def test_continuing_from_a_state_equals_never_having_stopped(schedule):
-    """Also after a skip, and through JSON, in which a checkpoint keeps it."""
-    pattern = [False, True, False, False, True, True, False, False]
-    optimizer = mixed_optimizer(0.5, 2.0)
-    scheduler = schedule(optimizer)
-    for overflow in pattern[:5]:
-        step(optimizer, overflow)
-        scheduler.step()
-    saved, state = json.loads(json.dumps(scheduler.state_dict())), optimizer.state_dict()
+# A schedule, and what its state is loaded into: also one that was made with other settings.
+CONTINUED = {
+    **{name: (schedule, schedule) for name, schedule in SCHEDULES.items()},
+    "cycle": (lambda o: OneCycleLR(o, 1.0, 12), lambda o: OneCycleLR(o, 7.0, 3)),
+    "plateau": (lambda o: plateau(o, cooldown=1), ReduceLROnPlateau),
+}
+METRICS = [1.0, 0.9, 0.95, 1.1, 0.9, 1.0, 0.95, 1.2, 0.2, 1.0]
 
-    resumed = mixed_optimizer(0.25, 9.0)
-    again = schedule(resumed)
-    resumed.load_state_dict(state)
-    again.load_state_dict(saved)
-    assert again.get_last_lr() == scheduler.get_last_lr()
-    for overflow in pattern[5:]:
-        for o, s in ((optimizer, scheduler), (resumed, again)):
-            step(o, overflow)
-            s.step()
-        assert again.get_last_lr() == scheduler.get_last_lr()
-        assert again.state_dict() == scheduler.state_dict()
+
+@pytest.mark.parametrize("schedule, other", CONTINUED.values(), ids=CONTINUED)
+def test_continuing_from_a_state_equals_never_having_stopped(schedule, other):
+    """After any step, good or skipped, and through JSON, in which a checkpoint keeps it."""
+
+    def advance(optimizer, scheduler, k):
+        step(optimizer, overflow=k in (1, 4, 5))
+        scheduler.step(*METRICS[k : k + isinstance(scheduler, ReduceLROnPlateau)])
+        settings = [{**group, "params": None} for group in optimizer.param_groups]
+        return settings, scheduler.get_last_lr(), scheduler.state_dict()
+
+    for cut in range(1, 9):
+        whole, resumed = (mixed_optimizer(*rates, momentum=0.9) for rates in [(0.5, 2), (0.25, 9)])
+        scheduler = schedule(whole)
+        for k in range(cut):
+            advance(whole, scheduler, k)
+        saved, state = json.loads(json.dumps(scheduler.state_dict())), whole.state_dict()
+        again = other(resumed)
+        if cut % 2:
+            resumed.load_state_dict(state)
+        again.load_state_dict(saved)
+        if not cut % 2:  # in either order
+            resumed.load_state_dict(state)
+        assert again.get_last_lr() == scheduler.get_last_lr(), cut
+        for k in range(cut, 10):
+            assert advance(resumed, again, k) == advance(whole, scheduler, k), (cut, k)
 
 
 def test_a_state_is_a_copy_that_brings_the_settings_of_all_parts():
@@ -489,27 +470,7 @@ def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
         assert scheduler.state_dict() == before
 
 
-def test_a_cycle_is_continued_with_its_momentum():
-    optimizer, resumed = mixed_optimizer(0.5, momentum=0.9), mixed_optimizer(0.5, momentum=0.9)
-    scheduler = OneCycleLR(optimizer, 1.0, total_steps=10)
-    for _ in range(4):
-        step(optimizer)
-        scheduler.step()
-    again = OneCycleLR(resumed, 7.0, total_steps=3)
-    resumed.load_state_dict(optimizer.state_dict())
-    again.load_state_dict(json.loads(json.dumps(scheduler.state_dict())))
-    for _ in range(5):
-        for o, s in ((optimizer, scheduler), (resumed, again)):
-            step(o)
-            s.step()
-        keep = [{k: v for k, v in o.param_groups[0].items() if k != "params"} for o in
-                (optimizer, resumed)]  # fmt: skip
-        assert keep[0] == keep[1]
-
-
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 NAN = float("nan")
 IMPOSSIBLE = {  # what is given, and what is named
     CosineAnnealingLR: [
@@ -565,15 +526,12 @@ def test_what_is_no_optimizer_and_no_list_of_schedulers_is_refused():
     refuses(fp.ArgumentError, "Optimizer", StepLR, cosine(o), 3)
     refuses(fp.ArgumentError, "no momentum", OneCycleLR, optim.Adagrad(o.parameters), 0.1, 9)
     for schedulers, milestones, words in (
-        (cosine(o), [], "schedulers"),
-        ([], [], "schedulers"),
+        (cosine(o), [], "schedulers"), ([], [], "schedulers"),
         ([cosine(o), o], [3], "MixedOptimizer"),
         ([cosine(o), plateau(o)], [3], "ReduceLROnPlateau"),
-        ([cosine(o), cosine(o)], 3, "milestone"),
-        ([cosine(o), cosine(o)], [-3], "milestone"),
-        ([cosine(o)], [3], "milestone"),
-        ([warm_up(o), cosine(o), cosine(o)], [7, 3], "ascending"),
-    ):
+        ([cosine(o), cosine(o)], 3, "milestone"), ([cosine(o), cosine(o)], [-3], "milestone"),
+        ([cosine(o)], [3], "milestone"), ([warm_up(o), cosine(o), cosine(o)], [7, 3], "ascending"),
+    ):  # fmt: skip
         refuses(fp.ArgumentError, words, SequentialLR, o, schedulers, milestones)
     for schedulers, words in (
         ([OneCycleLR(o, 0.1, 9)], "OneCycleLR"),
@@ -603,3 +561,8 @@ def test_a_schedule_of_ones_own_is_a_function_of_the_count():
     assert rates_over(lambda o: Sawtooth(o, 3), 4) == [0.0, 0.5, 1.0, 0.0, 0.5]
     in_chain = rates_over(lambda o: ChainedScheduler([Sawtooth(o, 3), StepLR(o, 2)]), 4)
     np.testing.assert_allclose(in_chain, [0.0, 0.5, 0.1, 0.0, 0.05])
+    optimizer = mixed_optimizer(1.0, 1.0)  # a list of functions has one for each group
+    scheduler = LambdaLR(optimizer, [lambda n: 0.5**n, lambda n: 1 + n])
+    step(optimizer)
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.5, 2.0]

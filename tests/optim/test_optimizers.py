@@ -233,21 +233,13 @@ def test_an_impossible_setting_is_refused_naming_it(kind, settings):
 def test_what_is_no_parameter_is_refused():
     p = parameter([1.0])
     for params, words in [
-        ([], "no parameters"),
-        ([p, p], "twice"),
-        ([{"params": [p]}, {"params": [p]}], "twice"),
-        ([np.zeros(2)], "ndarray"),
-        ([fp.tensor([1.0])], "without"),
-        ([p * 2.0], "leaves"),
+        ([], "no parameters"), ([p, p], "twice"), ([{"params": [p]}, {"params": [p]}], "twice"),
+        ([np.zeros(2)], "ndarray"), ([fp.tensor([1.0])], "without"), ([p * 2.0], "leaves"),
         ([{"params": [p], "learning_rate": 0.1}], "no setting learning_rate"),
-        ([{"lr": 0.1}], "params"),
-        ({"params": [p]}, "dict"),
-        (5, "int"),
-        ("weights", "str"),
-        (["weights"], "str"),
-        ([{"params": 5}], "int"),
+        ([{"lr": 0.1}], "params"), ({"params": [p]}, "dict"), (5, "int"), ("weights", "str"),
+        (["weights"], "str"), ([{"params": 5}], "int"),
         ([{"params": [p]}, parameter([2.0])], "params"),
-    ]:
+    ]:  # fmt: skip
         refuses(fp.ArgumentError, words, optim.SGD, params)
 
 
@@ -458,16 +450,11 @@ def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
     ps, optimizer = trained(make)
     new = parameter([1.0])
     for group, words in [
-        ({"params": [new, ps[0]]}, "twice"),
-        ({"params": [new, new]}, "twice"),
+        ({"params": [new, ps[0]]}, "twice"), ({"params": [new, new]}, "twice"),
         ({"params": new, "learning_rate": 1.0}, "no setting learning_rate"),
-        ({"params": new, "lr": -1.0}, "lr="),
-        ({"params": [np.zeros(2)]}, "ndarray"),
-        ({"params": "weights"}, "str"),
-        ({"lr": 0.1}, "params"),
-        ([new], "groups"),
-        (new, "groups"),
-    ]:
+        ({"params": new, "lr": -1.0}, "lr="), ({"params": [np.zeros(2)]}, "ndarray"),
+        ({"params": "weights"}, "str"), ({"lr": 0.1}, "params"), ([new], "groups"), (new, "groups"),
+    ]:  # fmt: skip
         refused(
             *(optimizer, fp.ArgumentError, words), call=lambda g=group: optimizer.add_param_group(g)
         )

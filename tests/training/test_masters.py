@@ -232,13 +232,10 @@ def buffer_of(tensor):
 
 
 VIEWS = {
-    "detach": lambda p: p.detach(),
-    "data": lambda p: p.data,
-    "recorded": lambda p: p.view(-1),
-    "part": lambda p: p.data[1:],
-    "of a view": lambda p: p.data.view(3, 1).transpose(0, 1)[:, 1:],
+    "detach": lambda p: p.detach(), "data": lambda p: p.data, "recorded": lambda p: p.view(-1),
+    "part": lambda p: p.data[1:], "of a view": lambda p: p.data.view(3, 1).transpose(0, 1)[:, 1:],
     "buffer": lambda p: buffer_of(p.data),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
