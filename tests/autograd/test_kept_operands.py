@@ -1,17 +1,16 @@
 """saved=operands: the numbers of saved=activations, of fewer bytes where nobody else keeps them."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from cases import CASES, CORE, first_of
 from refusals import refuses
+from watching import Flow
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
 from minifp.autograd.op import op
 from minifp.lab.memory import arrays_in, buffer, measure_bytes
 from minifp.numerics import autocast, policy
@@ -27,19 +26,6 @@ PRODUCTS = [c for c in CASES if c.operation in MULTIPLY - {"prelu"}]
 FULL = [c for c in first_of(PRODUCTS, lambda c: c.operation) if all(map(np.prod, c.shapes))]
 FORMATS = ["float8_e4m3fn", "float8_e5m2", "e3m3", "e4m3+subnormals=off"]
 FLOAT8 = "float8,saved=operands"
-
-
-@contextmanager
-def recorded():
-    """The nodes that are recorded in the block, and what they save."""
-    nodes = []
-    observer = type("Observer", (), {"on_record": lambda _, node, outputs: nodes.append(node)})()
-    observer.on_gradient = observer.on_release = lambda *_: None
-    tape.observers.append(observer)
-    try:
-        yield nodes
-    finally:
-        tape.observers.remove(observer)
 
 
 def in_codes(node):
@@ -104,10 +90,10 @@ def test_numbers_beyond_every_code_are_kept_whole_and_inf_where_it_has_a_code():
 # ---- the same numbers ---------------------------------------------------------------------------
 def gradients(text, case, variant):
     """Of all arguments, each made by an operation; and the operations that kept codes."""
-    with fp.precision(variant(fp.Precision.parse(text))), recorded() as nodes:
+    with fp.precision(variant(fp.Precision.parse(text))), Flow() as flow:
         leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
         y = case.fn(*[leaf * 1.0 for leaf in leaves])
-        kept = {node.op for node in nodes if in_codes(node)}
+        kept = {op for _, op, ys in flow if in_codes(ys[0].node)}
         sum((t * t).sum() for t in (y if isinstance(y, tuple) else (y,))).backward()
         return [leaf.grad.float().numpy() for leaf in leaves if leaf.grad is not None], kept
 
@@ -170,31 +156,24 @@ def test_a_graph_serves_twice_and_a_weight_that_is_written_to_is_refused_as_ever
 
 
 def test_errors_and_skipped_steps_are_found_where_they_were():
-    def rows(text):
+    def backward(text, factor):
         fp.manual_seed(0)
         with fp.precision(text):
             model = nn.Sequential(nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 4))
             optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-            optimizer.backward(model(fp.tensor(np.ones((3, 5)))).sum())
-        return reference_run(optimizer.backwards[-1], 1.0).rows
+            optimizer.backward((model(fp.tensor(np.ones((3, 5)))) * factor).sum() * factor)
+        return optimizer
+
+    def rows(text):
+        return reference_run(backward(text, 1.0).backwards[-1], 1.0).rows
+
+    def place(text):
+        diagnosis = backward(text, 60000.0).step().diagnosis
+        return diagnosis.phase, diagnosis.operation, diagnosis.module
 
     assert repr(rows(FLOAT8)) == repr(rows("float8"))
-
-    def found(text):
-        with fp.precision(text):
-            fp.manual_seed(0)
-            model = nn.Sequential(nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 4))
-            optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-            y = model(fp.tensor(np.ones((3, 5))))
-            return optimizer.minimize((y * 60000.0).sum() * 60000.0).diagnosis
-
     text = "mixed,operands=float8_e4m3fn,operand_scale=current"
-    ours, theirs = found(f"{text},saved=operands"), found(text)
-    assert (ours.phase, ours.operation, ours.module) == (
-        theirs.phase,
-        theirs.operation,
-        theirs.module,
-    )
+    assert place(f"{text},saved=operands") == place(text)
 
 
 # ---- fewer bytes --------------------------------------------------------------------------------
@@ -210,17 +189,17 @@ def test_an_operand_takes_one_byte_a_number_for_two(in_float8):
 def test_operations_that_multiply_one_array_share_its_codes(in_float8):
     x, _ = made(2, 32, 50)
     layers = [nn.Linear(50, 10) for _ in range(3)]
-    with recorded() as nodes:
+    with Flow() as flow:
         for layer in layers:
             layer(x)
-    linear = [node for node in nodes if node.op == "linear"]
+    linear = [ys[0].node for _, op, ys in flow if op == "linear"]
     weights = sum(layer.weight.array.nbytes for layer in layers)
     assert [in_codes(node) for node in linear] == [[0]] * 3
     assert bytes_of(*linear) == 3200 + weights
     x.data = x.data * 2.0  # whose codes are others, though they lie in the same place
-    with recorded() as nodes:
+    with Flow() as flow:
         layers[0](x)
-    codes = next(node.saved[0] for node in nodes if node.op == "linear")
+    codes = next(ys[0].node.saved[0] for _, op, ys in flow if op == "linear")
     expected = rounded(x.array, codes.to, ()).reshape(64, 50)
     np.testing.assert_array_equal(*(upcast(a, float32) for a in (codes.decoded(), expected)))
 
@@ -349,9 +328,9 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
     (x, _), layer = made(5, 3, 4), nn.LSTM(4, 6)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with recorded() as nodes:
+        with Flow() as flow:
             layer(x), layer(x)
-    assert [in_codes(node) for node in nodes if node.op == "lstm"] == [[0], [0]]
+    assert [in_codes(ys[0].node) for _, op, ys in flow if op == "lstm"] == [[0], [0]]
     said = [str(w.message) for w in told if "saved=operands" in str(w.message)]
     assert len(said) == 1 and "its input alone is saved as operands" in said[0]
 

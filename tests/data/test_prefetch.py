@@ -1,8 +1,6 @@
 """Prefetching: the same batches, prepared on a thread that never outlives its epoch."""
 
 import gc
-import subprocess
-import sys
 import threading
 import warnings
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_process import python
 from refusals import refuses
 
 from minifp.data import DataLoader, Dataset, TensorDataset
@@ -216,12 +215,6 @@ def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself
         gc.enable() if was_enabled else None
 
 
-def run(code):
-    """What a new interpreter says of `code`, which must end by itself."""
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
-
-
 def test_an_interpreter_ends_with_an_iterator_that_was_left_open():
     code = """
 import numpy as np
@@ -229,7 +222,7 @@ from minifp.data import DataLoader, TensorDataset
 batches = iter(DataLoader(TensorDataset(np.arange(100)), 1, prefetch=2))
 print(next(batches)[0].numpy())
 """
-    result = run(code)
+    result = python(code, check=False, PYTHONWARNINGS="error")
     assert (result.returncode, result.stdout, result.stderr) == (0, "[0]\n", "")
 
 
@@ -253,7 +246,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted", threading.active_count())
 """
-    result = run(code)
+    result = python(code, check=False, PYTHONWARNINGS="error")
     assert (result.returncode, result.stdout) == (0, "interrupted 1\n"), result.stderr
 
 

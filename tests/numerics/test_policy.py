@@ -2,14 +2,13 @@
 
 import dataclasses
 import pickle
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_process import python
 from refusals import refuses
 from watching import at_once
 
@@ -309,22 +308,11 @@ def test_a_block_is_active_on_its_own_thread_and_the_default_on_all():
     fp.set_precision("float32")
 
 
-def python(code, **environment):
-    """What a new interpreter prints."""
-    import os
-
-    env = {**os.environ, **environment}
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
-
-
 def test_the_environment_sets_the_default_and_a_wrong_one_is_named():
-    result = python(
-        "import minifp as fp; print(fp.get_precision(), fp.ones(1).dtype)",
-        MINIFP_PRECISION="mixed,loss_scale=64",
-    )
+    code = "import minifp as fp; print(fp.get_precision(), fp.ones(1).dtype)"
+    result = python(code, MINIFP_PRECISION="mixed,loss_scale=64", PYTHONWARNINGS="error")
     assert (result.stdout.strip(), result.stderr) == ("mixed,loss_scale=64 float16", "")
-    result = python("import minifp; minifp.tensor(1.0)", MINIFP_PRECISION="half")
+    result = python("import minifp; minifp.tensor(1.0)", check=False, MINIFP_PRECISION="half")
     last = result.stderr.strip().splitlines()[-1]
     assert "PrecisionError" in last and "MINIFP_PRECISION" in last
     assert "'half'" in last and "mixed" in last

@@ -1,11 +1,11 @@
 """Where a program called minifp is told as its reader would find it."""
 
 import linecache
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
+from own_process import python
 
 from minifp.runtime.callers import line_at, line_of_user
 
@@ -27,10 +27,7 @@ def test_a_line_of_a_file_is_told_with_its_text():
 
 def test_a_line_of_a_notebook_is_told_by_the_number_of_its_cell():
     pytest.importorskip("IPython")
-    run = subprocess.run(
-        [sys.executable, "-c", CELLS], capture_output=True, text=True, encoding="utf-8", check=True
-    )
-    assert run.stdout.splitlines()[-1] == "In[2]:2: print(line_of_user())"
+    assert python(CELLS).stdout.splitlines()[-1] == "In[2]:2: print(line_of_user())"
 
 
 def test_an_older_shell_that_does_not_name_its_cells_keeps_no_error_from_being_told(monkeypatch):

@@ -4,13 +4,13 @@ import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 from refusals import refuses
 from watching import at_once
 
@@ -27,12 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(code, *arguments, **environment):
     """What a program prints, and its errors, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments],
-        capture_output=True, text=True, encoding="utf-8", timeout=600,
-        env={**os.environ, **environment},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = python(code, *arguments, **environment)
     return done.stdout, done.stderr
 
 
@@ -141,9 +136,7 @@ def test_a_number_of_threads_that_is_none_or_absurd_is_refused(given, monkeypatc
 
 
 def test_a_wrong_number_of_threads_in_the_environment_fails_at_import():
-    command = [sys.executable, "-c", "import minifp"]
-    env = {**os.environ, "MINIFP_THREADS": "abc"}
-    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
+    result = python("import minifp", check=False, MINIFP_THREADS="abc")
     assert "environment variable MINIFP_THREADS='abc'" in result.stderr.splitlines()[-1]
 
 

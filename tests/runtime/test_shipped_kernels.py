@@ -1,15 +1,14 @@
 """Kernels that travel lowered: of these sources, the same results as numba's, and never a crash."""
 
 import json
-import os
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp
 from minifp.runtime import callers, cpu
@@ -145,10 +144,7 @@ def test_training_with_lowered_kernels_does_not_import_numba(tmp_path):
             assert np.isfinite(w.grad.numpy()).all()
         assert "numba" not in sys.modules
     """
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "error"}
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    python(code, NUMBA_CACHE_DIR=str(tmp_path), PYTHONWARNINGS="error")
     objects = list(tmp_path.rglob("*.o"))
     assert objects and not list(tmp_path.rglob("*.nbc"))
 
