@@ -195,15 +195,12 @@ def test_what_are_no_classes_and_no_pictures_is_refused(t):
             next(DataLoader(data, 4, transform=mix).arrays())
 
 
-def test_pictures_of_bytes_have_no_random_values_and_values_fit_their_channels():
+def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():
     with pytest.raises(DTypeError, match="of uint8: put Normalize before it"):
         RandomErasing(1, value="random")(
             (np.ones((9, 3, 8, 8), np.uint8),), np.arange(9), Draws(0, 0, 9)
         )
     refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
-
-
-def test_transforms_say_what_they_are():
     assert repr(Compose([MixUp(num_classes=10), CutMix(num_classes=9, alpha=0.5)])) == (
         "Compose([MixUp(num_classes=10, alpha=1.0), CutMix(num_classes=9, alpha=0.5)])"
     )

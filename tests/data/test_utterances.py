@@ -15,11 +15,6 @@ INPUTS = [RANDOM.normal(size=(n, 2)).astype("float32") for n in (3, 5, 1)]
 LABELS = [[1, 2], [3], [2, 2, 1]]
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def utterances(**more):
     return data.Utterances(INPUTS, LABELS, alphabet="abc", speakers=["x", "y", "z"], **more)
 

@@ -11,11 +11,6 @@ import minifp.nn.functional as F
 from minifp import nn
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def names(module):
     return list(module.state_dict())
 

@@ -18,11 +18,6 @@ NAMES = (
 )
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def drawn(name, shape=WEIGHT, *args, **settings):
     """What it writes into a float32 tensor, in float64."""
     tensor = fp.zeros(*shape)

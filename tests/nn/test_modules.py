@@ -18,11 +18,6 @@ every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_layer = pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 class Shared(nn.Module):
     """One layer under two names, and one weight in two layers."""
 
@@ -86,7 +81,7 @@ def test_what_is_shared_counts_once_and_parameters_know_their_path():
     assert model.conv1.weight.name == "conv1.weight"
 
 
-def test_zero_grad_train_and_eval_reach_all_that_a_module_has():
+def test_zero_grad_train_and_eval_reach_all_and_in_evaluation_nothing_is_dropped_or_moves():
     model = small()
     model(fp.randn(5, 4)).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
@@ -96,9 +91,6 @@ def test_zero_grad_train_and_eval_reach_all_that_a_module_has():
     assert {m.training for m in model.modules()} == {True}
     assert model.eval() is model and {m.training for m in model.modules()} == {False}
     assert model.train() is model and {m.training for m in model.modules()} == {True}
-
-
-def test_in_evaluation_nothing_is_dropped_and_no_statistic_moves():
     model = small().eval()
     x, before = fp.randn(5, 4), frozen(model.state_dict())
     first = frozen(model(x))
@@ -107,7 +99,7 @@ def test_in_evaluation_nothing_is_dropped_and_no_statistic_moves():
     assert frozen(model(x)) != first and frozen(model.state_dict()) != before
 
 
-def test_sequential_and_module_list_are_lists_of_modules():
+def test_sequential_and_module_list_are_lists_and_a_module_without_forward_says_so():
     layers = [nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)]
     for made in (nn.Sequential(*layers), nn.ModuleList(layers)):
         assert len(made) == 3 and list(made) == layers and made[-1] is layers[2]
@@ -116,8 +108,6 @@ def test_sequential_and_module_list_are_lists_of_modules():
     refuses(fp.ArgumentError, "call its modules", chosen, fp.ones(1, 2))
     refuses(fp.ArgumentError, "argument 1 is a function", nn.Sequential, nn.ReLU(), F.relu)
 
-
-def test_a_module_without_forward_and_a_perceptron_without_classes_say_so():
     class Empty(nn.Module):
         pass
 
