@@ -176,7 +176,7 @@ def test_state_is_read_as_numbers_and_rounded_when_it_is_set():
 
 
 @scaled
-def test_a_state_dict_keeps_codes_and_scales_and_goes_into_any_other_layout(precision):
+def test_a_state_dict_is_a_copy_of_codes_and_scales_that_goes_into_any_other_layout(precision):
     ps, optimizer = made(precision)
     for k in range(3):
         step(ps, optimizer, k)
@@ -193,6 +193,9 @@ def test_a_state_dict_keeps_codes_and_scales_and_goes_into_any_other_layout(prec
     _, back = made(precision)
     back.load_state_dict(single.state_dict())  # as an old file has it: numbers alone
     assert held(back) == held(optimizer)
+    before = frozen(saved)
+    step(ps, optimizer, 0, factor=9.0)
+    assert frozen(saved) == before
 
 
 @pytest.mark.parametrize("change", [
