@@ -46,6 +46,12 @@ def children_are_not_warned():
 
 
 @pytest.fixture(scope="session")
+def torch():
+    """PyTorch, where it is installed."""
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+@pytest.fixture(scope="session")
 def torchvision():
     """torchvision's sources, also where what it compiled does not fit to the PyTorch there is."""
     pytest.importorskip("torch", reason="PyTorch is not installed (pip install minifp[parity])")
