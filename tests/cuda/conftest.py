@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from real_gpu import has_gpu, why_broken
 
-from minifp.runtime.cuda import arrays
+from minifp.runtime.cuda import arrays, product
 
 IMITATED = not has_gpu()
 # What a machine may lack on which nothing was installed for minifp.
@@ -62,3 +62,14 @@ def gpu(monkeypatch):
     with np.errstate(all="ignore"), late:
         yield
     forget()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory_of_the_imitation():
+    """A file's tests leave it no workspaces of streams, of 32 MiB each, and no unused blocks."""
+    yield
+    if IMITATED and "fake_cupy" in sys.modules:
+        if product.handles.cache_info().currsize:
+            product.handles().close()
+            product.handles.cache_clear()
+        sys.modules["fake_cupy"].get_default_memory_pool().free_all_blocks()
