@@ -71,8 +71,8 @@ def machine() -> Any:
 
 
 def free_pass_managers() -> None:
-    """Let llvmlite free what optimises a module, 100 KiB, of numba's too: its classes are in an order
-    in which the method that does it is hidden by one that does nothing."""
+    """Let llvmlite free what optimises a module, 100 KiB, of numba's too: in the order of its
+    classes the method that does so is hidden behind one that does nothing."""
     for manager in (newpassmanagers.ModulePassManager, newpassmanagers.FunctionPassManager):
         if manager._dispose is ffi.ObjectRef._dispose:
             manager._dispose = newpassmanagers.NewPassManager._dispose
