@@ -11,6 +11,7 @@ into an environment of its own, runs/parity.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -50,6 +51,7 @@ class Part(NamedTuple):
     options: str = ""
     environment: dict = {}
     own: bool = True  # whether no other part runs these tests
+    script: str = ""  # in place of tests
 
 
 WORKERS = "--numprocesses auto --maxprocesses 8 --dist loadfile"
@@ -101,31 +103,30 @@ PARTS = {
     ),
     "directions": Part("tests/lab/test_directions.py", "tests/lab/test_directions.py"),
     "readme": Part("tests/project/test_readme.py"),  # `make test` has it
+    "faults": Part("", minutes=60, script="scripts/plant_faults.py --count 20"),
 }
 
 
-def command(name: str, python: str, tests: list[str], options: str) -> list[str]:
-    """What runs a part."""
+def command(name: str, python: str, tests: list[str], options: str, report: Path) -> list[str]:
+    """What runs a part, and leaves a report."""
     part = PARTS[name]
+    if part.script:
+        return [python, *part.script.split()]
     others = " ".join(p.tests for p in PARTS.values() if p.own).split()
     left_out = [] if part.own else [f"--ignore={path}" for path in others]
-    return [python, "-m", "pytest", *tests, *options.split(), *part.options.split(), *left_out]
+    words = [*tests, *options.split(), *part.options.split(), *left_out]
+    return [python, "-m", "pytest", f"--junitxml={report}", *words]
 
 
 def python_with_torch(may_install: bool) -> str | None:
-    """This Python where it has PyTorch; else one beside it, that has all that this has."""
-    try:
-        import torch  # noqa: F401
-
+    """This Python where it has PyTorch; else one beside it that has all that this has."""
+    if importlib.util.find_spec("torch"):
         return sys.executable
-    except ImportError:
-        pass
-    python = venv.EnvBuilder(with_pip=True).ensure_directories(str(TORCH)).env_exe
-    ready = TORCH / "installed"
+    places = {"base": str(TORCH), "platbase": str(TORCH)}
+    python, ready = sysconfig.get_path("scripts", "venv", places) + "/python", TORCH / "installed"
     if not ready.exists() and may_install:
         venv.create(TORCH, with_pip=True, clear=True)
-        there = {"base": str(TORCH), "platbase": str(TORCH)}
-        lent = Path(sysconfig.get_path("purelib", "venv", there)) / "lent.pth"
+        lent = Path(sysconfig.get_path("purelib", "venv", places)) / "lent.pth"
         lent.write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})")
         pip = [python, "-m", "pip", "install", "--quiet", "--editable", ".[parity]"]
         if subprocess.run(pip, cwd=ROOT).returncode == 0:
@@ -144,8 +145,8 @@ def run(name: str, tests: list[str], options: str, may_install: bool = True) -> 
     began, used = time.monotonic(), processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "tests.xml")
-        words = [*command(name, python, tests, options), f"--junitxml={report}"]
-        print(f"\nnightly: {name}: {' '.join(words[1:])[:300]}", flush=True)
+        words = command(name, python, tests, options, report)
+        print(f"\nnightly: {name}: {' '.join(words[1:])[:200]}", flush=True)
         environment = {**os.environ, **PARTS[name].environment}
         process = subprocess.Popen(words, cwd=ROOT, env=environment, start_new_session=True)
         result = ended(process, 60 * PARTS[name].minutes)
