@@ -1,10 +1,10 @@
 """Which tests a run takes, and which cases of a long range.
 
-`python -m pytest` takes one of each kind: in rooms that compute, one case of each test; in others
-(`BY_FILE`), whose tests take long, one test of each file; and all of the README. `--all`, and who
-names files or says `-k` or `-m`, takes what a change must pass: all but what is `nightly` (unless
-its own file is named), and of long ranges a sample. `--exhaustive`, and a test that is named
-(`tests/file.py::test`), leaves nothing out.
+`python -m pytest` takes one of each kind: in rooms that compute, one case of each test (of many every
+sixteenth); in others (`BY_FILE`), whose tests take long, one test of each file; and of the README
+all. `--all`, and who names files or says `-k` or `-m`, takes what a change must pass: all but what
+is `nightly` (unless its own file is named), and of long ranges a sample. `--exhaustive`, and a test
+that is named (`tests/file.py::test`), leaves nothing out.
 
 A test that ranges over more cases than each change needs is marked `sampled(n, core=...)`: one case
 in n is drawn, beside those whose parameters `core` says yes to. A test that ranges over cases by
@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "MINIFP_SAMPLE_SEED"
 BY_FILE = {"cuda", "lab", "project", "runtime", "scope", "web"}  # folders of tests
 WHOLE = "tests/project/test_readme.py"
+FEW = 16  # cases of one test, or tests of one file, of which one is taken
 LONG = {"packaging", "site", "slow"}  # marks of what one of each kind does without
 
 
@@ -52,18 +53,22 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what this run does not take, before others change the order."""
     if not takes_all(config):
         seed, nightly = os.environ[ENVIRONMENT], "nightly" in config.option.markexpr
-        files = {path for path in paths(config) if path.is_file()}
-        taken = [
-            item
-            for item in items
-            if is_taken(item, seed)
-            if nightly or item.path in files or not item.get_closest_marker("nightly")
-        ]
+        taken = sample_of(items, seed, paths(config), nightly)
         taken = taken if takes_sample(config) else one_of_each(taken)
         chosen = {*taken}
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = taken
     return (yield)
+
+
+def sample_of(items, seed, paths, nightly):
+    """What a change must pass; with the nightly tests of the files in `paths`, or all of them."""
+    return [
+        item
+        for item in items
+        if is_taken(item, seed)
+        if nightly or item.path in paths or not item.get_closest_marker("nightly")
+    ]
 
 
 def takes_all(config):
@@ -83,12 +88,12 @@ def paths(config):
 
 
 def one_of_each(items):
-    """The first test of each kind that does not take long."""
-    first = {}
+    """Of each kind the first test, and every sixteenth, that does not take long."""
+    kinds = {}
     for item in items:
         if not LONG & {mark.name for mark in item.iter_markers()}:
-            first.setdefault(kind_of(item.nodeid), item)
-    return [*first.values()]
+            kinds.setdefault(kind_of(item.nodeid), []).append(item)
+    return [item for kind in kinds.values() for item in kind[::FEW]]
 
 
 def kind_of(name):
