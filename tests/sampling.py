@@ -1,10 +1,10 @@
 """Which tests a run takes, and which cases of a long range.
 
-`python -m pytest` takes one of each kind: in rooms that compute, one case of each test (of many every
-sixteenth); in others (`BY_FILE`), whose tests take long, one test of each file; and of the README
-all. `--all`, and who names files or says `-k` or `-m`, takes what a change must pass: all but what
-is `nightly` (unless its own file is named), and of long ranges a sample. `--exhaustive`, and a test
-that is named (`tests/file.py::test`), leaves nothing out.
+`python -m pytest` takes one of each kind: in rooms that compute, one case of each test, of many
+every sixteenth; in others (`BY_FILE`), whose tests take long, one test of each file; and of the
+README all. `--all`, and who names files or says `-k` or `-m`, takes what a change must pass: all
+but what is `nightly` (unless its own file is named), and of long ranges a sample. `--exhaustive`,
+and a test that is named (`tests/file.py::test`), leaves nothing out.
 
 A test that ranges over more cases than each change needs is marked `sampled(n, core=...)`: one case
 in n is drawn, beside those whose parameters `core` says yes to. A test that ranges over cases by
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "MINIFP_SAMPLE_SEED"
 BY_FILE = {"cuda", "lab", "project", "runtime", "scope", "web"}  # folders of tests
 WHOLE = "tests/project/test_readme.py"
-FEW = 16  # cases of one test, or tests of one file, of which one is taken
+FEW = 16  # cases of a test, of which one is taken
 LONG = {"packaging", "site", "slow"}  # marks of what one of each kind does without
 
 
@@ -88,16 +88,17 @@ def paths(config):
 
 
 def one_of_each(items):
-    """Of each kind the first test, and every sixteenth, that does not take long."""
+    """Of each test one case in so many, and of each file whose tests take long its first test."""
     kinds = {}
     for item in items:
         if not LONG & {mark.name for mark in item.iter_markers()}:
             kinds.setdefault(kind_of(item.nodeid), []).append(item)
-    return [item for kind in kinds.values() for item in kind[::FEW]]
+    taken = [kind[::FEW] if "::" in name else kind[:1] for name, kind in kinds.items()]
+    return [item for few in taken for item in few]
 
 
 def kind_of(name):
-    """What two tests have in common of which one is enough: the test, or the file."""
+    """What tests have in common of which one is enough: a test's name, or a file's."""
     file, _, test = name.partition("::")
     if file == WHOLE:
         return name
