@@ -18,9 +18,9 @@ from minifp.scope.histogram import Histogram
 from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import WHAT_IF, Record
 
-pytestmark = pytest.mark.nightly
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "record_explorables.py"
 SHIFTS = range(-30, 41)  # log2 of the loss scales that there are
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture
