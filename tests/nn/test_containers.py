@@ -139,8 +139,8 @@ def test_lists_and_dicts_of_parameters_are_owned_as_in_pytorch(torch):
     assert [n for n, _ in ours.named_parameters()] == [n for n, _ in theirs.named_parameters()]
     assert len(ours.several) == 5 and ours.several[-1] is list(ours.several)[4]
     assert isinstance(ours.several[1:3], nn.ParameterList) and len(ours.several[1:3]) == 2
-    assert "b" in ours.named and list(ours.named) == ours.named.keys() == ["b", "c"]
-    assert ours.named["b"] is dict(ours.named.items())["b"] is ours.named.values()[0]
+    assert "b" in ours.named and list(ours.named) == list(ours.named.keys()) == ["b", "c"]
+    assert ours.named["b"] is dict(ours.named.items())["b"] is list(ours.named.values())[0]
     assert "(0): Parameter of float32 (2, 3)" in repr(ours)
     ours.named.clear()
     assert len(ours.named) == 0

@@ -22,6 +22,7 @@ pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupytext")
 
+pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 RUN_HERE = ("01-sixteen-bits", "02-the-update-that-wasnt", "08-summing-in-half")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}

@@ -26,7 +26,7 @@ SOURCES = (
     "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
 )
 
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.nightly, pytest.mark.packaging]
 
 
 # ---- wheel and environments ---------------------------------------------------------------------

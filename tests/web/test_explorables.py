@@ -13,6 +13,7 @@ from in_browser import browser  # noqa: F401 (a fixture)
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
 
+pytestmark = pytest.mark.nightly
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "explorables"
 ELEMENTS = {m: f"minifp-{m}" for m in ("bits", "update", "sums", "histograms", "bathtub")}
 NAMES = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "float4_e2m1")

@@ -17,6 +17,7 @@ from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import WHAT_IF, Record
 
 SHIFTS = range(-30, 41)  # log2 of the loss scales that there are
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENDLESS = "import time\nprint('begun')\nwhile True:\n    time.sleep(0.01)\n"
 ENDLESS_IN_C = "print('begun')\nsum(iter(int, 1))\n"
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 in_site = pytest.mark.site  # all but one, which `make test` runs too
 
 
