@@ -1,8 +1,9 @@
 """Which cases of a long range are run: those of its core, and a sample drawn by the commit.
 
 A test that ranges over more cases than each change needs is marked `sampled(n, core=...)`: one case
-in n is drawn, beside those whose parameters `core` says yes to. All are run by `--exhaustive`, and
-of a test that is named on the command line (`tests/file.py::test`).
+in n is drawn, beside those whose parameters `core` says yes to. A test that ranges over cases by
+itself asks the fixture `drawn` for them. All are run by `--exhaustive`, and of a test that is named
+on the command line (`tests/file.py::test`).
 
 The draw depends on a seed and a case's own name, so it is the same in every process and order. The
 seed is that of the commit, or of the sources where there is no git: another commit draws others.
@@ -12,7 +13,10 @@ MINIFP_SAMPLE_SEED repeats the draw whose seed the first lines of a run show.
 import hashlib
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "MINIFP_SAMPLE_SEED"
@@ -57,6 +61,25 @@ def is_taken(item, seed):
         return True
     (one_in,), core = mark.args, mark.kwargs["core"]
     return core(**item.callspec.params) or number_of(seed, item.nodeid) % one_in == 0
+
+
+@pytest.fixture
+def drawn(request):
+    """Chooses cases inside of a test: see `drawn_of`."""
+    seed = None if takes_all(request.config) else os.environ[ENVIRONMENT]
+    return partial(drawn_of, seed, request.node.nodeid)
+
+
+def drawn_of(seed, nodeid, cases, one_in, core=(), of=""):
+    """The cases in `core`, and of the others one in so many; without a seed all of them.
+
+    A test that draws from the same cases several times says by `of` what each draw is for.
+    """
+    return [
+        case
+        for case in cases
+        if seed is None or case in core or number_of(seed, nodeid, of, str(case)) % one_in == 0
+    ]
 
 
 def number_of(*words):
