@@ -24,5 +24,5 @@ class Claims:
             yield
         except Exception as error:
             self.errors.append(error)
-            head = f"{claim}: {', '.join(map(str, subject))}"
-            self.texts.append(f"{head}\n{type(error).__name__}: {error}".replace("\n", "\n    "))
+            lines = f"{type(error).__name__}: {error}".splitlines()[:12]
+            self.texts.append("\n    ".join([f"{claim}: {', '.join(map(str, subject))}", *lines]))

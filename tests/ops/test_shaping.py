@@ -189,6 +189,7 @@ READERS = {
     "gather": lambda x, i: x.gather(0, fp.tensor(i[:, None])),
     "take_along_dim": lambda x, i: x.take_along_dim(fp.tensor(i[:, None]), 0),
     "index_select": lambda x, i: x.index_select(0, fp.tensor(i)),
+    "embedding": lambda x, i: F.embedding(i, x),
     "repeat_interleave": lambda x, i: x[2:3].repeat_interleave(len(i), 0),
     "repeat": lambda x, i: x[2:3].repeat(len(i), 1),
     "expand": lambda x, i: x[2:3].expand(len(i), 1),
