@@ -14,17 +14,17 @@ ROW = re.compile(r"^ *(\S.*?)\s+-> (\w+): (.+)$", re.MULTILINE)
 KNOWN = {"fp": fp, "F": F, "nn": nn, "np": np}
 
 
-def check_refusals(rows, prefix="", names=(), **arrays):
+def check_refusals(rows, prefix="", names=(), make=fp.tensor, **arrays):
     """Each call raises its error with a message that has the pattern, and changes no tensor.
 
     The pattern follows `prefix`. A row may go on in the next line with its arrow. arrays: by name,
-    what each row has a new tensor of. names: other names that calls use, with their values.
+    what each row has a new tensor of, by `make`. names: others that calls use, with their values.
     """
     table = ROW.findall(rows)
     assert len(table) == rows.count(" -> ")
     with Claims() as claims:
         for call, error, message in table:
-            tensors = {name: fp.tensor(array) for name, array in arrays.items()}
+            tensors = {name: make(array) for name, array in arrays.items()}
             before = {n: (x.array.tobytes(), x.storage.version) for n, x in tensors.items()}
             raised = None
             try:

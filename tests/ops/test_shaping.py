@@ -408,18 +408,6 @@ def test_bad_arguments_are_refused_by_name():
     )
 
 
-TAKING = """
-    flatten squeeze unsqueeze permute transpose movedim expand repeat_interleave split chunk unbind
-    flip roll diagonal tril triu gather scatter_add index_select index_add take_along_dim
-"""
-
-
-@pytest.mark.parametrize("name", TAKING.split())
-def test_a_list_is_refused_by_the_functions_name(name):
-    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
-        getattr(fp, name)([[1.0, 2.0]])
-
-
 # ---- layers -------------------------------------------------------------------------------------
 
 

@@ -47,9 +47,3 @@ def test_bad_arguments_are_refused_by_name():
         """,
         x=np.ones((2, 3)),
     )
-
-
-@pytest.mark.parametrize("name", ["sort", "topk"])
-def test_a_list_is_refused_by_the_functions_name(name):
-    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
-        getattr(fp, name)([[1.0, 2.0]])
