@@ -129,38 +129,6 @@ def test_cross_entropy_of_32_thousand_classes_over_a_large_batch(in_mixed):
 EXTREME = np.array([[60000.0, -60000.0, 0.0], [-60000.0, 60000.0, 1.0], [0, 0, 60000.0]])
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_extreme_logits_give_pytorchs_losses(torch, reduction):
-    """In float16 the losses are as large as the logits; PyTorch's are those of float64."""
-    targets, soft, smooth = np.array([0, 0, 2]), np.eye(3), {"label_smoothing": 0.25}
-    p = torch.nn.functional
-    with fp.precision("mixed"):
-        z, t = fp.tensor(EXTREME, requires_grad=True), fp.tensor(soft)
-        ours = [
-            F.cross_entropy(z, targets, reduction=reduction),
-            F.cross_entropy(z, targets, reduction=reduction, **smooth),
-            F.cross_entropy(z, t, reduction=reduction),
-            F.binary_cross_entropy_with_logits(z, t, reduction=reduction),
-            F.l1_loss(z, t, reduction=reduction),
-            F.huber_loss(z, t, reduction),
-        ]
-    x, y, i = torch.tensor(EXTREME), torch.tensor(soft), torch.tensor(targets)
-    theirs = [
-        p.cross_entropy(x, i, reduction=reduction),
-        p.cross_entropy(x, i, reduction=reduction, **smooth),
-        p.cross_entropy(x, y, reduction=reduction),
-        p.binary_cross_entropy_with_logits(x, y, reduction=reduction),
-        p.l1_loss(x, y, reduction=reduction),
-        p.huber_loss(x, y, reduction=reduction),
-    ]
-    for a, b in zip(ours, theirs):
-        with np.errstate(over="ignore"):  # a difference of 120000 is Inf in float16
-            b = b.numpy().astype(a.dtype)
-        np.testing.assert_allclose(a.array, b, rtol=1e-3 if reduction == "none" else 1e-6)
-        a.sum().backward()
-        assert np.isfinite(z.grad.array).all()
-
-
 def test_small_losses_of_sure_logits_are_not_lost():
     """Where logits are right, PyTorch gives sigmoid(20) - 1 = 0 as the gradient."""
     x = fp.tensor([20.0, -20.0], requires_grad=True)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from beside_torch import as_tuple, one_thread_of_torch  # noqa: F401
-from cases import BY_OPERATION, COMPARISONS, DRAWN, LAYERS, LAYOUTS
+from cases import BY_OPERATION, COMPARISONS, DRAWN, LAYERS, LAYOUTS, TESTS
 from claims import Claims
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,12 +125,15 @@ def test_the_gradient_of_a_window_without_a_finite_number_is_not_lost_in_the_pad
     np.testing.assert_array_equal(a.grad.array, b.grad.numpy())
 
 
-def test_comparisons_are_those_of_pytorch():
-    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
-    for name in COMPARISONS:
-        expected = getattr(torch, name)(torch.tensor(x), torch.tensor(y)).numpy()
-        result = getattr(fp, name)(fp.tensor(x), fp.tensor(y)).array
-        np.testing.assert_array_equal(result, expected, name)
+def test_comparisons_and_tests_are_those_of_pytorch():
+    pairs = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    for x, y in (pairs, (pairs[0] > 1, pairs[1] > 1)):
+        for name in (*COMPARISONS, *TESTS):
+            arrays = (x, y)[: 1 + (name in COMPARISONS)]
+            expected = getattr(torch, name)(*map(torch.tensor, arrays)).numpy()
+            result = getattr(fp, name)(*map(fp.tensor, arrays))
+            np.testing.assert_array_equal(result.array, expected, name)
+            assert result.dtype == bool
 
 
 # ---- layers -------------------------------------------------------------------------------------

@@ -141,18 +141,6 @@ def test_activations_of_integers_are_refused(name):
         getattr(F, name)(fp.tensor([1, 2]))
 
 
-def test_logic_and_tests_are_pytorchs(torch):
-    a, b = np.array([0.0, -0.0, 2, np.nan, np.inf]), np.array([1.0, 0, 0, 1, -np.inf])
-    x, y, t, u = fp.tensor(a), fp.tensor(b), torch.tensor(a), torch.tensor(b)
-    for name in ("logical_and", "logical_or", "logical_xor"):
-        assert getattr(x, name)(y).tolist() == getattr(t, name)(u).tolist()
-        of_booleans = getattr(torch, name)(t > 1, u > 0)
-        assert getattr(fp, name)(x > 1, y > 0).tolist() == of_booleans.tolist()
-    for name in ("logical_not", "isinf", "isnan", "isfinite"):
-        assert getattr(fp, name)(x).tolist() == getattr(torch, name)(t).tolist()
-        assert getattr(x, name)().dtype == bool
-
-
 # ---- arithmetic ---------------------------------------------------------------------------------
 
 

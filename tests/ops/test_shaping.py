@@ -261,14 +261,6 @@ def test_formats_of_joined_tensors_meet_and_integers_decide_none():
     assert (x.grad.dtype, y.grad.dtype) == (float16, float32)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7])
-def test_chunks_are_as_many_as_pytorchs(n):
-    torch = pytorch()
-    for size in (0, 1, 5, 6):
-        ours = [y.shape for y in fp.zeros(size, 2).chunk(n)]
-        assert ours == [tuple(y.shape) for y in torch.zeros(size, 2).chunk(n)]
-
-
 def test_integers_and_booleans_are_moved_too():
     x = fp.tensor([[1, 2, 3], [4, 5, 6]])
     assert x.flip(1).tolist() == [[3, 2, 1], [6, 5, 4]]
