@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sampling import is_taken, number_of, one_of_each, sample_of, seed_of
+from sampling import drawn_of, is_taken, number_of, one_of_each, sample_of, seed_of
 
 
 class Item:
@@ -23,6 +23,18 @@ def test_the_core_is_always_run_and_of_the_others_about_one_in_n():
     for seed in "ab":
         taken = [i for i in range(1000) if is_taken(Item(i), seed)]
         assert taken[:10] == [*range(10)] and 180 < len(taken) < 320
+
+
+def test_inside_a_test_the_core_is_run_and_others_are_drawn_for_each_purpose_and_test():
+    cases, core = range(1000), range(10)
+    draws = [
+        drawn_of(seed, node, cases, 4, core, of)
+        for seed, node, of in (("a", "t", ""), ("a", "t", ""), ("b", "t", ""), ("a", "u", ""))
+    ]
+    draws.append(drawn_of("a", "t", cases, 4, core, "float8"))
+    assert draws[0] == draws[1] and len({*map(tuple, draws)}) == 4
+    assert all(d[:10] == [*core] and 180 < len(d) < 320 for d in draws)
+    assert drawn_of(None, "t", cases, 4) == [*cases]
 
 
 def test_a_seed_draws_the_same_cases_again_and_another_draws_others():
