@@ -1,0 +1,185 @@
+"""Plant faults in the sources, one at a time, and tell which of them the tests see.
+
+    python scripts/plant_faults.py --count 20                  (drawn by the commit)
+    python scripts/plant_faults.py --seed 7 --count 50 --rooms optim training
+    python scripts/plant_faults.py --list scripts/results/faults/faults.csv --checkout DIR
+    python scripts/plant_faults.py --list FILE --side before --tests DIR
+
+A fault is one edit in one line: a bound, a term, a stride, a barrier, a tail, two swapped gradients,
+a format or a sign (faults/sites.py and faults/cuda_sites.py). Each is planted in a scratch copy of
+the checkout, never in the checkout, and the tests of its room are run until one fails, the nearest
+ones first: by names, and in rooms of plain Python by which tests reach the line.
+
+The list with its results is a table (CSV), by default in runs/faults/. Where it exists it is carried
+on: the faults are those in it. What the old tests killed (--side before) the new ones must kill
+(--side after, which leaves out the others). A fault that survives is told, and is no failure.
+"""
+
+import argparse
+import csv
+import json
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn
+from faults.names import names_of
+from faults.runs import Scratch
+from sampling import seed_of
+
+REACHED = "numerics", "optim", "training"  # rooms of plain Python, each line of which is traced
+
+
+def options():
+    """What the command line says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--seed", help="of the draw (the commit)")
+    add("--count", type=int, default=20, help="how many faults (20)")
+    add("--rooms", nargs="+", choices=ROOMS, default=[*ROOMS], help="of which rooms (all)")
+    add("--checkout", type=Path, default=ROOT, help="whose sources (this one's)")
+    add("--tests", type=Path, help="a folder with other tests (the checkout's)")
+    add("--list", type=Path, help="the table (runs/faults/SEED.csv)")
+    add("--side", choices=("before", "after"), default="after", help="which columns are filled in")
+    add("--limit", type=float, default=120, help="processor seconds for the tests of a fault (120)")
+    add("--work", type=Path, default=ROOT / "runs" / "faults", help="for the scratch copy and caches")
+    add("--draw-only", action="store_true", help="write the list, and run nothing")
+    return parser.parse_args()
+
+
+class Side:
+    """The tests of one checkout, against all faults of a list."""
+
+    def __init__(self, given, seed):
+        self.given, self.seed, self.reach = given, seed, {}
+        tests = (given.tests or given.checkout / "tests").resolve()
+        work = given.work.resolve() / given.side
+        work.mkdir(parents=True, exist_ok=True)
+        self.scratch = Scratch(work, given.checkout.resolve(), tests, seed)
+        self.broken: set[str] = set()  # what fails without a fault
+        self.sound: set[str] = set()
+
+    def try_out(self, mutant):
+        """Fill in what the tests make of a fault."""
+        begin = os.times()
+        with Planted(self.scratch.root, mutant):
+            outcome = self.outcome(mutant)
+        while outcome.verdict != "survived" and not self.is_sound(outcome.killer):
+            with Planted(self.scratch.root, mutant):
+                outcome = self.outcome(mutant)
+        setattr(mutant, self.given.side, outcome.verdict)
+        killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
+        setattr(mutant, f"killer_{self.given.side}", killer)
+        mutant.seconds = round(sum(os.times()[2:4]) - sum(begin[2:4]), 1)
+        if outcome.verdict == "survived":
+            mutant.note = f"{self.given.side}: {outcome.run} of {outcome.items} tests"
+
+    def outcome(self, mutant):
+        """One run of the room's tests, until one fails."""
+        names, stems = names_of(self.scratch.root, mutant)
+        folders = [f for f in ROOMS[mutant.room][1] if (self.scratch.root / f).exists()]
+        return self.scratch.run(
+            folders, self.given.limit, names=names, stems=stems,
+            reach=self.reaching(mutant), broken=self.broken,
+        )  # fmt: skip
+
+    def is_sound(self, test):
+        """Whether a test passes without a fault, which is tried once."""
+        if test not in self.sound and "::" in test:
+            if self.scratch.run([test], 1000, limit_of_one=1000).verdict != "survived":
+                self.broken.add(test)
+                return False
+            self.sound.add(test)
+        return True
+
+    def reaching(self, mutant):
+        """The tests that reach a line, the quickest first; measured once a room."""
+        if mutant.room not in REACHED or not mutant.file.endswith(".py"):
+            return []
+        lines, durations = self.measured(mutant.room)
+        tests = lines.get(mutant.file, {}).get(str(mutant.line), [])
+        return sorted(filter(None, tests), key=lambda test: durations.get(test, 0.0))
+
+    def measured(self, room):
+        """({file: {line: tests}}, {test: seconds}) of a room."""
+        name = room.replace("/", "_")
+        kept, file = self.scratch.work / f"reach-{name}.json", self.scratch.work / "lines.json"
+        if room not in self.reach and not kept.exists():
+            folder, tests = ROOMS[room]
+            outcome = self.scratch.run(
+                tests, 10**6, measure=file, include=[f"{self.scratch.root}/{folder}/*"],
+                all_failures=True, limit_of_one=1000,
+            )  # fmt: skip
+            content = [json.loads(file.read_text()), outcome.durations, outcome.failures]
+            kept.write_text(json.dumps(content))
+        if room not in self.reach:
+            lines, durations, failures = json.loads(kept.read_text())
+            self.reach[room] = lines, durations
+            self.broken |= {test for test, _ in failures}
+        return self.reach[room]
+
+
+def read(path):
+    """The faults of a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [Mutant(**{**row, "line": int(row["line"]), "seconds": float(row["seconds"])})
+                for row in csv.DictReader(file)]  # fmt: skip
+
+
+def write(path, mutants):
+    """A table of faults."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(map(asdict, mutants))
+
+
+def waits(mutant, side):
+    """Whether a fault is still to be tried out on a side."""
+    if mutant.before == "equivalent" or getattr(mutant, side):
+        return False
+    return side == "before" or mutant.before in ("", "killed", "timed out")
+
+
+def report(mutants, side):
+    """How many were seen, and which were not."""
+    verdicts = Counter(getattr(m, side) or "not run" for m in mutants)
+    lines = [f"{side}: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())]
+    lost = [m for m in mutants if m.before in ("killed", "timed out") and m.after == "survived"]
+    new = [m for m in mutants if not m.before and getattr(m, side) == "survived"]
+    for title, some in (("killed before, and not after", lost), ("survived", new)):
+        lines += [f"{title}: {m.file}:{m.line} {m.operator}: {m.new.strip()}" for m in some]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    given = options()
+    seed = given.seed or seed_of(ROOT)
+    path = given.list or ROOT / "runs" / "faults" / f"{seed}.csv"
+    checkout = given.checkout.resolve()
+    mutants = read(path) if path.exists() else drawn(checkout, seed, given.count, given.rooms)
+    write(path, mutants)
+    todo = [m for m in mutants if waits(m, given.side) and m.room in given.rooms]
+    if not given.draw_only and todo:
+        side = Side(given, seed)
+        for mutant in (bar := tqdm(todo, unit="fault")):
+            bar.set_postfix_str(f"{mutant.file}:{mutant.line}")
+            try:
+                side.try_out(mutant)
+            except LookupError as error:
+                mutant.note = str(error)
+            write(path, mutants)
+            seen = getattr(mutant, given.side)
+            told = getattr(mutant, f"killer_{given.side}") or mutant.note
+            bar.write(f"{time.strftime('%H:%M:%S')} {mutant.file}:{mutant.line} {seen} {told}")
+    print(report(mutants, given.side), f"\n(see {path})")
