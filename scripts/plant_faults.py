@@ -5,14 +5,14 @@
     python scripts/plant_faults.py --list scripts/results/faults/faults.csv --checkout DIR
     python scripts/plant_faults.py --list FILE --side before --tests DIR
 
-A fault is one edit in one line: a bound, a term, a stride, a barrier, a tail, two swapped gradients,
-a format or a sign (faults/sites.py and faults/cuda_sites.py). Each is planted in a scratch copy of
+A fault is one edit in one line: a bound, a term, a stride, a barrier, a tail, swapped gradients,
+a format, or a sign (faults/sites.py and faults/cuda_sites.py). Each is planted in a scratch copy of
 the checkout, never in the checkout, and the tests of its room are run until one fails, the nearest
 ones first: by names, and in rooms of plain Python by which tests reach the line.
 
-The list with its results is a table (CSV), by default in runs/faults/. Where it exists it is carried
-on: the faults are those in it. What the old tests killed (--side before) the new ones must kill
-(--side after, which leaves out the others). A fault that survives is told, and is no failure.
+The list with its results is a table (CSV), by default in runs/faults/. Where it exists it is the
+list that is gone through. What the old tests killed (--side before) the new ones must kill (--side
+after, which leaves out the others). A fault that survives is told, and is no failure.
 """
 
 import argparse
@@ -29,10 +29,10 @@ from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
-from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn
-from faults.names import names_of
-from faults.runs import Scratch
-from sampling import seed_of
+from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn  # noqa: E402
+from faults.names import names_of  # noqa: E402
+from faults.runs import Scratch  # noqa: E402
+from sampling import seed_of  # noqa: E402
 
 REACHED = "numerics", "optim", "training"  # rooms of plain Python, each line of which is traced
 
@@ -51,7 +51,7 @@ def options():
     add("--list", type=Path, help="the table (runs/faults/SEED.csv)")
     add("--side", choices=("before", "after"), default="after", help="which columns are filled in")
     add("--limit", type=float, default=120, help="processor seconds for the tests of a fault (120)")
-    add("--work", type=Path, default=ROOT / "runs" / "faults", help="for the scratch copy and caches")
+    add("--work", type=Path, default=ROOT / "runs" / "faults", help="for copies and caches")
     add("--draw-only", action="store_true", help="write the list, and run nothing")
     return parser.parse_args()
 
@@ -70,12 +70,12 @@ class Side:
 
     def try_out(self, mutant):
         """Fill in what the tests make of a fault."""
-        begin = os.times()
+        reach, begin = self.reaching(mutant), os.times()
         with Planted(self.scratch.root, mutant):
-            outcome = self.outcome(mutant)
+            outcome = self.outcome(mutant, reach)
         while outcome.verdict != "survived" and not self.is_sound(outcome.killer):
             with Planted(self.scratch.root, mutant):
-                outcome = self.outcome(mutant)
+                outcome = self.outcome(mutant, reach)
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
         setattr(mutant, f"killer_{self.given.side}", killer)
@@ -83,20 +83,22 @@ class Side:
         if outcome.verdict == "survived":
             mutant.note = f"{self.given.side}: {outcome.run} of {outcome.items} tests"
 
-    def outcome(self, mutant):
+    def outcome(self, mutant, reach):
         """One run of the room's tests, until one fails."""
         names, stems = names_of(self.scratch.root, mutant)
         folders = [f for f in ROOMS[mutant.room][1] if (self.scratch.root / f).exists()]
         return self.scratch.run(
             folders, self.given.limit, names=names, stems=stems,
-            reach=self.reaching(mutant), broken=self.broken,
+            reach=reach, broken=self.broken,
         )  # fmt: skip
 
     def is_sound(self, test):
         """Whether a test passes without a fault, which is tried once."""
-        if test not in self.sound and "::" in test:
-            if self.scratch.run([test], 1000, limit_of_one=1000).verdict != "survived":
+        if test not in self.sound and test != "collecting":
+            args, limit = ([test], 1000) if "::" in test else (test.split()[:1], 0)
+            if self.scratch.run(args, limit, limit_of_one=1000).verdict != "survived":
                 self.broken.add(test)
+                tqdm.write(f"left out, as it fails without a fault: {test}")
                 return False
             self.sound.add(test)
         return True
@@ -125,6 +127,8 @@ class Side:
             lines, durations, failures = json.loads(kept.read_text())
             self.reach[room] = lines, durations
             self.broken |= {test for test, _ in failures}
+            for test, why in failures:
+                tqdm.write(f"left out, as it fails without a fault: {test}: {why}")
         return self.reach[room]
 
 

@@ -10,6 +10,7 @@ COMMENT = re.compile(r"//.*|/\*.*?\*/|\"[^\"]*\"")
 # What may be inside of brackets that are in no others.
 INNER = r"[^()\n]*(?:\([^()\n]*\)[^()\n]*)*"
 NAME = r"[A-Za-z_]\w*"
+ROUNDED = r"__half2float(__float2half_rn(\g<{}>))"
 RULES = [
     ("bound", r"(?<= )<(?= )", "<="),
     ("bound", r"(?<= )<=(?= )", "<"),
@@ -30,7 +31,7 @@ RULES = [
     ("tail", r"(?<=\+= )(?:all_threads\(\)|gridDim\.x)", "(1ll << 40)"),
     ("tail", r"(?<=% )\w+", "1"),
     ("swap", r"(?<=\? )([\w.\[\]]+) : ([\w.\[\]]+)", r"\g<2> : \g<1>"),
-    ("format", rf"(?<=float )({NAME}) = ({INNER});", r"\g<1> = __half2float(__float2half_rn(\g<2>));"),
+    ("format", rf"(?<=float )({NAME}) = ({INNER});", rf"\g<1> = {ROUNDED.format(2)};"),
     ("format", r"\bdouble\b", "float"),
     ("format", rf"rounded<\w+>\(({INNER})\)", r"(\g<1>)"),
     ("sign", rf"(?<=store\()({NAME}, [^,()\n]+), ({INNER})\);", r"\g<1>, -(\g<2>));"),

@@ -32,7 +32,7 @@ class Mutant:
     inside: str  # the function or kernel that it is in
     old: str
     new: str
-    before: str = ""  # "killed", "timed out", "survived", or "equivalent" (with the reason in `note`)
+    before: str = ""  # "killed", "timed out", "survived", or "equivalent" (`note` says why)
     killer_before: str = ""
     after: str = ""
     killer_after: str = ""

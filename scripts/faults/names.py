@@ -5,7 +5,7 @@ import re
 
 SUFFIX = re.compile(r"_(numba|cuda|text|ir)$|_plan_numba$|_rows_numba$")
 PARTS = re.compile(r"_(forward|backward|dx|dy|dw|db|da|dz|op)$")
-COMMON = {"forward", "backward", "step", "update", "__init__", "call", "run", "main", "read", "write"}
+COMMON = {*"forward backward step update __init__ call run main read write".split()}
 KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\(\w+\)\s*)?(\w+)")
 MOST = 12
 
@@ -52,7 +52,8 @@ def importers(root, path):
         return []
     dotted = ".".join(path.relative_to(root).with_suffix("").parts)
     folder, _, module = dotted.rpartition(".")
-    says = re.compile(rf"from {re.escape(dotted)} import|from {re.escape(folder)} import .*\b{module}\b")
+    whole, folder = re.escape(dotted), re.escape(folder)
+    says = re.compile(rf"from {whole} import|from {folder} import .*\b{module}\b")
     stems = [
         stem_of(other.name)
         for other in sorted((root / "minifp").rglob("*.py"))

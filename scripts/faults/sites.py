@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 SHOWN = re.compile(r"__(repr|str|format|dir)__|.*(warn|summary|describe|message|told|shown)")
-TYPES = {*"dict list tuple set type Callable Iterable Iterator Sequence Mapping Literal Any".split()}
+TYPES = {*"dict list tuple set type Callable Iterable Iterator Sequence Mapping Literal".split()}
 GRADIENTS = re.compile(r".*(backward|grad|_d[a-z]\b)")
 WARNS = re.compile(r".*(warn|error|Error|Warning|log|print)")
 LOCKED = re.compile(r".*(lock|LOCK|uninterrupted)")
@@ -259,9 +259,7 @@ class Finder(ast.NodeVisitor):
     def visit_Attribute(self, node):
         if node.attr in FORMATS and node.lineno == node.end_lineno:
             end = node.end_col_offset
-            self.edit(
-                node.lineno, end - len(node.attr), end, "format", FORMATS[node.attr]
-            )
+            self.edit(node.lineno, end - len(node.attr), end, "format", FORMATS[node.attr])
         self.visit(node.value)
 
     def visit_Constant(self, node):
