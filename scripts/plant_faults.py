@@ -60,48 +60,51 @@ class Side:
     """The tests of one checkout, against all faults of a list."""
 
     def __init__(self, given, seed):
-        self.given, self.seed, self.reach = given, seed, {}
+        self.given, self.seed, self.reach, self.killers = given, seed, {}, {}
         tests = (given.tests or given.checkout / "tests").resolve()
         work = given.work.resolve() / given.side
         work.mkdir(parents=True, exist_ok=True)
         self.scratch = Scratch(work, given.checkout.resolve(), tests, seed)
         self.broken: set[str] = set()  # what fails without a fault
-        self.sound: set[str] = set()
+        self.sound = {"", "collecting"}  # what passes without one
 
     def try_out(self, mutant):
         """Fill in what the tests make of a fault."""
         reach, begin = self.reaching(mutant), os.times()
+        names, stems = names_of(self.scratch.root, mutant)
+        folders = [f for f in ROOMS[mutant.room][1] if (self.scratch.root / f).exists()]
         with Planted(self.scratch.root, mutant):
-            outcome = self.outcome(mutant, reach)
-        while outcome.verdict != "survived" and not self.is_sound(outcome.killer):
-            with Planted(self.scratch.root, mutant):
-                outcome = self.outcome(mutant, reach)
+            outcome = self.scratch.run(
+                folders, self.given.limit, names=names, stems=stems, reach=reach, broken=self.broken
+            )
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
         setattr(mutant, f"killer_{self.given.side}", killer)
+        self.killers[mutant.file, mutant.line] = outcome.killer
         mutant.seconds = round(sum(os.times()[2:4]) - sum(begin[2:4]), 1)
         if outcome.verdict == "survived":
             mutant.note = f"{self.given.side}: {outcome.run} of {outcome.items} tests"
 
-    def outcome(self, mutant, reach):
-        """One run of the room's tests, until one fails."""
-        names, stems = names_of(self.scratch.root, mutant)
-        folders = [f for f in ROOMS[mutant.room][1] if (self.scratch.root / f).exists()]
-        return self.scratch.run(
-            folders, self.given.limit, names=names, stems=stems,
-            reach=reach, broken=self.broken,
-        )  # fmt: skip
+    def unsound(self, mutants):
+        """Those that were killed by what fails without a fault as well, which is tried once."""
+        killers = {self.killers.get((m.file, m.line), "") for m in mutants} - self.sound
+        tests = sorted(test for test in killers if "::" in test)
+        files = sorted({test.split()[0] for test in killers if "::" not in test})
+        failures = []
+        for args, limit in ((tests, 10**6), (files, 0)):  # 0: they are but collected
+            if args:
+                failures += self.scratch.run(
+                    args, limit, all_failures=True, limit_of_one=1000
+                ).failures
+        self.leave_out(failures)
+        self.sound |= killers - self.broken
+        return [m for m in mutants if self.killers.get((m.file, m.line)) in self.broken]
 
-    def is_sound(self, test):
-        """Whether a test passes without a fault, which is tried once."""
-        if test not in self.sound and test != "collecting":
-            args, limit = ([test], 1000) if "::" in test else (test.split()[:1], 0)
-            if self.scratch.run(args, limit, limit_of_one=1000).verdict != "survived":
-                self.broken.add(test)
-                tqdm.write(f"left out, as it fails without a fault: {test}")
-                return False
-            self.sound.add(test)
-        return True
+    def leave_out(self, failures):
+        """Run these tests no more."""
+        for test, why in failures:
+            self.broken.add(test)
+            tqdm.write(f"left out, as it fails without a fault: {test}: {why}")
 
     def reaching(self, mutant):
         """The tests that reach a line, the quickest first; measured once a room."""
@@ -126,9 +129,8 @@ class Side:
         if room not in self.reach:
             lines, durations, failures = json.loads(kept.read_text())
             self.reach[room] = lines, durations
-            self.broken |= {test for test, _ in failures}
-            for test, why in failures:
-                tqdm.write(f"left out, as it fails without a fault: {test}: {why}")
+            self.leave_out(failures)
+            self.sound |= durations.keys() - self.broken
         return self.reach[room]
 
 
@@ -174,8 +176,8 @@ if __name__ == "__main__":
     mutants = read(path) if path.exists() else drawn(checkout, seed, given.count, given.rooms)
     write(path, mutants)
     todo = [m for m in mutants if waits(m, given.side) and m.room in given.rooms]
-    if not given.draw_only and todo:
-        side = Side(given, seed)
+    side = Side(given, seed) if todo and not given.draw_only else None
+    while side and todo:
         for mutant in (bar := tqdm(todo, unit="fault")):
             bar.set_postfix_str(f"{mutant.file}:{mutant.line}")
             try:
@@ -186,4 +188,5 @@ if __name__ == "__main__":
             seen = getattr(mutant, given.side)
             told = getattr(mutant, f"killer_{given.side}") or mutant.note
             bar.write(f"{time.strftime('%H:%M:%S')} {mutant.file}:{mutant.line} {seen} {told}")
+        todo = side.unsound(todo)
     print(report(mutants, given.side), f"\n(see {path})")
