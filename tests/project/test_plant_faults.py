@@ -80,29 +80,37 @@ def test_a_seed_draws_the_same_faults_again_in_all_rooms_and_by_all_operators():
         assert lines[mutant.line - 1] == mutant.old != mutant.new
 
 
+DOUBLE = "def double(x):\n    return x + x\n"
+UNSEEN = "\n\ndef unseen(x):\n    return x * 2.0\n"
+TESTS = """
+from minifp.{}.a import double
+
+def test_double_that_is_broken():
+    assert double(1) == 3
+
+def test_a():
+    assert double(2.0) == 4, double
+"""
+
+
 def test_what_tests_see_is_killed_the_rest_survives_and_the_checkout_stays_as_it_is(tmp_path):
-    text = "def double(x):\n    return x + x\n\n\ndef unseen(x):\n    return x * 2.0\n"
-    source, test = (
-        tmp_path / "minifp" / "optim" / "a.py",
-        tmp_path / "tests" / "optim" / "test_a.py",
-    )
-    for path in (source, test):
-        path.parent.mkdir(parents=True)
-    for folder in (source.parent, source.parents[1]):
-        (folder / "__init__.py").touch()
-    source.write_text(text, encoding="utf-8")
-    test.write_text(
-        "from minifp.optim.a import double\n\n\n"
-        "def test_broken():\n    assert double(1) == 3\n\n\n"
-        "def test_a():\n    assert double(2.0) == 4, double\n"
-    )
+    sources = {"optim": DOUBLE + UNSEEN, "ops": DOUBLE}
+    for room, text in sources.items():
+        for path in (tmp_path / "minifp" / room / "a.py", tmp_path / "tests" / room / "test_a.py"):
+            path.parent.mkdir(parents=True)
+            (path.parent / "__init__.py").touch()
+            path.write_text(TESTS.format(room) if "test" in path.stem else text, encoding="utf-8")
+    (tmp_path / "minifp" / "__init__.py").touch()
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     command = [sys.executable, SCRIPTS / "plant_faults.py", "--checkout", tmp_path, "--count", "9"]
-    command += ["--list", tmp_path / "list.csv", "--work", tmp_path / "work", "--rooms", "optim"]
+    command += ["--list", tmp_path / "list.csv", "--work", tmp_path / "work"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     with (tmp_path / "list.csv").open(encoding="utf-8") as file:
-        first, second = csv.DictReader(file)
-    assert first["after"] == "killed" and "::test_a: AssertionError" in first["killer_after"]
-    assert second["after"] == "survived" and "1 survived" in done.stdout
-    assert source.read_text(encoding="utf-8") == text
+        rows = [row.values() for row in csv.DictReader(file)]
+    verdicts = [(room, line, after) for room, _, line, *_, after, _, _, _ in rows]
+    killed = [("ops", "2", "killed"), ("optim", "2", "killed")]
+    assert verdicts == [*killed, ("optim", "6", "survived")] and "1 survived" in done.stdout
+    assert all("::test_a: AssertionError" in killer for *_, killer, _, _ in rows[:2])
+    assert all((tmp_path / "minifp" / room / "a.py").read_text("utf-8") == sources[room]
+               for room in sources)  # fmt: skip
