@@ -30,11 +30,12 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn  # noqa: E402
-from faults.names import names_of  # noqa: E402
+from faults.names import lines_beside, names_of  # noqa: E402
 from faults.runs import Scratch  # noqa: E402
 from sampling import seed_of  # noqa: E402
 
 REACHED = "numerics", "optim", "training"  # rooms of plain Python, each line of which is traced
+ELSEWHERE = ["tests/cuda"]  # where to look for tests of what these rooms do for a GPU alone
 
 
 def options():
@@ -65,6 +66,7 @@ class Side:
         work = given.work.resolve() / given.side
         work.mkdir(parents=True, exist_ok=True)
         self.scratch = Scratch(work, given.checkout.resolve(), tests, seed)
+        self.version = seed_of(self.scratch.root)  # of the sources and tests that are there
         self.broken: set[str] = set()  # what fails without a fault
         self.sound = {"", "collecting"}  # what passes without one
 
@@ -72,10 +74,16 @@ class Side:
         """Fill in what the tests make of a fault."""
         reach, begin = self.reaching(mutant), os.times()
         names, stems = names_of(self.scratch.root, mutant)
-        folders = [f for f in ROOMS[mutant.room][1] if (self.scratch.root / f).exists()]
+        folders = ELSEWHERE if reach is None else ROOMS[mutant.room][1]
+        folders = [f for f in folders if (self.scratch.root / f).exists()]
         with Planted(self.scratch.root, mutant):
             outcome = self.scratch.run(
-                folders, self.given.limit, names=names, stems=stems, reach=reach, broken=self.broken
+                folders,
+                self.given.limit,
+                names=names,
+                stems=stems,
+                reach=reach or (),
+                broken=self.broken,
             )
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
@@ -83,7 +91,12 @@ class Side:
         self.killers[mutant.file, mutant.line] = outcome.killer
         mutant.seconds = round(sum(os.times()[2:4]) - sum(begin[2:4]), 1)
         if outcome.verdict == "survived":
-            mutant.note = f"{self.given.side}: {outcome.run} of {outcome.items} tests"
+            of = (
+                f"{outcome.items} tests"
+                if reach is not None
+                else "tests/cuda, as none here reaches it"
+            )
+            mutant.note = f"{self.given.side}: {outcome.run} of {of}"
 
     def unsound(self, mutants):
         """Those that were killed by what fails without a fault as well, which is tried once."""
@@ -107,17 +120,22 @@ class Side:
             tqdm.write(f"left out, as it fails without a fault: {test}: {why}")
 
     def reaching(self, mutant):
-        """The tests that reach a line, the quickest first; measured once a room."""
+        """The tests that reach a line, the quickest first; measured once a room.
+
+        [] where lines are not traced, and None where no test of the room reaches it.
+        """
         if mutant.room not in REACHED or not mutant.file.endswith(".py"):
             return []
         lines, durations = self.measured(mutant.room)
-        tests = lines.get(mutant.file, {}).get(str(mutant.line), [])
-        return sorted(filter(None, tests), key=lambda test: durations.get(test, 0.0))
+        text = (self.scratch.root / mutant.file).read_text(encoding="utf-8")
+        lines = lines.get(mutant.file, {})
+        tests = {test for n in lines_beside(text, mutant.line) for test in lines.get(str(n), ())}
+        return sorted(tests - {""}, key=lambda test: durations.get(test, 0.0)) if tests else None
 
     def measured(self, room):
         """({file: {line: tests}}, {test: seconds}) of a room."""
-        name = room.replace("/", "_")
-        kept, file = self.scratch.work / f"reach-{name}.json", self.scratch.work / "lines.json"
+        kept = self.scratch.work / f"reach-{room}-{self.version}.json"
+        file = self.scratch.work / "lines.json"
         if room not in self.reach and not kept.exists():
             folder, tests = ROOMS[room]
             outcome = self.scratch.run(

@@ -61,3 +61,13 @@ def importers(root, path):
     ]
     stems = [*dict.fromkeys(stems)]
     return stems if len(stems) <= MOST else []
+
+
+def lines_beside(text, line):
+    """The lines of the statement that a line is in; of one with a body, those before the body."""
+    inner = range(line, line + 1)
+    for node in ast.walk(ast.parse(text)):  # from the outermost to the innermost
+        if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno:
+            body = getattr(node, "body", None)
+            inner = range(node.lineno, body[0].lineno if body else node.end_lineno + 1)
+    return inner if line in inner else range(line, line + 1)
