@@ -30,8 +30,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn  # noqa: E402
-from faults.names import lines_beside, names_of  # noqa: E402
-from faults.runs import Scratch  # noqa: E402
+from faults.names import lines_beside, names_of, nearest_files  # noqa: E402
+from faults.runs import Outcome, Scratch  # noqa: E402
 from sampling import seed_of  # noqa: E402
 
 REACHED = "numerics", "optim", "training"  # rooms of plain Python, each line of which is traced
@@ -76,27 +76,25 @@ class Side:
         names, stems = names_of(self.scratch.root, mutant)
         folders = ELSEWHERE if reach is None else ROOMS[mutant.room][1]
         folders = [f for f in folders if (self.scratch.root / f).exists()]
+        near = [] if reach else nearest_files(self.scratch.root, folders, names, stems)
         with Planted(self.scratch.root, mutant):
-            outcome = self.scratch.run(
-                folders,
-                self.given.limit,
-                names=names,
-                stems=stems,
-                reach=reach or (),
-                broken=self.broken,
-            )
+            outcome, done = Outcome("survived"), []
+            for tests in filter(None, (near, folders)):  # the rest is not even collected at first
+                if outcome.verdict == "survived" and not outcome.stopped:
+                    outcome = self.scratch.run(
+                        tests, self.given.limit, names=names, stems=stems,
+                        reach=reach or (), broken=[*self.broken, *done],
+                    )  # fmt: skip
+                    done += outcome.tests
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
-        setattr(mutant, f"killer_{self.given.side}", killer)
+        setattr(mutant, f"killer_{self.given.side}", " ".join(killer.split()))
         self.killers[mutant.file, mutant.line] = outcome.killer
         mutant.seconds = round(sum(os.times()[2:4]) - sum(begin[2:4]), 1)
         if outcome.verdict == "survived":
-            of = (
-                f"{outcome.items} tests"
-                if reach is not None
-                else "tests/cuda, as none here reaches it"
-            )
-            mutant.note = f"{self.given.side}: {outcome.run} of {of}"
+            until = ", until the limit of time" if outcome.stopped else ""
+            of = "" if reach is not None else " of tests/cuda, as none of the room reaches it"
+            mutant.note = f"{self.given.side}: {len(done)} tests{of}{until}"
 
     def unsound(self, mutants):
         """Those that were killed by what fails without a fault as well, which is tried once."""

@@ -7,7 +7,8 @@ SUFFIX = re.compile(r"_(numba|cuda|text|ir)$|_plan_numba$|_rows_numba$")
 PARTS = re.compile(r"_(forward|backward|dx|dy|dw|db|da|dz|op)$")
 COMMON = {*"forward backward step update __init__ call run main read write".split()}
 KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\(\w+\)\s*)?(\w+)")
-MOST = 12
+MOST, MOST_FILES = 12, 4
+TRAVERSES = re.compile(r"import (CASES|CALLS|KERNELS)\b|import .*\b(CASES|CALLS|KERNELS)\b")
 
 
 def stem_of(file):
@@ -61,6 +62,20 @@ def importers(root, path):
     ]
     stems = [*dict.fromkeys(stems)]
     return stems if len(stems) <= MOST else []
+
+
+def nearest_files(root, folders, names, stems):
+    """Files of tests that say some of the names, or go through all operations or kernels."""
+    words = [re.compile(rf"(?<![a-z]){re.escape(name)}(?![a-z])") for name in names]
+    scores = {}
+    for path in (p for folder in folders for p in sorted((root / folder).glob("test_*.py"))):
+        text = path.read_text(encoding="utf-8")
+        score = sum(bool(word.search(text)) for word in words)
+        score += 3 * any(path.stem == f"test_{stem}" for stem in stems)
+        score += 5 * bool(TRAVERSES.search(text))
+        scores[path.relative_to(root).as_posix()] = score
+    best = sorted(filter(scores.get, scores), key=scores.get, reverse=True)
+    return best[:MOST_FILES]
 
 
 def lines_beside(text, line):

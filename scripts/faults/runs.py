@@ -20,7 +20,7 @@ class Outcome:
     verdict: str
     killer: str = ""
     why: str = ""
-    run: int = 0
+    tests: tuple = ()  # that were run
     items: int = 0
     stopped: bool = False
     durations: dict | None = None
@@ -97,7 +97,7 @@ def outcome_of(report, code, hung):
     items = next((line["items"] for line in told if "items" in line), 0)
     took = [line["took"] for line in told if "took" in line]
     kept = {
-        "run": len(tests) - stopped, "items": items, "stopped": stopped,
+        "tests": tests[: len(tests) - stopped], "items": items, "stopped": stopped,
         "durations": dict(zip(tests, took)), "failures": tuple(failures),
     }  # fmt: skip
     if failures:
