@@ -34,7 +34,7 @@ from faults.names import lines_beside, names_of, nearest_files  # noqa: E402
 from faults.runs import Outcome, Scratch  # noqa: E402
 from sampling import seed_of  # noqa: E402
 
-REACHED = "numerics", "optim", "training"  # rooms of plain Python, each line of which is traced
+REACHED = "optim", "training"  # rooms of plain Python with quick tests: each line is traced
 ELSEWHERE = ["tests/cuda"]  # where to look for tests of what these rooms do for a GPU alone
 
 
@@ -63,7 +63,7 @@ class Side:
     def __init__(self, given, seed):
         self.given, self.seed, self.reach, self.killers = given, seed, {}, {}
         tests = (given.tests or given.checkout / "tests").resolve()
-        work = given.work.resolve() / given.side
+        work = given.work.resolve()
         work.mkdir(parents=True, exist_ok=True)
         self.scratch = Scratch(work, given.checkout.resolve(), tests, seed)
         self.version = seed_of(self.scratch.root)  # of the sources and tests that are there

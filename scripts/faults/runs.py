@@ -10,7 +10,7 @@ from pathlib import Path
 
 WALL = 900  # seconds that a run may stand still for: threads may wait for each other
 FLAGS = ["-x", "-q", "-m", "not site", "-p", "no:randomly", "-p", "no:cacheprovider"]
-FLAGS += ["-p", "pytest_order", "--tb=short"]
+FLAGS += ["-p", "pytest_order", "--tb=line"]
 
 
 @dataclass
