@@ -18,7 +18,6 @@ after, which leaves out the others). A fault that survives is told, and is no fa
 import argparse
 import csv
 import json
-import os
 import sys
 import time
 from collections import Counter
@@ -31,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from faults.mutants import COLUMNS, ROOMS, Mutant, Planted, drawn  # noqa: E402
 from faults.names import lines_beside, names_of, nearest_files  # noqa: E402
-from faults.runs import Outcome, Scratch  # noqa: E402
+from faults.runs import Outcome, Scratch, Server  # noqa: E402
 from sampling import seed_of  # noqa: E402
 
 REACHED = "optim", "training"  # rooms of plain Python with quick tests: each line is traced
@@ -68,33 +67,49 @@ class Side:
         self.scratch = Scratch(work, given.checkout.resolve(), tests, seed)
         self.version = seed_of(self.scratch.root)  # of the sources and tests that are there
         self.broken: set[str] = set()  # what fails without a fault
+        self.server = None
         self.sound = {"", "collecting"}  # what passes without one
 
     def try_out(self, mutant):
         """Fill in what the tests make of a fault."""
-        reach, begin = self.reaching(mutant), os.times()
+        reach = self.reaching(mutant)
         names, stems = names_of(self.scratch.root, mutant)
         folders = ELSEWHERE if reach is None else ROOMS[mutant.room][1]
         folders = [f for f in folders if (self.scratch.root / f).exists()]
-        near = [] if reach else nearest_files(self.scratch.root, folders, names, stems)
-        with Planted(self.scratch.root, mutant):
-            outcome, done = Outcome("survived"), []
-            for tests in filter(None, (near, folders)):  # the rest is not even collected at first
-                if outcome.verdict == "survived" and not outcome.stopped:
-                    outcome = self.scratch.run(
-                        tests, self.given.limit, names=names, stems=stems,
-                        reach=reach or (), broken=[*self.broken, *done],
-                    )  # fmt: skip
-                    done += outcome.tests
+        nearness = {"names": names, "stems": stems, "reach": reach or ()}
+        server = self.server_of(folders)
+        with Planted(self.scratch.root, mutant) as planted:
+            outcome = server.run(
+                self.given.limit, planted.path, planted.text, broken=self.broken, **nearness
+            )
+            done = outcome.tests if outcome else []
+            if outcome is None:  # in a new process, which collects at first no more than it must
+                near = [] if reach else nearest_files(self.scratch.root, folders, names, stems)
+                outcome = Outcome("survived")
+                for tests in filter(None, (near, folders)):
+                    if outcome.verdict == "survived" and not outcome.stopped:
+                        broken = [*self.broken, *done]
+                        outcome = self.scratch.run(
+                            tests, self.given.limit, broken=broken, **nearness
+                        )
+                        done += outcome.tests
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
         setattr(mutant, f"killer_{self.given.side}", " ".join(killer.split()))
         self.killers[mutant.file, mutant.line] = outcome.killer
-        mutant.seconds = round(sum(os.times()[2:4]) - sum(begin[2:4]), 1)
+        mutant.seconds = round(outcome.seconds, 1)
         if outcome.verdict == "survived":
             until = ", until the limit of time" if outcome.stopped else ""
             of = "" if reach is not None else " of tests/cuda, as none of the room reaches it"
             mutant.note = f"{self.given.side}: {len(done)} tests{of}{until}"
+
+    def server_of(self, folders):
+        """The process that has collected the tests of some folders."""
+        if self.server is None or self.server.tests != folders:
+            if self.server is not None:
+                self.server.close()
+            self.server = Server(self.scratch, folders)
+        return self.server
 
     def unsound(self, mutants):
         """Those that were killed by what fails without a fault as well, which is tried once."""
