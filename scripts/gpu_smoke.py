@@ -52,7 +52,7 @@ def libraries():
     return (
         f"{name}, CUDA {runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}, "
         f"CuPy {cupy.__version__}, NumPy {np.__version__}, "
-        f"cuBLAS {handle.version()} ({handle.cublas.path})"
+        f"cuBLAS {handle.version()} ({Path(handle.cublas.path).name})"
     )
 
 
