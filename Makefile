@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test exhaustive lint gpu notebooks site site-test
+.PHONY: help demo check changed test nightly lint gpu notebooks site site-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 14
@@ -22,19 +22,18 @@ help: ## list the targets
 demo: $(VENV)/installed-plot ## train on bundled data in several precisions and write runs/demo/
 	$(RUN) -m minifp demo --out runs/demo
 
-# Three gates: see CONTRIBUTING.md. Tests run in random order.
-PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
-# What decides most about numbers, gradients and formats, and needs no other process.
-QUICK = $(addprefix tests/,autograd compat nn numerics ops optim saving training \
-	project/test_layout.py)
+# What they are for, and what each may take: see CONTRIBUTING.md. Tests run in random order.
+PYTEST = $(RUN) -m pytest --all --numprocesses auto --maxprocesses 8 --dist loadfile
+# What decides most about numbers, gradients and formats: once more with what compiled kernels hide.
+NUMBERS = $(addprefix tests/,autograd compat nn numerics ops optim saving training)
 
 check: $(VENV)/installed-test
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
-quick: check ## before the next edit: style, types and the tests that decide most
-	$(PYTEST) -m "not slow" $(QUICK)
+changed: check ## before the next edit: style, types and the tests of the rooms that changes touch
+	$(PYTEST) $$($(RUN) scripts/changed_rooms.py)
 
 # CuPy without a GPU, for tests/cuda/standin: apart, so that nothing else finds it.
 STANDIN = $(VENV)/standin/cupy-14.2.0
@@ -43,15 +42,15 @@ $(STANDIN): $(VENV)/installed-test
 	@test "$$(uname -sm)" != "Linux x86_64" || { rm -rf $(@D) && \
 		$(RUN) -m pip install --quiet --target $(@D) --no-deps $(STANDIN_NEEDS) && touch $@; }
 
-# Of long ranges a sample: see tests/sampling.py. Then once more what compiled kernels hide.
-test: check $(STANDIN) ## what a change must pass: style, types and all tests
-	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) -m "not site"
-	MINIFP_KERNELS=numpy $(PYTEST) -m references $(QUICK)
+# Of long ranges a sample: see tests/sampling.py.
+test: check $(STANDIN) ## what a change must pass: style, types and all tests but the nightly ones
+	PYTHONWARNDEFAULTENCODING=1 $(PYTEST)
+	MINIFP_KERNELS=numpy $(PYTEST) -m references $(NUMBERS)
+	$(RUN) scripts/nightly.py --changed
 
-COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
-exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges, and the share of the source that they cover
-	$(PYTEST) --exhaustive $(COVERED)
-	MINIFP_KERNELS=numpy $(PYTEST) -m references --exhaustive $(QUICK)
+# make nightly PARTS="recipes notebooks" runs these, and keeps the record of the others.
+nightly: check $(STANDIN) ## all tests and every case, with coverage, PyTorch, browsers and wheels
+	$(RUN) scripts/nightly.py $(if $(PARTS),--parts $(PARTS))
 
 # In the Python that there is, with its CuPy and PyTorch: nothing is installed, as a GPU's machine may
 # have no network. What fails is said at the end; it keeps nothing else from running.

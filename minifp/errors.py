@@ -63,6 +63,10 @@ class CaptureError(DeviceError):
     """A step that no graph can repeat: it reads a result, or changes from time to time."""
 
 
+class CompileError(DeviceError):
+    """A text of CUDA C++ that the compiler refuses."""
+
+
 class DataError(MinifpError, ValueError):
     """A data set that is missing, damaged, empty or holds values that cannot be used."""
 

@@ -18,7 +18,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "cuda")]
 
 def main():
     """Launch kernels until all are done or the time is over."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=40, help="when to stop (40)")
     parser.add_argument("--calls", type=int, default=1, help="calls of each kernel (1)")
     options = parser.parse_args()

@@ -9,6 +9,7 @@ from running; what the machine lacks a library for is "not tried". The last line
 and so does the exit status.
 """
 
+import argparse
 import gc
 import sys
 import time
@@ -51,7 +52,7 @@ def libraries():
     return (
         f"{name}, CUDA {runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}, "
         f"CuPy {cupy.__version__}, NumPy {np.__version__}, "
-        f"cuBLAS {handle.version()} ({handle.cublas.path})"
+        f"cuBLAS {handle.version()} ({Path(handle.cublas.path).name})"
     )
 
 
@@ -252,12 +253,98 @@ def cudnn_convolution():
     return f"refused: {'; '.join(refusals)}" if refusals else "taken"
 
 
+@check
+def own_kernels_are_the_references(seconds=15):
+    """Kernels of minifp's own, on a case of each operation, are as far from the references on CuPy
+    as the bounds of both allow. Operations come in a random order, as many as there is time for."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    try:
+        from bounds import Calls
+        from cases import CASES
+    except ImportError as lack:
+        raise Absent(lack) from None
+    import minifp as fp
+
+    left = list({case.operation: case for case in reversed(CASES)}.values())
+    np.random.default_rng(0).shuffle(left)
+    stop, count, distances = time.perf_counter() + seconds, len(left), {}
+    with fp.precision("float32,storage=float16"):
+        while left and time.perf_counter() < stop:
+            with by_references(), Calls() as calls:
+                run_backward(left.pop())
+            for call in calls:
+                if call.kernel.device_kernel is not None:
+                    name = call.kernel.name
+                    distances[name] = max(distance(call), distances.get(name, 0))
+    worst = max(distances, key=distances.get)
+    beyond = [name for name, d in distances.items() if not d <= 1]
+    assert not beyond, f"{len(beyond)} of {len(distances)} kernels differ: {', '.join(beyond)}"
+    return (
+        f"{len(distances)} kernels, of {count - len(left)} of {count} operations; the worst, "
+        f"{worst}, is at {distances[worst]:.2f} of the bounds"
+    )
+
+
+def by_references():
+    """The precision in which the references compute, for a `with` statement."""
+    import minifp as fp
+    from minifp.numerics import policy
+
+    return fp.precision(policy.by_references(policy.get_precision()))
+
+
+def run_backward(case):
+    """A case of tests/cases, forward and backward, on the CPU."""
+    import minifp as fp
+
+    y = case.fn(*(fp.tensor(a, requires_grad=True) for a in case.arrays()))
+    for out in y if isinstance(y, tuple) else (y,):
+        if out.requires_grad:
+            out.backward(gradient=np.ones(out.shape), retain_graph=True)
+
+
+def distance(call):
+    """How far apart a kernel's results and those of its reference on CuPy are, in units of the sum
+    of both bounds (see tests/bounds.py)."""
+    from bounds import STEPWISE, Call, excess
+
+    from minifp.numerics.formats import float64, is_float, upcast
+    from minifp.runtime.cuda.arrays import to_device, to_host
+
+    def results():
+        args = [to_device(a) if isinstance(a, np.ndarray) else a for a in call.args]
+        found = call.kernel(*args, to=tuple(r.dtype for r in call.results), **call.params)
+        return tuple(map(to_host, found if isinstance(found, tuple) else (found,)))
+
+    own = results()
+    with by_references():
+        theirs = results()
+    if call.kernel.name in STEPWISE:  # whose bounds are from step to step
+        both = (Call(call.kernel, call.args, call.params, r, call.formats) for r in (own, theirs))
+        return max(each.excess() for each in both)
+    with np.errstate(all="ignore"):
+        exact, addends = call.exact()
+        several = zip(own, theirs, call.magnitudes(exact))
+        of_each = [
+            excess(a, upcast(b, float64), m, addends) / 2
+            if is_float(a.dtype)
+            else (0.0 if np.array_equal(a, b) else np.inf)
+            for a, b, m in several
+        ]
+    return max(of_each)
+
+
 def main():
     """Run the checks; the exit status is how many failed."""
-    names = sys.argv[1:] or list(CHECKS)
-    unknown = [name for name in names if name not in CHECKS]
-    if unknown:
-        sys.exit(f"gpu_smoke.py: no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "checks", nargs="*", metavar="CHECK", help=f"some of {', '.join(CHECKS)} (all)"
+    )
+    names = parser.parse_args().checks or list(CHECKS)
+    if unknown := [name for name in names if name not in CHECKS]:
+        parser.error(f"no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
     warnings.simplefilter("ignore")
     failures = []
     for name in names:

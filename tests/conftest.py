@@ -1,5 +1,7 @@
 """What holds for all tests: threads, a fresh seed, the default precision, and where a GPU is."""
 
+import ctypes
+import gc
 import os
 import signal
 import sys
@@ -31,6 +33,18 @@ else:
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Tests are a million objects that stay: garbage is not looked for among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(items):
     """Skip what needs a GPU where there is none."""
     needs_gpu = [item for item in items if item.get_closest_marker("gpu")]
@@ -43,6 +57,19 @@ def pytest_collection_modifyitems(items):
 def children_are_not_warned():
     """Processes that tests start import libraries whose EncodingWarnings would be errors there."""
     os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory_goes_back():
+    """Of what a file's tests have freed glibc keeps most, file by file more, unless it is told."""
+    yield
+    getattr(ctypes.pythonapi, "malloc_trim", int)(0)
+
+
+@pytest.fixture(scope="session")
+def torch():
+    """PyTorch, where it is installed."""
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
 
 
 @pytest.fixture(scope="session")

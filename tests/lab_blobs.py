@@ -4,7 +4,9 @@ import numpy as np
 
 from minifp import nn, optim
 from minifp.data import TensorDataset
+from minifp.lab.comparison import opened
 from minifp.lab.task import Task
+from minifp.lab.workers import here
 from minifp.nn import functional as F
 
 
@@ -34,3 +36,24 @@ def blobs(**changes):
         "epochs": 4,
     }
     return Task(**{**fields, **changes})
+
+
+def comparison_of(runs, arms=None, **changes):
+    """A comparison of runs that were never trained, of the task with fields changed."""
+    task, seeds = blobs(**changes), sorted({run.seed for run in runs})
+    arms = arms or dict.fromkeys(run.precision for run in runs)
+    whole = opened(task, task.data(), [*arms], seeds, None)
+    whole.runs, whole.asked = list(runs), []
+    return whole
+
+
+def runs_trained(monkeypatch):
+    """The (arm, seed) pairs that are really trained in this process from now on, in order."""
+    pairs, train = [], here.train
+
+    def counted(task, arm, seed, *args, **kwargs):
+        pairs.append((arm, seed))
+        return train(task, arm, seed, *args, **kwargs)
+
+    monkeypatch.setattr(here, "train", counted)
+    return pairs

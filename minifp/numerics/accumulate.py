@@ -258,7 +258,7 @@ def plain_prod(x, axis=None, keepdims=False):
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     shape = _without(x.shape, axes, keepdims)
     if not is_float(x.dtype) or not x.size:
-        return np.asarray(np.multiply.reduce(x, axes)).reshape(shape)
+        return np.multiply.reduce(x, axes).reshape(shape)
     mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
     mantissas, exponents = np.frexp(mantissas)
     while len(mantissas) > 1:

@@ -10,6 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
+from minifp.errors import CompileError
+from minifp.numerics.device_references import not_compiled, warn_of_text
 from minifp.numerics.policy import get_precision
 from minifp.runtime import cpu
 from minifp.runtime.device import device_of
@@ -43,11 +45,14 @@ def compilable(reference: F) -> F:
     @wraps(reference)
     def apply(*args):
         compiled = None
-        if not get_precision().by_references:
+        if not get_precision().by_references and reference.__name__ not in not_compiled:
             compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
         try:
             result = None if compiled is None else compiled(*args)
         except cpu.NumbaError:  # which has warned
+            result = None
+        except CompileError as error:
+            warn_of_text(reference.__name__, error)
             result = None
         return reference(*args) if result is None else result
 
@@ -75,10 +80,11 @@ def compiled_kernel_of(
 ) -> Callable[..., Any] | None:
     """The compiled kernel of a reference: what has its name in the file beside its own.
 
-    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
+    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere; None
+    under MINIFP_KERNELS=numpy.
     """
     name = reference.__name__
-    if device != "cpu":
+    if device != "cpu" and cpu.kernels_mode() != "numpy":
         kernel = compiled_kernels_in(reference.__module__, "cuda").get(name)
         if getattr(kernel, "is_compiled_kernel", False):
             return kernel

@@ -16,7 +16,8 @@ import numpy as np
 from minifp.checks import check_choice
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.outside import is_ours
-from minifp.errors import DeviceError, PrecisionError
+from minifp.errors import CompileError, DeviceError, PrecisionError
+from minifp.numerics import device_references
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
@@ -52,6 +53,7 @@ ran_on_host: set[str] = set()
 PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store", STATE)
 SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
+UNROUNDED_ON_DEVICE = device_references.PRIMITIVES._asdict()
 
 
 class Kernel:
@@ -76,6 +78,7 @@ class Kernel:
         module = reference.__module__ or "__main__"  # None of what exec makes without a name
         self.name = f"{module.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
+        self.is_ours = is_ours(reference)  # others may ask whether arrays are NumPy's
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
@@ -155,7 +158,7 @@ class Kernel:
                 compiled = self._with_half_sums(formats, found)
             if compiled is not None and formats.state is not None:
                 compiled = partial(compiled, enter=formats.state)
-            return formats, partial(self._on_device, compiled), by_rule
+            return formats, partial(self._on_device, compiled, formats), by_rule
         compiles = is_single and not precision.by_references
         compiles &= precision.is_compiled and all(is_compiled(kind[0]) for kind in found if kind)
         compiled = self.compiled if compiles else None
@@ -227,7 +230,7 @@ class Kernel:
         return self._derived("cuda")
 
     def _guarded(self, make):
-        return make() if is_ours(self.reference) else Guarded(make, self)
+        return make() if self.is_ours else Guarded(make, self)
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16, of all or of chunks, to
@@ -251,30 +254,44 @@ class Kernel:
                     "as by x.to(device='cuda')"
                 )
 
-    def _on_device(self, compiled, *args, to, **params):
-        results = None if compiled is None else compiled(*args, to=to, **params)
+    def _on_device(self, compiled, formats, *args, to, **params):
+        results = self._compiled_on_device(compiled, args, params, to)
+        if results is not None:
+            return results
+        for dtype in to:
+            check_stored(dtype)
+        ways = {"dot": formats.dot_in}
+        sums = {ways.get(w, formats.sum_in) for w in self.wants if w in Primitives._fields}
+        if self.is_ours and all(map(device_references.is_plain, sums)):
+            call = partial(self._call_reference, args, params, formats, to, is_on_device=True)
+            results = device_references.results_of(self.name, args, params, call)
         return self.on_host(args, params, to) if results is None else results
+
+    def _compiled_on_device(self, compiled, args, params, to):
+        if compiled is None or self.name in device_references.not_compiled:
+            return None
+        try:
+            return compiled(*args, to=to, **params)
+        except CompileError as error:
+            device_references.warn_of_text(self.name, error)
+            return None
 
     def on_host(self, args: tuple, params: dict, to: Any = None) -> Any:
         """The results for arrays on a GPU, computed on the CPU, and copied there and back.
 
-        It is how the few kernels that no GPU has yet, and sums in other formats than float32, are
-        computed everywhere. Warns once for each kernel. Raises DeviceError for results in a format
-        that a GPU does not store.
+        It is how what CuPy lacks, sums narrower than float32, and references that are not minifp's
+        own are computed. Warns once for each kernel.
         """
-        for dtype in to if isinstance(to, tuple) else (to,):
-            check_stored(dtype)
         warn_of_host(self.name, stacklevel=6)
         on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
         if isinstance(on_host, tuple):
             return tuple([to_device(y) for y in on_host])
         return to_device(on_host)
 
-    def _call_reference(self, args, params, formats, to):
+    def _call_reference(self, args, params, formats, to, is_on_device=False):
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
-        for want in self.wants:
-            params[want] = self._primitive(want, formats, targets)
-        results = self.computed(args, params, formats.compute)
+        wanted = {w: self._primitive(w, formats, targets, is_on_device) for w in self.wants}
+        results = self.computed(args, {**params, **wanted}, formats.compute)
         several = isinstance(results, tuple)
         stored = tuple(
             self._store(r, target, out, formats.compute)
@@ -292,20 +309,27 @@ class Kernel:
 
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
-        if any(map(is_on_device, args)):
-            compiled, found = self.device_kernel, None
-            if compiled is not None and getattr(compiled, "takes_integers", False):
-                found = compiled(*args, to=(None,), **params)
-            return self.on_host(args, params) if found is None else found
-        for want in self.wants:
-            params[want] = UNROUNDED.get(want) or (lambda x: x)
+        if not any(map(is_on_device, args)):
+            return self._unrounded(args, params, UNROUNDED)
+        compiled = None if get_precision().by_references else self.device_kernel
+        compiled = compiled if getattr(compiled, "takes_integers", False) else None
+        results = self._compiled_on_device(compiled, args, params, (None,))
+        if results is None and self.is_ours:
+            call = partial(self._unrounded, args, params, UNROUNDED_ON_DEVICE)
+            results = device_references.results_of(self.name, args, params, call)
+        return self.on_host(args, params) if results is None else results
+
+    def _unrounded(self, args, params, sums):
+        wanted = {want: sums.get(want) or (lambda x: x) for want in self.wants}
         with np.errstate(all="ignore"):
-            result = np.asarray(self.reference(*args, **params))
+            result = _as_array(self.reference(*args, **{**params, **wanted}))
         activations = as_dtype(get_precision().activations)
         return downcast(result, activations) if is_float(result.dtype) else result
 
-    def _primitive(self, want, formats, targets):
+    def _primitive(self, want, formats, targets, is_on_device):
         if want in Primitives._fields:
+            if is_on_device:
+                return getattr(device_references.PRIMITIVES, want)
             sums_in = formats.dot_in if want == "dot" else formats.sum_in
             return getattr(primitives(sums_in), want)
         if want == "accumulate":
@@ -317,7 +341,7 @@ class Kernel:
         return lambda x: round_to(x, stored)
 
     def _store(self, result, target, out, compute):
-        result = np.asarray(result)
+        result = _as_array(result)
         if not is_float(result.dtype):
             return result
         if self.rule.role == "reduce" and result.ndim == 0 and target is None:
@@ -357,15 +381,19 @@ def warn_of_host(name: str, stacklevel: int) -> None:
     if name not in ran_on_host:
         ran_on_host.add(name)
         warnings.warn(
-            f"{name} runs on the CPU, as there is no kernel for the GPU: what it is given is "
-            "copied there, and its results back",
+            f"{name} runs on the CPU, as neither minifp nor CuPy does it on the GPU: what it is "
+            "given is copied there, and its results back",
             OnHostWarning,
             stacklevel=stacklevel,
         )
 
 
 def _is_floating(a):
-    return isinstance(a, np.ndarray) and is_float(a.dtype)
+    return is_array(a) and is_float(a.dtype)
+
+
+def _as_array(a):
+    return a if is_on_device(a) else np.asarray(a)
 
 
 class _ZeroD(dict):

@@ -1,19 +1,25 @@
-"""Operations for which no GPU has a kernel: on the CPU, with tensors copied there and back."""
+"""Operations that no GPU does: on the CPU, with tensors copied there and back."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from minifp.autograd.tape import Tensor
+from minifp.numerics.device_references import left_to_cpu
 from minifp.numerics.kernels import warn_of_host
 from minifp.ops.pointwise.arithmetic import move
 from minifp.runtime.device import device_of
 from minifp.typing import F
 
 
-def on_host(fn: F) -> F:
+def on_host(why: str) -> Callable[[F], F]:
     """Let a function of tensors take those on a GPU too: it is called on the CPU, and its results
-    are moved back. Gradients go the same way. Warns once."""
+    are moved back. Gradients go the same way. Warns once. why: the reason, for `minifp doctor`."""
+    return partial(_on_host, why)
+
+
+def _on_host(why, fn):
+    left_to_cpu[fn.__name__] = why
 
     @wraps(fn)
     def apply(*args: Any, **settings: Any) -> Any:
@@ -25,7 +31,7 @@ def on_host(fn: F) -> F:
         there = fn(*given, **{name: _at(v, "cpu") for name, v in settings.items()})
         return _all_at(there, places.pop())
 
-    return apply  # type: ignore[return-value]
+    return apply
 
 
 def _at(a: Any, device: str) -> Any:

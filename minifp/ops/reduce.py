@@ -21,6 +21,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
 from minifp.ops.public import public
+from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array
 from minifp.typing import DType, Ints
 
@@ -41,6 +42,13 @@ def expand_like(dy, x_shape, axes):
     """dy with the reduced axes put back, as a view of shape x_shape."""
     kept = tuple(1 if i in axes else n for i, n in enumerate(x_shape))
     return np.broadcast_to(dy.reshape(kept), x_shape)
+
+
+def largest(x, axes, nothing=-np.inf):
+    """The largest along axes, which are kept; `nothing` of no numbers, where CuPy has no word."""
+    if not is_on_device(x):
+        return x.max(axes, keepdims=True, initial=nothing)
+    return x.max(axes, keepdims=True) if x.size else x.sum(axes, keepdims=True) + nothing
 
 
 # ---- sum and mean -------------------------------------------------------------------------------

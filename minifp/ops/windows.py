@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ShapeError
+from minifp.runtime.cuda.arrays import is_on_device, restrided
 
 
 def as_sizes(value, name, least, ndim):
@@ -47,7 +48,8 @@ def padded(x, before, length, value=0.0):
     inside = x[where]
     if inside.shape[x.ndim - len(length) :] == tuple(length):
         return inside
-    y = np.full((*x.shape[: x.ndim - len(length)], *length), value, x.dtype)
+    sizes = *x.shape[: x.ndim - len(length)], *length
+    y = np.full_like(x, value, order="C", shape=sizes)
     starts = [max(b, 0) for b in before]
     sizes = inside.shape[x.ndim - len(length) :]
     where = (..., *(slice(s, s + n) for s, n in zip(starts, sizes)))
@@ -58,16 +60,15 @@ def padded(x, before, length, value=0.0):
 def windows(x, size, stride, dilation, counts):
     """View (N, C, *counts, *size) of the windows of x (N, C, ...), which has no padding left."""
     strides = x.strides[2:]
-    return np.lib.stride_tricks.as_strided(
-        x,
-        (*x.shape[:2], *counts, *size),
-        (
-            *x.strides[:2],
-            *(n * s for n, s in zip(strides, stride)),
-            *(n * d for n, d in zip(strides, dilation)),
-        ),
-        writeable=False,
+    shape = *x.shape[:2], *counts, *size
+    steps = (
+        *x.strides[:2],
+        *(n * s for n, s in zip(strides, stride)),
+        *(n * d for n, d in zip(strides, dilation)),
     )
+    if is_on_device(x):  # NumPy does not hand it on
+        return restrided(x, shape, steps)
+    return np.lib.stride_tricks.as_strided(x, shape, steps, writeable=False)
 
 
 def places(size, stride, dilation, counts):

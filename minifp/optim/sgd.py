@@ -7,13 +7,11 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
-import numpy as np
-
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.optim.update_rule import update_rule, with_decay
+from minifp.optim.update_rule import either, update_rule, with_decay
 
 
 @update_rule(GIVEN, GIVEN)
@@ -22,7 +20,7 @@ def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nester
     g = with_decay(g * inverse_scale, w, weight_decay)
     if v is None:
         return w - lr * g, g
-    v = np.where(step == 1, g, momentum * v + (1 - dampening) * g)
+    v = either(step == 1, g, momentum * v + (1 - dampening) * g)
     return w - lr * (g + momentum * v if nesterov else v), v
 
 

@@ -56,4 +56,10 @@ def with_decay(g: Any, w: Any, weight_decay: Any) -> Any:
 
     In arithmetic, not by `if`: where a step is captured, settings may change after it is compiled.
     """
-    return np.where(weight_decay, g + weight_decay * w, g)
+    return either(weight_decay, g + weight_decay * w, g)
+
+
+def either(condition: Any, x: Any, y: Any) -> Any:
+    """x or y, as a number says. CuPy takes no number of Python's for a condition."""
+    is_plain = type(condition) in (bool, int, float)
+    return np.where(np.bool_(condition) if is_plain else condition, x, y)

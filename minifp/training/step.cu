@@ -50,7 +50,8 @@ __device__ void adapt_log_normal(double *state, bool all, double largest, double
   state[VARIANCE] += (1 - beta2) / (1 - pow(beta2, n)) * (off * off - state[VARIANCE]);
   state[MEAN] += (1 - beta1) / (1 - pow(beta1, n)) * (x - state[MEAN]);
   double power = floor(cutoff - state[MEAN] - deviations * sqrt(state[VARIANCE]));
-  power = fmin(fmax(power, log2(least)), log2(state[LIMIT]));
+  // Of powers of two log2 may be off by an ulp, and its integer part by one: ilogb is exact.
+  power = fmin(fmax(power, (double)ilogb(least)), (double)ilogb(state[LIMIT]));
   state[SCALE] = ldexp(1.0, (int)power);
 }
 

@@ -5,6 +5,7 @@ each result written once. Arrays have 64 MB, which are not in any cache. Every k
 element by element is called as it is; others are those that operations call, recorded once.
 """
 
+import inspect
 from math import prod
 
 import numpy as np
@@ -109,7 +110,8 @@ def _is_plain(kernel):
     code = kernel.reference.__code__
     keywords = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known = {"alpha", "shape", *kernels.PRIMITIVES}
-    return set(keywords) <= known and kernel.device_kernel is not None
+    has_others = code.co_flags & inspect.CO_VARKEYWORDS
+    return set(keywords) <= known and not has_others and kernel.device_kernel is not None
 
 
 def units(settings):

@@ -33,7 +33,8 @@ def page(folder):
     yield from bars(folder / "bench" / "bench.json")
     if (folder / "train.txt").is_file():
         yield "## Training"
-        yield "\n".join(text(folder / "train.txt").splitlines()[-20:])
+        said = text(folder / "train.txt").partition("\nReport: ")[0]
+        yield "\n".join(said.splitlines()[-20:])
 
 
 def text(path):

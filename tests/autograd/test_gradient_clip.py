@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from snapshots import frozen, gradients
 
 import minifp as fp
@@ -41,15 +42,9 @@ def refused(parameters, error, *words, call):
     assert gradients(owner) == before
 
 
-def test_it_is_where_pytorch_has_it_and_beside_the_optimizers():
+def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     assert optim.clip_grad_norm_ is fp.nn.utils.clip_grad_norm_
     assert optim.clip_grad_value_ is fp.nn.utils.clip_grad_value_
-
-
-# ---- by the norm --------------------------------------------------------------------------------
-
-
-def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     ps = [parameter([0.0, 0.0], [3.0, 0.0], "float64"), parameter([0.0], -4.0, "float64")]
     norm = clip_grad_norm_(ps, 2.5)
     assert (norm, type(norm)) == (5.0, float)
@@ -103,11 +98,17 @@ def test_clipping_leaves_gradients_below_the_norm_as_they_are(precision):
     assert frozen(p.grad.array) == before
 
 
-def test_clipping_loses_no_small_gradient_to_float16():
+def test_clipping_loses_no_small_gradient_and_leaves_what_is_not_finite_for_the_step():
     p = parameter([0.0, 0.0], [1.0, 2.0**-24], "mixed")
     clip_grad_norm_(p, 2.0**-6)
     assert p.grad.array.dtype == np.float32
     np.testing.assert_allclose(p.grad.array, [2.0**-6, 2.0**-30], rtol=1e-5)
+    # Where PyTorch would make of an Inf the largest gradient that is allowed.
+    p = parameter(np.zeros(4), [np.inf, -np.inf, np.nan, 2.0])
+    clip_grad_value_(p, 0.5)
+    np.testing.assert_array_equal(p.grad.array, [np.inf, -np.inf, np.nan, 0.5])
+    optimizer = fp.MixedOptimizer(optim.SGD([p]))
+    assert optimizer.step().skipped
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
@@ -120,26 +121,11 @@ def test_clipping_hides_no_overflow(value, norm_type):
     assert not np.isfinite(norm) and not np.isfinite(p.grad.array).all()
 
 
-# ---- by value -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float64"])
 def test_clipping_by_value_limits_each_element(precision):
     p, other = parameter(np.zeros(4), [-3.0, -0.5, 0.25, 2.0], precision), parameter([0.0])
     assert clip_grad_value_([p, other], 0.5) is None
     assert p.grad.array.tolist() == [-0.5, -0.5, 0.25, 0.5] and other.grad is None
-
-
-def test_clipping_by_value_leaves_what_is_not_finite_for_the_step_to_find():
-    """Where PyTorch would make of an Inf the largest gradient that is allowed."""
-    p = parameter(np.zeros(4), [np.inf, -np.inf, np.nan, 2.0])
-    clip_grad_value_(p, 0.5)
-    np.testing.assert_array_equal(p.grad.array, [np.inf, -np.inf, np.nan, 0.5])
-    optimizer = fp.MixedOptimizer(optim.SGD([p]))
-    assert optimizer.step().skipped
-
-
-# ---- what is clipped ----------------------------------------------------------------------------
 
 
 def by_norm(parameters):
@@ -154,30 +140,12 @@ either = pytest.mark.parametrize("clip", [by_norm, by_value])
 
 
 @either
-def test_clipped_gradients_are_still_good_for_one_step_and_more_backward(clip):
+def test_clipped_gradients_are_still_good_for_one_step_and_no_more(clip):
     p = parameter([0.0], 8.0)
     clip(p for p in [p])
     give(p, 1.0)
     optim.SGD([p], lr=1.0).step()
     np.testing.assert_allclose(p.array, -5.0, rtol=1e-6)
-
-
-@either
-def test_clipping_scaled_gradients_is_refused_naming_unscale(clip):
-    p = parameter([1.0, 2.0])
-    give(p, 1e-9, seed=1024.0)
-    refused([p], fp.TapeError, "1024", "unscale_()", call=lambda: clip([p]))
-
-
-@either
-def test_gradients_of_two_seeds_are_refused(clip):
-    ps = [parameter([1.0], 1.0), parameter([1.0])]
-    give(ps[1], 1.0, seed=8.0)
-    refused(ps, fp.TapeError, "multiplied by 8", call=lambda: clip(ps))
-
-
-@either
-def test_clipping_does_not_forget_that_a_step_has_used_a_part(clip):
     p = parameter([0.0], 8.0)
     optimizer = optim.SGD([p], lr=1.0)
     optimizer.step()
@@ -188,38 +156,30 @@ def test_clipping_does_not_forget_that_a_step_has_used_a_part(clip):
 
 
 @either
-def test_clipping_without_gradients_or_after_a_step_says_who_complains(clip):
+def test_what_cannot_be_clipped_is_refused_by_who_complains(clip):
     name, p = f"clip_grad_{clip.__name__[3:]}_", parameter([1.0])
-    for given_ in ([p], []):
-        with pytest.raises(fp.TapeError, match=f"{name} without gradients"):
-            clip(given_)
+    for nothing in ([p], []):
+        refuses(fp.TapeError, f"{name} without gradients", clip, nothing)
     give(p, 1.0)
     optim.SGD([p]).step()
-    with pytest.raises(fp.TapeError, match=f"{name} on gradients .* consumed"):
-        clip([p])
+    refuses(fp.TapeError, f"{name} on gradients .* consumed", clip, [p])
+    for none in (5, None, ["w"], [np.zeros(2)]):
+        refuses(fp.DTypeError, "clip_grad_", clip, none)
+    scaled = parameter([1.0, 2.0])
+    give(scaled, 1e-9, seed=1024.0)
+    refused([scaled], fp.TapeError, "1024", "unscale_()", call=lambda: clip([scaled]))
+    ps = [parameter([1.0], 1.0), parameter([1.0])]  # of two seeds
+    give(ps[1], 1.0, seed=8.0)
+    refused(ps, fp.TapeError, "multiplied by 8", call=lambda: clip(ps))
 
 
-@either
-@pytest.mark.parametrize("given_", [5, None, ["w"], [np.zeros(2)]], ids=repr)
-def test_what_are_no_parameters_is_refused(clip, given_):
-    with pytest.raises(fp.DTypeError, match="clip_grad_"):
-        clip(given_)
-
-
-BAD = [-1.0, float("nan"), float("inf"), "1", None, [1.0], True]
-
-
-@pytest.mark.parametrize("bad", BAD, ids=repr)
-def test_an_impossible_limit_is_refused_by_name(bad):
-    p = parameter([1.0], 2.0)
-    refused([p], fp.ArgumentError, "max_norm", call=lambda: clip_grad_norm_([p], bad))
-    refused([p], fp.ArgumentError, "clip_value", call=lambda: clip_grad_value_([p], bad))
-
-
-@pytest.mark.parametrize("bad", [0, 0.0, -1, -math.inf, math.nan, "fro", None, True], ids=repr)
-def test_an_impossible_kind_of_norm_is_refused_by_name(bad):
-    p = parameter([1.0], 2.0)
-    refused([p], fp.ArgumentError, "norm_type", call=lambda: clip_grad_norm_([p], 1.0, bad))
+def test_an_impossible_limit_or_kind_of_norm_is_refused_by_name():
+    p, nan = parameter([1.0], 2.0), math.nan
+    for bad in (-1.0, nan, math.inf, "1", None, [1.0], True):
+        refused([p], fp.ArgumentError, "max_norm", call=lambda b=bad: clip_grad_norm_([p], b))
+        refused([p], fp.ArgumentError, "clip_value", call=lambda b=bad: clip_grad_value_([p], b))
+    for bad in (0, 0.0, -1, -math.inf, nan, "fro", None, True):
+        refused([p], fp.ArgumentError, "norm_type", call=lambda b=bad: clip_grad_norm_([p], 1.0, b))
     refused(
         *([p], fp.ArgumentError, "error_if_nonfinite"),
         call=lambda: clip_grad_norm_([p], 1.0, error_if_nonfinite=1),

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -15,10 +16,7 @@ def leaf(*numbers, dtype="float32"):
     return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
-# ---- fp.grad ------------------------------------------------------------------------------------
-
-
-def test_grad_gives_gradients_and_changes_none():
+def test_grad_gives_gradients_and_changes_none_nor_the_graph_behind_its_inputs():
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     product = a * b
     loss = (product * product).sum()
@@ -27,27 +25,30 @@ def test_grad_gives_gradients_and_changes_none():
     assert a.grad is None and b.grad is None and product.grad is None
     loss.backward()
     assert a.grad.tolist() == [18, 64]
+    # The gradient of a value in the middle, and then from there on.
+    a = leaf(2.0)
+    h = a * a
+    (dh,) = fp.grad((h * h).sum(), h)
+    h.backward(dh)
+    assert a.grad.tolist() == [32]
 
 
-def test_grad_of_one_input_is_a_tuple_too():
+def test_grad_of_several_outputs_is_that_of_their_weighted_sum_times_the_seed():
     a = leaf(2.0)
     (da,) = fp.grad(a * a, a)
     assert da.tolist() == [4]
-
-
-def test_grad_of_several_outputs_is_that_of_their_sum_weighted_as_given():
     a = leaf(1.0, 2.0)
     y, z = a * 2, a * a
     (da,) = fp.grad([y, z.sum()], [a], grad_outputs=[fp.tensor([1.0, 10.0]), None])
     assert da.tolist() == [2 + 2, 20 + 4]
-
-
-def test_where_one_output_is_read_by_another_both_count():
     a = leaf(3.0)
     y = a * a
     z = y * 2
     (da,) = fp.grad([z, y], [a])
     assert da.tolist() == [18]
+    a = leaf(1.0)
+    (da,) = fp.grad(a * 2, a, seed=1024.0)
+    assert (da.tolist(), da.seed) == ([2048], 1024)
 
 
 def test_an_input_that_nothing_depends_on_is_refused_or_none():
@@ -59,52 +60,35 @@ def test_an_input_that_nothing_depends_on_is_refused_or_none():
     assert da.tolist() == [2] and db is None
 
 
-def test_only_what_leads_to_the_inputs_is_walked():
+def test_only_what_leads_to_the_inputs_is_walked_and_let_go_unless_told_otherwise():
     """What does not lead there may be used up, or have a backward that fails."""
     a, b = leaf(1.0), leaf(2.0)
     used_up = b * b
     used_up.backward(retain_graph=False)
     y = a * 3 + used_up
     assert fp.grad(y, a)[0].tolist() == [3]
-
-
-def test_grad_releases_the_graph_unless_told_to_keep_it():
     a = leaf(1.0)
     y = a * a
     fp.grad(y, a, retain_graph=True)
     fp.grad(y, a)
-    with pytest.raises(fp.TapeError, match="second time"):
-        fp.grad(y, a)
+    refuses(fp.TapeError, "second time", fp.grad, y, a)
 
 
-def test_grad_takes_a_seed_and_marks_the_gradient_with_it():
-    a = leaf(1.0)
-    (da,) = fp.grad(a * 2, a, seed=1024.0)
-    assert (da.tolist(), da.seed) == ([2048], 1024)
-
-
-@pytest.mark.parametrize(
-    "arguments, error, problem",
-    [
-        (lambda y, a: ((y, a), {"create_graph": True}), fp.ArgumentError, "create_graph"),
-        (lambda y, a: ((y.detach(), a), {}), fp.TapeError, "output 0.*requires no gradient"),
-        (lambda y, a: ((y, a.detach()), {}), fp.TapeError, "input 0.*requires no gradient"),
-        (lambda y, a: (([y, 3], a), {}), fp.DTypeError, r"outputs\[1\] is a int"),
-        (lambda y, a: ((y, [a, None]), {}), fp.DTypeError, r"inputs\[1\] is a NoneType"),
-        (lambda y, a: ((y, a, [None, None]), {}), fp.ArgumentError, "2 grad_outputs for 1"),
-        (lambda y, a: ((y, a, fp.ones(3)), {}), fp.ShapeError, "gradient of shape"),
-        (lambda y, a: ((y, a, "x"), {}), fp.DTypeError, "gradient is a str"),
-        (lambda y, a: ((y, a), {"seed": "1"}), fp.DTypeError, "seed='1'"),
-    ],
-)
+@pytest.mark.parametrize("arguments, error, problem", [
+    (lambda y, a: ((y, a), {"create_graph": True}), fp.ArgumentError, "create_graph"),
+    (lambda y, a: ((y.detach(), a), {}), fp.TapeError, "output 0.*requires no gradient"),
+    (lambda y, a: ((y, a.detach()), {}), fp.TapeError, "input 0.*requires no gradient"),
+    (lambda y, a: (([y, 3], a), {}), fp.DTypeError, r"outputs\[1\] is a int"),
+    (lambda y, a: ((y, [a, None]), {}), fp.DTypeError, r"inputs\[1\] is a NoneType"),
+    (lambda y, a: ((y, a, [None, None]), {}), fp.ArgumentError, "2 grad_outputs for 1"),
+    (lambda y, a: ((y, a, fp.ones(3)), {}), fp.ShapeError, "gradient of shape"),
+    (lambda y, a: ((y, a, "x"), {}), fp.DTypeError, "gradient is a str"),
+    (lambda y, a: ((y, a), {"seed": "1"}), fp.DTypeError, "seed='1'"),
+])  # fmt: skip
 def test_wrong_arguments_of_grad_are_refused(arguments, error, problem):
     a = leaf(1.0)
     args, settings = arguments(a * 2, a)
-    with pytest.raises(error, match=problem):
-        fp.grad(*args, **settings)
-
-
-# ---- two losses on one trunk --------------------------------------------------------------------
+    refuses(error, problem, fp.grad, *args, **settings)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
@@ -124,15 +108,29 @@ def test_two_losses_on_one_trunk_add_up_as_their_sum_does(precision):
     np.testing.assert_allclose(apart, trunk.weight.grad.array, rtol=0, atol=8 * unit)
 
 
-# ---- hooks --------------------------------------------------------------------------------------
-
-
-def test_a_hook_sees_the_whole_gradient_once():
+def test_hooks_see_the_whole_gradient_once_in_order_with_its_seed_and_replace_it():
     a, seen = leaf(1.0, 2.0), []
     h = a * 3
     h.register_hook(lambda g: seen.append(g.tolist()))
     (h + h * h).sum().backward()
     assert seen == [[7, 13]]
+    a = leaf(1.0)
+    a.register_hook(lambda g: g.array + 1)
+    a.register_hook(lambda g: g * 10)
+    (a * 1).backward()
+    assert a.grad.tolist() == [20]
+    with fp.precision("mixed"):
+        a = leaf(1.0, dtype="float16")
+        a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
+        (a * 1).sum().backward()
+    assert a.grad.dtype == float16
+    assert a.grad.array[0] == np.float16(1 / 3)
+    with fp.precision("mixed"):
+        model = nn.Linear(2, 1)
+    optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
+    model.weight.register_hook(lambda g: seen.append(g.seed))
+    optimizer.minimize(model(fp.ones(1, 2)).sum())
+    assert seen == [2.0**16]
 
 
 @pytest.mark.parametrize("on_leaf", [True, False])
@@ -149,64 +147,27 @@ def test_what_a_hook_returns_takes_the_gradients_place(on_leaf):
     assert a.grad.tolist() == [3, 3]
 
 
-def test_hooks_run_in_order_and_an_array_will_do():
-    a = leaf(1.0)
-    a.register_hook(lambda g: g.array + 1)
-    a.register_hook(lambda g: g * 10)
-    (a * 1).backward()
-    assert a.grad.tolist() == [20]
-
-
-def test_a_replaced_gradient_is_rounded_to_the_format_in_which_it_is_stored():
-    with fp.precision("mixed"):
-        a = leaf(1.0, dtype="float16")
-        a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
-        (a * 1).sum().backward()
-    assert a.grad.dtype == float16
-    assert a.grad.array[0] == np.float16(1 / 3)
-
-
-def test_a_hook_is_told_the_seed():
-    with fp.precision("mixed"):
-        model = nn.Linear(2, 1)
-    optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
-    model.weight.register_hook(lambda g: seen.append(g.seed))
-    optimizer.minimize(model(fp.ones(1, 2)).sum())
-    assert seen == [2.0**16]
-
-
 @pytest.mark.parametrize("given", [np.ones(3), "nothing", np.array([None, None])])
 def test_a_hook_that_returns_no_such_gradient_is_refused(given):
     a = leaf(1.0, 2.0)
     a.register_hook(lambda g: given)
-    with pytest.raises(fp.TapeError, match="hook returned .*expected a gradient of shape"):
-        (a * 1).sum().backward()
+    refuses(fp.TapeError, "hook returned .*expected a gradient of shape", (a * 1).sum().backward)
     assert a.grad is None
 
 
-def test_hooks_are_for_what_has_a_gradient():
-    with pytest.raises(fp.TapeError, match="requires no gradient"):
-        fp.tensor([1.0]).register_hook(print)
-    with pytest.raises(fp.TapeError, match="requires no gradient"):
-        fp.tensor([1.0]).retain_grad()
-    with pytest.raises(fp.ArgumentError, match="no function"):
-        leaf(1.0).register_hook(3)
-
-
-def test_each_output_of_an_operation_has_hooks_of_its_own():
+def test_hooks_are_for_what_has_a_gradient_and_each_output_has_its_own():
+    refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).register_hook, print)
+    refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).retain_grad)
+    refuses(fp.ArgumentError, "no function", leaf(1.0).register_hook, 3)
     x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
-    lstm = nn.LSTM(3, 4)
-    y, (h, c) = lstm(x)
-    y.register_hook(lambda g: seen.append(("y", g.shape)))
-    c.register_hook(lambda g: seen.append(("c", g.shape)))
+    y, (h, c) = nn.LSTM(3, 4)(x)
+    for name, output in (("y", y), ("c", c)):
+        output.register_hook(lambda g, name=name: seen.append((name, g.shape)))
     c.sum().backward()
     assert seen == [("c", (1, 1, 4))]
 
 
-# ---- retained gradients -------------------------------------------------------------------------
-
-
-def test_a_value_in_the_middle_keeps_its_gradient_if_asked():
+def test_a_value_in_the_middle_keeps_its_own_gradient_if_asked_as_hooks_leave_it():
     a = leaf(1.0, 2.0)
     h = a * 3
     h.retain_grad()
@@ -217,6 +178,26 @@ def test_a_value_in_the_middle_keeps_its_gradient_if_asked():
     (h * h).sum().backward()
     assert h.grad.tolist() == [12, 24]  # as a leaf's
     a.retain_grad()  # a leaf keeps it anyway
+    a = leaf(1.0)
+    h = a.reshape(1, 1)
+    h.retain_grad()
+    h.sum().backward()
+    h.grad.array[:] = 9
+    assert a.grad.tolist() == [1]
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    y = h * 2
+    y.backward(seed=2.0, retain_graph=True)
+    a.grad = None
+    y.backward(seed=1024.0)
+    assert (h.grad.tolist(), h.grad.seed, a.grad.tolist()) == ([4096], 1024, [6144])
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    h.register_hook(lambda g: g * 10)
+    h.backward()
+    assert h.grad.tolist() == [10] and a.grad.tolist() == [30]
 
 
 def test_a_retained_gradient_does_not_keep_its_tensor():
@@ -232,18 +213,6 @@ def test_a_retained_gradient_does_not_keep_its_tensor():
     assert a.grad.tolist() == [6]
 
 
-def test_a_retained_gradient_is_not_shared_with_another():
-    a = leaf(1.0)
-    h = a.reshape(1, 1)
-    h.retain_grad()
-    h.sum().backward()
-    h.grad.array[:] = 9
-    assert a.grad.tolist() == [1]
-
-
-# ---- recording on and off -----------------------------------------------------------------------
-
-
 def test_recording_is_turned_on_again_inside_of_no_grad():
     a = leaf(1.0)
     with fp.no_grad():
@@ -253,32 +222,6 @@ def test_recording_is_turned_on_again_inside_of_no_grad():
         with fp.set_grad_enabled(True):
             assert (a * 2).requires_grad
         assert not (a * 2).requires_grad
-
-    @fp.no_grad()
-    def quiet():
-        return a * 2
-
-    assert not quiet().requires_grad and not quiet().requires_grad
-
-
-def test_a_statement_turns_recording_off_until_another_turns_it_on():
-    a = leaf(1.0)
-    fp.set_grad_enabled(False)
-    assert not (a * 2).requires_grad
-    fp.set_grad_enabled(True)
-    assert (a * 2).requires_grad
-
-
-# ---- found in review ----------------------------------------------------------------------------
-
-
-def test_grad_leaves_the_graph_behind_its_inputs_as_it_is():
-    """The gradient of a value in the middle, and then from there on."""
-    a = leaf(2.0)
-    h = a * a
-    (dh,) = fp.grad((h * h).sum(), h)
-    h.backward(dh)
-    assert a.grad.tolist() == [32]
 
 
 def test_the_same_hook_twice_is_two_hooks():
@@ -302,23 +245,3 @@ def test_the_same_hook_twice_is_two_hooks():
     handles[0].remove()
     layer(a)
     assert seen == [1]
-
-
-def test_retained_gradients_of_different_scales_meet_in_the_later_one():
-    a = leaf(1.0)
-    h = a * 3
-    h.retain_grad()
-    y = h * 2
-    y.backward(seed=2.0, retain_graph=True)
-    a.grad = None
-    y.backward(seed=1024.0)
-    assert (h.grad.tolist(), h.grad.seed, a.grad.tolist()) == ([4096], 1024, [6144])
-
-
-def test_what_is_retained_is_what_hooks_leave_whenever_they_were_registered():
-    a = leaf(1.0)
-    h = a * 3
-    h.retain_grad()
-    h.register_hook(lambda g: g * 10)
-    h.backward()
-    assert h.grad.tolist() == [10] and a.grad.tolist() == [30]

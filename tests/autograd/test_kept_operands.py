@@ -1,16 +1,16 @@
 """saved=operands: the numbers of saved=activations, of fewer bytes where nobody else keeps them."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from cases import CASES, CORE, first_of
+from refusals import refuses
+from watching import Flow
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
 from minifp.autograd.op import op
 from minifp.lab.memory import arrays_in, buffer, measure_bytes
 from minifp.numerics import autocast, policy
@@ -26,19 +26,6 @@ PRODUCTS = [c for c in CASES if c.operation in MULTIPLY - {"prelu"}]
 FULL = [c for c in first_of(PRODUCTS, lambda c: c.operation) if all(map(np.prod, c.shapes))]
 FORMATS = ["float8_e4m3fn", "float8_e5m2", "e3m3", "e4m3+subnormals=off"]
 FLOAT8 = "float8,saved=operands"
-
-
-@contextmanager
-def recorded():
-    """The nodes that are recorded in the block, and what they save."""
-    nodes = []
-    observer = type("Observer", (), {"on_record": lambda _, node, outputs: nodes.append(node)})()
-    observer.on_gradient = observer.on_release = lambda *_: None
-    tape.observers.append(observer)
-    try:
-        yield nodes
-    finally:
-        tape.observers.remove(observer)
 
 
 def in_codes(node):
@@ -67,8 +54,6 @@ def in_float8():
 
 
 # ---- codes --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("compiled", [True, False])
@@ -90,22 +75,25 @@ def test_codes_say_what_enters_the_product_bit_for_bit(stored, name, compiled, m
             assert codes.largest_before == amax_of(view)
 
 
-def test_inf_has_a_code_in_e5m2_and_none_in_e4m3():
+def test_numbers_beyond_every_code_are_kept_whole_and_inf_where_it_has_a_code():
     x = np.array([1.0, np.inf, np.nan, -np.inf], float32)
     e4m3, e5m2 = (Rounding(format_of(n), CURRENT) for n in ("float8_e4m3fn", "float8_e5m2"))
     assert coded(x, e4m3, amax_of(x), amax_of(x)) is None
     np.testing.assert_array_equal(coded(x, e5m2, amax_of(x), amax_of(x)).decoded(), x)
+    images = np.random.default_rng(0).normal(size=(8, 1, 8, 8)) * 1e4
+    images[0, 0, 0] = 6e4
+    text = "mixed,operands=float8_e4m3fn,operand_scale=current,loss_scale=off"
+    ours, theirs = (trained(f"{text}{more}", 3, 1e3, images) for more in ("", ",saved=operands"))
+    assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
 
 
 # ---- the same numbers ---------------------------------------------------------------------------
-
-
 def gradients(text, case, variant):
     """Of all arguments, each made by an operation; and the operations that kept codes."""
-    with fp.precision(variant(fp.Precision.parse(text))), recorded() as nodes:
+    with fp.precision(variant(fp.Precision.parse(text))), Flow() as flow:
         leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
         y = case.fn(*[leaf * 1.0 for leaf in leaves])
-        kept = {node.op for node in nodes if in_codes(node)}
+        kept = {op for _, op, ys in flow if in_codes(ys[0].node)}
         sum((t * t).sum() for t in (y if isinstance(y, tuple) else (y,))).backward()
         return [leaf.grad.float().numpy() for leaf in leaves if leaf.grad is not None], kept
 
@@ -139,15 +127,12 @@ def trained(text, steps=4, lr=1e-2, images=None):
     return losses, fp.operand_histories(model), weights
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "float8",
-        "float8,operand_scale=delayed:2",
-        "mixed,operands=float8_e5m2,operand_scale=off",
-        "mixed;conv2=float8;fc1=float8,operand_scale=delayed",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "float8",
+    "float8,operand_scale=delayed:2",
+    "mixed,operands=float8_e5m2,operand_scale=off",
+    "mixed;conv2=float8;fc1=float8,operand_scale=delayed",
+])  # fmt: skip
 def test_a_training_is_the_same_to_the_last_bit(text):
     whole, *parts = text.split(";")
     ours = ";".join([whole, *(f"{p},saved=operands" for p in parts)])
@@ -155,15 +140,7 @@ def test_a_training_is_the_same_to_the_last_bit(text):
     assert trained(ours) == trained(text)
 
 
-def test_numbers_beyond_every_code_are_kept_whole():
-    images = np.random.default_rng(0).normal(size=(8, 1, 8, 8)) * 1e4
-    images[0, 0, 0] = 6e4
-    text = "mixed,operands=float8_e4m3fn,operand_scale=current,loss_scale=off"
-    ours, theirs = (trained(f"{text}{more}", 3, 1e3, images) for more in ("", ",saved=operands"))
-    assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
-
-
-def test_backward_may_go_through_a_graph_twice(in_float8):
+def test_a_graph_serves_twice_and_a_weight_that_is_written_to_is_refused_as_ever(in_float8):
     (x, _), layer = made(6, 5), nn.Linear(5, 4)
     y = layer(x).sum()
     y.backward(retain_graph=True)
@@ -171,41 +148,35 @@ def test_backward_may_go_through_a_graph_twice(in_float8):
     layer.weight.grad = None
     y.backward()
     assert layer.weight.grad.tolist() == first
+    (x, _), layer = made(6, 5), nn.Linear(5, 4)
+    y = layer(x).sum()
+    with fp.no_grad():
+        layer.weight.zero_()
+    refuses(fp.TapeError, "changed in place", y.backward)
 
 
-def test_errors_of_a_reference_run_are_counted_where_they_were():
-    def rows(text):
+def test_errors_and_skipped_steps_are_found_where_they_were():
+    def backward(text, factor):
         fp.manual_seed(0)
         with fp.precision(text):
             model = nn.Sequential(nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 4))
             optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-            optimizer.backward(model(fp.tensor(np.ones((3, 5)))).sum())
-        return reference_run(optimizer.backwards[-1], 1.0).rows
+            optimizer.backward((model(fp.tensor(np.ones((3, 5)))) * factor).sum() * factor)
+        return optimizer
+
+    def rows(text):
+        return reference_run(backward(text, 1.0).backwards[-1], 1.0).rows
+
+    def place(text):
+        diagnosis = backward(text, 60000.0).step().diagnosis
+        return diagnosis.phase, diagnosis.operation, diagnosis.module
 
     assert repr(rows(FLOAT8)) == repr(rows("float8"))
-
-
-def test_a_skipped_step_is_found_at_the_operation_that_failed():
-    def found(text):
-        with fp.precision(text):
-            fp.manual_seed(0)
-            model = nn.Sequential(nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 4))
-            optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-            y = model(fp.tensor(np.ones((3, 5))))
-            return optimizer.minimize((y * 60000.0).sum() * 60000.0).diagnosis
-
     text = "mixed,operands=float8_e4m3fn,operand_scale=current"
-    ours, theirs = found(f"{text},saved=operands"), found(text)
-    assert (ours.phase, ours.operation, ours.module) == (
-        theirs.phase,
-        theirs.operation,
-        theirs.module,
-    )
+    assert place(f"{text},saved=operands") == place(text)
 
 
 # ---- fewer bytes --------------------------------------------------------------------------------
-
-
 def test_an_operand_takes_one_byte_a_number_for_two(in_float8):
     (x, _), layer = made(64, 100), nn.Linear(100, 10)
     y = layer(x)
@@ -218,17 +189,17 @@ def test_an_operand_takes_one_byte_a_number_for_two(in_float8):
 def test_operations_that_multiply_one_array_share_its_codes(in_float8):
     x, _ = made(2, 32, 50)
     layers = [nn.Linear(50, 10) for _ in range(3)]
-    with recorded() as nodes:
+    with Flow() as flow:
         for layer in layers:
             layer(x)
-    linear = [node for node in nodes if node.op == "linear"]
+    linear = [ys[0].node for _, op, ys in flow if op == "linear"]
     weights = sum(layer.weight.array.nbytes for layer in layers)
     assert [in_codes(node) for node in linear] == [[0]] * 3
     assert bytes_of(*linear) == 3200 + weights
     x.data = x.data * 2.0  # whose codes are others, though they lie in the same place
-    with recorded() as nodes:
+    with Flow() as flow:
         layers[0](x)
-    codes = next(node.saved[0] for node in nodes if node.op == "linear")
+    codes = next(ys[0].node.saved[0] for _, op, ys in flow if op == "linear")
     expected = rounded(x.array, codes.to, ()).reshape(64, 50)
     np.testing.assert_array_equal(*(upcast(a, float32) for a in (codes.decoded(), expected)))
 
@@ -272,8 +243,6 @@ def test_the_ledger_and_the_summary_count_codes():
 
 
 # ---- who may do what ----------------------------------------------------------------------------
-
-
 def test_codes_are_a_copy_that_no_write_reaches():
     def gradient(text, change):
         with fp.precision(text):
@@ -288,18 +257,8 @@ def test_codes_are_a_copy_that_no_write_reaches():
     def write(x):
         x.data = fp.zeros(6, 5, dtype=x.dtype)
 
-    with pytest.raises(fp.TapeError, match="changed in place"):
-        gradient("float8", write)
+    refuses(fp.TapeError, "changed in place", gradient, "float8", write)
     assert gradient(FLOAT8, write) == gradient("float8", lambda x: None)
-
-
-def test_a_weight_that_is_written_to_is_refused_as_ever(in_float8):
-    (x, _), layer = made(6, 5), nn.Linear(5, 4)
-    y = layer(x).sum()
-    with fp.no_grad():
-        layer.weight.zero_()
-    with pytest.raises(fp.TapeError, match="changed in place"):
-        y.backward()
 
 
 def test_a_function_keeps_what_its_backward_may_read(in_float8):
@@ -369,32 +328,26 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
     (x, _), layer = made(5, 3, 4), nn.LSTM(4, 6)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with recorded() as nodes:
+        with Flow() as flow:
             layer(x), layer(x)
-    assert [in_codes(node) for node in nodes if node.op == "lstm"] == [[0], [0]]
+    assert [in_codes(ys[0].node) for _, op, ys in flow if op == "lstm"] == [[0], [0]]
     said = [str(w.message) for w in told if "saved=operands" in str(w.message)]
     assert len(said) == 1 and "its input alone is saved as operands" in said[0]
 
 
 # ---- the switch ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        ("float32,saved=operands", "saved=operands without operands to save: expected saved=act"),
-        ("float8,saved=codes", "saved='codes' in precision .*: expected activations or operands"),
-        ("float8,operand_scale=row,saved=operands", "along other axes: expected operand_scale=cur"),
-        ("float8,operands=e5m7,saved=operands", "saves nothing: an operand of e5m7 .*of bfloat16"),
-        ("float32,operands=tf32,saved=operands", "saves nothing: an operand of tf32 .*of float32"),
-        ("float8,saved=operands,wgrad:operands=off", "wgrad:operands=off with saved=operands: .*"),
-        ("float8,saved=operands,fprop:operand_scale=row", "read by all products: expected one for"),
-        ("float8,saved=operands;fc.wgrad:operands=e4m2", "part fc.wgrad:operands=e4m2: .*one for"),
-    ],
-)
+@pytest.mark.parametrize("text, problem", [
+    ("float32,saved=operands", "saved=operands without operands to save: expected saved=act"),
+    ("float8,saved=codes", "saved='codes' in precision .*: expected activations or operands"),
+    ("float8,operand_scale=row,saved=operands", "along other axes: expected operand_scale=cur"),
+    ("float8,operands=e5m7,saved=operands", "saves nothing: an operand of e5m7 .*of bfloat16"),
+    ("float32,operands=tf32,saved=operands", "saves nothing: an operand of tf32 .*of float32"),
+    ("float8,saved=operands,wgrad:operands=off", "wgrad:operands=off with saved=operands: .*"),
+    ("float8,saved=operands,fprop:operand_scale=row", "read by all products: expected one for"),
+    ("float8,saved=operands;fc.wgrad:operands=e4m2", "part fc.wgrad:operands=e4m2: .*one for"),
+])  # fmt: skip
 def test_what_would_do_nothing_or_other_things_is_refused(text, problem):
-    with pytest.raises(fp.PrecisionError, match=problem):
-        fp.Precision.parse(text).of_module("fc")
+    refuses(fp.PrecisionError, problem, lambda: fp.Precision.parse(text).of_module("fc"))
 
 
 def test_the_switch_is_text_and_a_field():

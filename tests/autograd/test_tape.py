@@ -3,46 +3,27 @@
 import gc
 import inspect
 import math
-import threading
 import weakref
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
+from watching import Flow, at_once
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import small_stack, tape
-from minifp.numerics.formats import float16, float32, float64
+from minifp.numerics.formats import float16, float64
 
 
 def leaf(*numbers, dtype="float32"):
     return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
-def on_thread(fn):
-    """What fn returns on a thread of its own; what it raises is raised here."""
-    found, errors = [], []
-
-    def run():
-        try:
-            found.append(fn())
-        except Exception as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return found[0]
-
-
 # ---- backward -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("backward", [True, False])
 def test_a_chain_of_50000_operations_runs_and_is_freed(backward):
     """Neither backward nor freeing the chain recurses."""
@@ -81,7 +62,7 @@ def test_a_chain_is_freed_one_by_one_where_the_stack_is_small(backward, monkeypa
     assert not small_stack._aside
 
 
-def test_a_ladder_of_diamonds_is_walked_once_and_not_once_a_path():
+def test_a_ladder_of_diamonds_is_walked_once_and_each_node_after_its_readers():
     """60 steps of y + y have 2^60 paths."""
     x = leaf(1.0, dtype="float64")
     y = x
@@ -89,29 +70,6 @@ def test_a_ladder_of_diamonds_is_walked_once_and_not_once_a_path():
         y = y + y
     y.backward(gradient=[1.0])
     assert x.grad.tolist() == [2.0**60]
-
-
-class Flow(list):
-    """An observer of the tape; in its `with` block."""
-
-    def __enter__(self):
-        tape.observers.append(self)
-        return self
-
-    def __exit__(self, *_):
-        tape.observers.remove(self)
-
-    def on_record(self, node, outputs):
-        self.append(("record", node.op, outputs))
-
-    def on_gradient(self, node, gradient):
-        self.append(("gradient", getattr(node, "op", "leaf"), gradient))
-
-    def on_release(self, node):
-        self.append(("release", node.op, node.saved))
-
-
-def test_each_node_is_visited_after_all_its_readers():
     x = leaf(2.0)
     with Flow() as flow:
         y = x.exp()
@@ -165,7 +123,7 @@ def test_an_operation_with_several_outputs_needs_only_one_of_them_to_be_used():
         assert np.abs(only_h).max() > 0 and np.abs(only_c).max() > 0
 
 
-def test_leaves_that_do_not_require_a_gradient_get_none():
+def test_leaves_without_a_gradient_get_none_and_detach_shares_the_memory_alone():
     x, y = leaf(1.0), fp.tensor([2.0])
     (x * y).sum().backward()
     assert (x.grad.tolist(), y.grad) == ([2], None)
@@ -173,9 +131,6 @@ def test_leaves_that_do_not_require_a_gradient_get_none():
     assert not (x * y).requires_grad
     x.requires_grad_()
     assert (x * y).requires_grad and not (x * y).is_leaf and x.is_leaf
-
-
-def test_detach_remembers_nothing_but_shares_the_memory():
     x = leaf(1.0, 2.0)
     y = x.exp()
     d = y.detach()
@@ -185,8 +140,6 @@ def test_detach_remembers_nothing_but_shares_the_memory():
 
 
 # ---- what backward lets go of -------------------------------------------------------------------
-
-
 def test_saved_arrays_are_released_as_backward_passes_them():
     x = leaf(*range(1, 101))
     y = x.exp()
@@ -199,51 +152,21 @@ def test_saved_arrays_are_released_as_backward_passes_them():
     assert loss.node.saved is None
 
 
-def test_each_node_lets_go_before_the_next_one_runs():
-    """The most that is held falls while backward runs: it is not all released at the end."""
-    with Flow() as flow:
-        leaf(1.0).exp().exp().exp().backward()
-    kinds = [kind for kind, *_ in flow if kind != "record"]
-    assert kinds == ["gradient", "release"] * 3 + ["gradient"]
-
-
-def test_a_second_backward_is_an_error_that_names_the_way_out():
-    x = leaf(1.0)
-    loss = x.exp().sum()
-    loss.backward()
-    before = x.grad.array.copy()
-    with pytest.raises(
-        fp.TapeError, match="backward through (exp|sum) a second time.*retain_graph"
-    ):
-        loss.backward()
-    np.testing.assert_array_equal(x.grad.array, before)
-
-
-def test_two_losses_on_one_used_up_value_are_an_error_too():
-    x = leaf(1.0)
-    y = x.exp()
-    first, second = y.sum(), (y * 2).sum()
-    first.backward()
-    before = x.grad.array.copy()
-    with pytest.raises(fp.TapeError, match="backward through exp a second time"):
-        second.backward()
-    np.testing.assert_array_equal(x.grad.array, before)
-
-
-def test_a_retained_graph_gives_the_same_gradient_again():
+def test_a_used_up_graph_is_refused_naming_the_way_out_and_a_retained_one_gives_the_same_again():
     x = leaf(0.5, 2.0)
-    loss = (x.exp() * x).sum()
+    y = x.exp()
+    loss, other = (y * x).sum(), (y * 2).sum()
     loss.backward(retain_graph=True)
     once = x.grad.array.copy()
     loss.backward()
     np.testing.assert_array_equal(x.grad.array, 2 * once)
-    with pytest.raises(fp.TapeError, match="second time"):
-        loss.backward()
+    words = "a second time.*retain_graph"
+    for again, op in ((loss, "(exp|mul|sum)"), (other, "exp")):  # which two losses share
+        refuses(fp.TapeError, f"backward through {op} {words}", again.backward)
+    np.testing.assert_array_equal(x.grad.array, 2 * once)
 
 
 # ---- changed in place ---------------------------------------------------------------------------
-
-
 def set_data(x):
     x.data = np.zeros(x.shape)
 
@@ -256,16 +179,9 @@ def write_to_a_reshaped_view(x):
     x.detach().reshape(2, 1).T[0, 1:].mul_(3)
 
 
-CHANGES = {
+CHANGES = {  # those by a method: test_tensor.py
     "data": set_data,
-    "copy_": lambda x: x.copy_(np.zeros(x.shape)),
     "add_": lambda x: x.add_(1.0),
-    "sub_": lambda x: x.sub_(1.0),
-    "mul_": lambda x: x.mul_(2.0),
-    "div_": lambda x: x.div_(2.0),
-    "fill_": lambda x: x.fill_(1.0),
-    "zero_": lambda x: x.zero_(),
-    "setitem": lambda x: x.__setitem__(0, 5.0),
     "view": write_to_a_view,
     "reshaped view": write_to_a_reshaped_view,
 }
@@ -280,8 +196,7 @@ def test_a_stored_tensor_changed_in_place_is_refused(change, stored):
     with fp.no_grad():
         change(y if stored == "argument" else z)
     op = "square" if stored == "argument" else "exp"
-    with pytest.raises(fp.TapeError, match=f"that backward of {op} needs was changed in place"):
-        z.sum().backward()
+    refuses(fp.TapeError, f"that backward of {op} needs was changed in place", z.sum().backward)
     assert x.grad is None
 
 
@@ -297,21 +212,22 @@ def test_a_change_of_what_backward_does_not_need_is_allowed(change):
     assert x.grad.tolist() == [1, 1]
 
 
-def test_a_change_before_it_was_stored_is_allowed_and_seen():
+def test_a_change_before_it_was_stored_is_seen_and_one_after_refused():
     x = leaf(1.0, 2.0)
     with fp.no_grad():
         x.add_(1.0)
     x.square().sum().backward()
     assert x.grad.tolist() == [4, 6]
-
-
-def test_a_base_changed_under_a_stored_view_is_refused():
     x = fp.tensor([1.0, 2.0])
     w = leaf(3.0)
     y = x[1:] * w
     x[1] = 7.0
-    with pytest.raises(fp.TapeError, match="backward of mul"):
-        y.backward()
+    refuses(fp.TapeError, "backward of mul", y.backward)
+    norm = nn.BatchNorm1d(2).eval()
+    x = fp.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    loss = norm(x).sum()
+    norm.train()(x)
+    refuses(fp.TapeError, "backward of batch_norm.*changed in place", loss.backward)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed,loss_scale=8"])
@@ -322,28 +238,15 @@ def test_weights_updated_between_forward_and_backward_are_refused(precision):
         x = fp.tensor([[1.0, 2.0]])
         early, loss = model(x).sum(), model(x).sum()
         assert optimizer.minimize(loss).stepped
-        with pytest.raises(fp.TapeError, match="backward of linear.*changed in place"):
-            early.backward()
+        refuses(fp.TapeError, "backward of linear.*changed in place", early.backward)
 
 
-def test_running_statistics_updated_between_forward_and_backward_are_refused():
-    norm = nn.BatchNorm1d(2).eval()
-    x = fp.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-    loss = norm(x).sum()
-    norm.train()(x)
-    with pytest.raises(fp.TapeError, match="backward of batch_norm.*changed in place"):
-        loss.backward()
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda i, w: F.embedding(i, w),
-        lambda i, w: w[i],
-        lambda i, w: w[:, i],
-        lambda i, w: F.cross_entropy(w, i),
-    ],
-)
+@pytest.mark.parametrize("read", [
+    lambda i, w: F.embedding(i, w),
+    lambda i, w: w[i],
+    lambda i, w: w[:, i],
+    lambda i, w: F.cross_entropy(w, i),
+])  # fmt: skip
 def test_indices_changed_between_forward_and_backward_do_not_move_the_gradient(read):
     """Either the change is refused, or the operation has kept the indices as they were."""
     gradients = []
@@ -363,17 +266,13 @@ def test_indices_changed_between_forward_and_backward_do_not_move_the_gradient(r
 def test_in_place_operations_are_refused_where_a_gradient_would_be_lost():
     x, y = leaf(1.0), fp.tensor([1.0])
     for change in (lambda: x.add_(1.0), lambda: x.__setitem__(0, 1.0), lambda: (x * 1).zero_()):
-        with pytest.raises(fp.TapeError, match="requires a gradient.*no_grad|no_grad"):
-            change()
+        refuses(fp.TapeError, "requires a gradient.*no_grad|no_grad", change)
     for change in (lambda: y.add_(x), lambda: y.copy_(x), lambda: y.__setitem__(0, x)):
-        with pytest.raises(fp.TapeError, match="its gradient would be lost"):
-            change()
+        refuses(fp.TapeError, "its gradient would be lost", change)
     assert (x.tolist(), y.tolist()) == ([1], [1])
 
 
 # ---- what an operation may return ---------------------------------------------------------------
-
-
 def twice(backward):
     """The operation y = 2 x with some backward."""
 
@@ -402,56 +301,44 @@ def test_a_gradient_that_does_not_fit_is_refused_by_the_name_of_its_operation(ba
     x.exp().sum().backward()
     before = x.grad.tolist()
     loss = (twice(backward)(x) + x).sum()
-    with pytest.raises(fp.TapeError, match=f"backward of twice.*{problem}"):
-        loss.backward()
+    refuses(fp.TapeError, f"backward of twice.*{problem}", loss.backward)
     assert x.grad.tolist() == before  # a failed backward changes no gradient
 
 
-def test_an_operation_of_ones_own_is_recorded_and_differentiated():
+def test_an_operation_of_ones_own_is_differentiated_and_gradcheck_finds_a_wrong_gradient():
     x = leaf(1.0, 2.0, dtype="float64")
     y = twice(GOOD)(x)
     assert (y.node.op, y.tolist()) == ("twice", [2, 4])
     with fp.precision("float64"):
         assert fp.gradcheck(twice(GOOD), x)
-
-
-def test_gradcheck_finds_a_wrong_gradient_and_names_the_input():
     x, y = leaf(1.0, 2.0, dtype="float64"), leaf(0.5, 0.25, dtype="float64")
     with pytest.raises(fp.GradcheckError, match=r"input 1 of shape \(2,\): .*slope"):
         fp.gradcheck(lambda x, y: x * twice(lambda dy, to: (2.01 * dy,))(y), [x, y])
     assert (x.tolist(), y.tolist(), x.grad) == ([1, 2], [0.5, 0.25], None)
-    with pytest.raises(fp.ArgumentError, match="float64 inputs with requires_grad"):
-        fp.gradcheck(fp.exp, leaf(1.0))
+    refuses(fp.ArgumentError, "float64 inputs with requires_grad", fp.gradcheck, fp.exp, leaf(1.0))
     with pytest.raises(fp.ArgumentError, match="float64 inputs with requires_grad"):
         fp.gradcheck(fp.exp, fp.ones(1, dtype="float64"))
 
-
-def test_an_error_in_backward_changes_no_gradient():
     def broken(dy, to):
         raise KeyError("mine")
 
     x, y = leaf(1.0), leaf(1.0)
-    with pytest.raises(KeyError, match="mine"):
-        (y.exp() + twice(broken)(x)).backward()
+    refuses(KeyError, "mine", (y.exp() + twice(broken)(x)).backward)
     assert x.grad is None and y.grad is None
 
 
 # ---- what backward refuses ----------------------------------------------------------------------
-
-
-def test_backward_with_nothing_to_differentiate_is_refused():
-    with pytest.raises(fp.TapeError, match="nothing to differentiate"):
-        fp.ones(1).sum().backward()
+def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format():
     with fp.no_grad():
         loss = leaf(1.0).sum()
-    with pytest.raises(fp.TapeError, match="nothing to differentiate"):
-        loss.backward()
-
-
-def test_a_loss_that_is_no_scalar_is_refused_by_its_shape():
+    for nothing in (loss, fp.ones(1).sum()):
+        refuses(fp.TapeError, "nothing to differentiate", nothing.backward)
+    for data in ([1, 2], [True]):
+        with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
+            fp.tensor(data, requires_grad=True)
+    refuses(fp.TapeError, "for leaves; this one was made by exp", leaf(1.0).exp().requires_grad_)
     x = leaf(1.0, 2.0)
-    with pytest.raises(fp.ShapeError, match=r"scalar, not from shape \(2,\).*\.sum\(\).*gradient="):
-        x.exp().backward()
+    refuses(fp.ShapeError, r"scalar, not from shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
     with pytest.raises(fp.ShapeError, match=r"gradient of shape \(3,\) for .* shape \(2,\)"):
         x.exp().backward(gradient=np.ones(3))
     assert x.grad is None
@@ -459,17 +346,7 @@ def test_a_loss_that_is_no_scalar_is_refused_by_its_shape():
     assert x.grad.tolist() == [1, 0]
 
 
-def test_only_floating_leaves_have_gradients():
-    for data in ([1, 2], [True]):
-        with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
-            fp.tensor(data, requires_grad=True)
-    with pytest.raises(fp.TapeError, match="for leaves; this one was made by exp"):
-        leaf(1.0).exp().requires_grad_()
-
-
 # ---- the seed -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [fp.tensor([1, 2]), np.ones(2), [1.0, 2.0], 0.0, True])
 def test_what_is_no_floating_tensor_is_refused_as_a_gradient_when_it_is_assigned(value):
     for x in (fp.ones(2, requires_grad=True), nn.Linear(2, 1).weight):
@@ -479,12 +356,21 @@ def test_what_is_no_floating_tensor_is_refused_as_a_gradient_when_it_is_assigned
         assert x.grad is kept
 
 
-def test_the_seed_multiplies_every_gradient_and_is_remembered():
+def test_the_seed_multiplies_every_gradient_is_remembered_and_loses_none():
     x = leaf(1.0, 2.0)
     (x * x).sum().backward(seed=8.0)
     assert (x.grad.tolist(), x.grad.seed) == ([16, 32], 8)
     (x * x).sum().backward(gradient=0.5, seed=8.0)
     assert x.grad.tolist() == [24, 48]
+    with fp.precision("mixed"):
+        x = fp.tensor([1.0], requires_grad=True)
+        (x.sum() * 2.0**-30).backward(seed=2.0**16)
+        (x * 0).sum().backward()
+    assert (x.grad.item(), x.grad.seed) == (2.0**-30, 1)
+    with fp.precision("mixed"):
+        x = fp.tensor(np.full(2**20, 0.5), requires_grad=True)
+        x.mean().backward(seed=2.0**24)
+        assert x.grad.array[0] == 16
 
 
 @pytest.mark.parametrize("seeds", [(8.0, 4.0), (4.0, 8.0), (1.0, 2.0**14), (2.0**14, 1.0), (3, 7)])
@@ -498,19 +384,10 @@ def test_gradients_of_two_seeds_meet_in_the_later_ones_in_float32(seeds):
     assert x.grad.item() / seeds[1] == pytest.approx(2.0**-6 + 2.0**-7, rel=2.0**-22)
 
 
-def test_a_gradient_that_only_its_scale_kept_is_not_lost_to_one_without():
-    with fp.precision("mixed"):
-        x = fp.tensor([1.0], requires_grad=True)
-        (x.sum() * 2.0**-30).backward(seed=2.0**16)
-        (x * 0).sum().backward()
-    assert (x.grad.item(), x.grad.seed) == (2.0**-30, 1)
-
-
 @pytest.mark.parametrize("seed", [0, math.inf, math.nan])
 def test_a_seed_by_which_nothing_can_be_divided_is_refused(seed):
     x = leaf(1.0)
-    with pytest.raises(fp.ArgumentError, match="seed=.*finite number other than 0"):
-        x.sum().backward(seed=seed)
+    refuses(fp.ArgumentError, "seed=.*finite number other than 0", x.sum().backward, seed=seed)
     assert x.grad is None
 
 
@@ -533,19 +410,7 @@ def test_what_a_step_consumed_is_added_to_and_the_next_step_tells_it_once():
     p.sum().backward()
     optimizer.step()  # and it is not told again
     assert p.item() == -24
-
-
-def test_a_gradient_that_is_consumed_whole_serves_no_step():
-    p, optimizer = plain(0.0)
-    p.sum().backward()
-    optimizer.step()
-    with pytest.raises(fp.TapeError, match=r"consumed: call zero_grad\(\) and backward\(\)"):
-        optimizer.step()
-    assert p.item() == -1
-
-
-def test_what_is_written_to_a_consumed_gradient_is_new():
-    """`p.grad.zero_()` in the place of zero_grad, as old scripts have it."""
+    # `p.grad.zero_()` in the place of zero_grad, as old scripts have it.
     p, optimizer = plain(0.0)
     for _ in range(3):
         if p.grad is not None:
@@ -553,9 +418,6 @@ def test_what_is_written_to_a_consumed_gradient_is_new():
         p.sum().backward()
         optimizer.step()
     assert p.item() == -3
-
-
-def test_a_gradient_that_another_step_left_is_told_where_a_part_of_the_model_is_used():
     p, q = nn.Parameter(np.float32([0.0])), nn.Parameter(np.float32([0.0]))
     optimizer = optim.SGD([p, q], lr=1.0)
     p.sum().backward()
@@ -566,23 +428,15 @@ def test_a_gradient_that_another_step_left_is_told_where_a_part_of_the_model_is_
     assert (p.item(), q.item()) == (-2, -1)
 
 
-def test_a_seed_beyond_float16_enters_where_the_loss_is_float32():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.full(2**20, 0.5), requires_grad=True)
-        x.mean().backward(seed=2.0**24)
-        assert x.grad.array[0] == 16
-
-
 # ---- recording or not ---------------------------------------------------------------------------
-
-
-def test_nothing_is_recorded_under_no_grad_as_a_block_or_a_decorator():
+def test_nothing_is_recorded_under_no_grad_or_where_nothing_needs_a_gradient():
     x = leaf(1.0)
     with fp.no_grad():
         inside = x.exp()
         with fp.no_grad():
             pass
         assert not (x * 2).requires_grad  # the inner block ended, not this one
+        assert at_once(lambda: x.exp().requires_grad) == [True]  # which it does not reach
 
     @fp.no_grad()
     def decorated():
@@ -594,36 +448,12 @@ def test_nothing_is_recorded_under_no_grad_as_a_block_or_a_decorator():
     with pytest.raises(KeyError), fp.no_grad():
         raise KeyError
     assert x.exp().requires_grad
-
-
-def test_no_grad_holds_on_its_own_thread():
-    x = leaf(1.0)
-    with fp.no_grad():
-        assert on_thread(lambda: x.exp().requires_grad)
-    inside, done = threading.Event(), threading.Event()
-
-    def hold():
-        with fp.no_grad():
-            inside.set()
-            done.wait(10)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    inside.wait(10)
-    assert x.exp().requires_grad
-    done.set()
-    thread.join()
-
-
-def test_what_needs_no_gradient_is_not_recorded():
     with Flow() as flow:
         y = fp.ones(2).exp() * 2 + fp.ones(2)
     assert not flow and y.node is None
 
 
 # ---- the precision of backward ------------------------------------------------------------------
-
-
 def test_backward_uses_the_precision_of_forward_wherever_it_runs():
     """1 a thousand times and 3,000 times more: in float16 sums it stops at 2048."""
 
@@ -640,10 +470,11 @@ def test_backward_uses_the_precision_of_forward_wherever_it_runs():
             y.backward()
 
     for text, expected in (("mixed", 3000), ("mixed,reduce=float16", 2048)):
-        for run in (here, under_another, lambda y: on_thread(y.backward)):
+        for run in (here, under_another, lambda y: at_once(y.backward)):
             x, y = loss(text)
             run(y)
             assert (x.grad.dtype, x.grad.tolist()) == (float16, [[expected, expected]])
+            assert str(fp.get_precision()) == "float32"  # which backward leaves
 
 
 @pytest.mark.parametrize(
@@ -658,16 +489,7 @@ def test_a_parameter_adds_gradients_up_in_its_own_precision_wherever_backward_ru
     assert model.weight.grad.item() == last
 
 
-def test_backward_leaves_the_active_precision_as_it_was():
-    with fp.precision("mixed"):
-        y = leaf(1.0).exp()
-    y.backward()
-    assert str(fp.get_precision()) == "float32"
-
-
 # ---- observers and paths ------------------------------------------------------------------------
-
-
 def test_observers_see_what_is_recorded_each_gradient_and_each_release():
     x = leaf(2.0)
     with Flow() as flow:
@@ -686,34 +508,7 @@ def test_observers_see_what_is_recorded_each_gradient_and_each_release():
     assert len(flow) == 7
 
 
-def test_each_node_knows_the_path_of_the_module_that_called_it():
-    class Block(nn.Module):
-        def __init__(self):
-            self.first, self.body = nn.Linear(2, 2), nn.Sequential(nn.Tanh(), nn.Linear(2, 1))
-
-        def forward(self, x):
-            return self.body(self.first(x) * 2.0)
-
-    model = nn.Sequential(Block())
-    with Flow() as flow:
-        y = model(fp.ones(1, 2))
-        y + 1.0
-    paths = [(outputs[0].node.op, outputs[0].node.module) for _, _, outputs in flow]
-    assert paths == [
-        *(("linear", "Sequential.0.first"), ("mul", "Sequential.0")),
-        *(("tanh", "Sequential.0.body.0"), ("linear", "Sequential.0.body.1"), ("add", "")),
-    ]
-
-
-def test_an_error_in_a_module_leaves_no_path_behind():
-    with pytest.raises(fp.ShapeError):
-        nn.Sequential(nn.Linear(2, 2))(fp.ones(1, 3))
-    assert leaf(1.0).exp().node.module == ""
-
-
 # ---- gradients as tensors of their own ----------------------------------------------------------
-
-
 def test_gradients_of_two_leaves_can_be_changed_one_without_the_other():
     """x + y hands one array to both, and so does an LSTM to its two biases."""
     x, y = leaf(1.0, 1.0), leaf(1.0, 1.0)
@@ -725,13 +520,3 @@ def test_gradients_of_two_leaves_can_be_changed_one_without_the_other():
     optim.clip_grad_norm_(model.parameters(), 0.1)
     squares = sum(float((p.grad.array.astype(float64) ** 2).sum()) for p in model.parameters())
     assert squares**0.5 == pytest.approx(0.1, rel=1e-4)
-
-
-def test_gradients_add_up_until_they_are_dropped():
-    x = leaf(1.0)
-    for n in (1, 2, 3):
-        (x * 2.0).backward()
-        assert x.grad.tolist() == [2 * n]
-    x.grad = None
-    (x * 2.0).backward()
-    assert (x.grad.tolist(), x.grad.dtype) == ([2], float32)

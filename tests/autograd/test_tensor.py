@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -16,10 +17,8 @@ IN_PLACE = {
     "add_ alpha": (lambda t: t.add_(fp.tensor([1.0, 1.0]), alpha=2), [3, 4]),
     "sub_": (lambda t: t.sub_(1.0), [0, 1]),
     "mul_": (lambda t: t.mul_(fp.tensor([3.0, 4.0])), [3, 8]),
-    "div_": (lambda t: t.div_(2), [0.5, 1]),
-    "pow_": (lambda t: t.pow_(2), [1, 4]),
-    "neg_": (lambda t: t.neg_(), [-1, -2]),
-    "abs_": (lambda t: t.neg_().abs_(), [1, 2]),
+    "div_": (lambda t: t.div_(2), [0.5, 1]), "pow_": (lambda t: t.pow_(2), [1, 4]),
+    "neg_": (lambda t: t.neg_(), [-1, -2]), "abs_": (lambda t: t.neg_().abs_(), [1, 2]),
     "square_": (lambda t: t.square_(), [1, 4]),
     "sqrt_": (lambda t: t.square_().sqrt_(), [1, 2]),
     "clamp_": (lambda t: t.clamp_(min=1.5), [1.5, 2]),
@@ -28,8 +27,7 @@ IN_PLACE = {
     "index_add_": (lambda t: t.index_add_(0, fp.tensor([1, 1]), fp.ones(2)), [1, 4]),
     "relu_": (lambda t: t.sub_(1.5).relu_(), [0, 0.5]),
     "copy_": (lambda t: t.copy_(fp.tensor([7, 8])), [7, 8]),
-    "fill_": (lambda t: t.fill_(5), [5, 5]),
-    "zero_": (lambda t: t.zero_(), [0, 0]),
+    "fill_": (lambda t: t.fill_(5), [5, 5]), "zero_": (lambda t: t.zero_(), [0, 0]),
     "lerp_": (lambda t: t.lerp_(fp.tensor([3.0, 4.0]), 0.5), [2, 3]),
     "scatter_": (lambda t: t.scatter_(0, fp.tensor([1]), 5.0), [1, 5]),
     "+=": (lambda t: operator.iadd(t, 2.0), [3, 4]),
@@ -41,45 +39,25 @@ IN_PLACE = {
     "%=": (lambda t: operator.imod(t, 2), [1, 0]),
     "setitem": (lambda t: t.__setitem__(0, 9.0), [9, 2]),
     "setitem of a mask": (lambda t: t.__setitem__(t > 1.5, 9.0), [1, 9]),
-}
+}  # fmt: skip
 
 
 # ---- in place -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("change, expected", IN_PLACE.values(), ids=IN_PLACE)
-def test_what_is_written_in_place_is_seen_through_every_view_and_noticed(change, expected):
+def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(change, expected):
     t = fp.tensor([1.0, 2.0])
     view, array, version = t.reshape(2, 1), t.array, t.storage.version
+    x = fp.tensor([3.0, 4.0], requires_grad=True)
+    y = (x * t).sum()
     change(t)
     assert t.tolist() == expected and view.tolist() == [[e] for e in expected]
     assert t.array is array and t.dtype == float32
     assert t.storage.version > version and view.storage is t.storage
-
-
-@pytest.mark.parametrize("change", [c for c, _ in IN_PLACE.values()], ids=IN_PLACE)
-def test_what_backward_needs_is_not_overwritten_unnoticed(change):
-    x, t = fp.tensor([3.0, 4.0], requires_grad=True), fp.tensor([1.0, 2.0])
-    y = (x * t).sum()
-    change(t)
-    with pytest.raises(fp.TapeError, match="changed in place after mul"):
-        y.backward()
-
-
-@pytest.mark.parametrize("change", [c for c, _ in IN_PLACE.values()], ids=IN_PLACE)
-def test_a_tensor_that_requires_a_gradient_is_written_to_under_no_grad_only(change):
-    x = fp.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(fp.TapeError, match="no_grad"):
-        change(x)
-    assert x.tolist() == [1, 2]
+    refuses(fp.TapeError, "changed in place after mul", y.backward)
+    refuses(fp.TapeError, "no_grad", change, x)
+    assert x.tolist() == [3, 4]
     with fp.no_grad():
         change(x)
-
-
-def test_stretched_memory_is_not_written_to():
-    t = fp.ones(1).expand(3)
-    with pytest.raises(fp.TapeError, match="add_ on a tensor that cannot be written to"):
-        t.add_(1.0)
 
 
 def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
@@ -92,11 +70,10 @@ def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
         np.testing.assert_array_equal(wide.astype("float16"), narrow)
     assert fp.zeros(20000, dtype="float16").uniform_(0, 1).array.max() < 1
     assert np.abs(drawn[0][0]).max() <= 2 and abs(drawn[0][1].mean() - 1) < 0.5
-    with pytest.raises(fp.DTypeError, match="uniform_"):
-        fp.tensor([1, 2]).uniform_()
+    refuses(fp.DTypeError, "uniform_", fp.tensor([1, 2]).uniform_)
 
 
-def test_a_parameter_written_in_place_keeps_its_unrounded_numbers():
+def test_parameters_written_in_place_or_trained_by_hand_keep_their_unrounded_numbers():
     with fp.precision("mixed"):
         p = nn.Parameter(np.array([0.1, 0.2], "float32"))
     with fp.no_grad():
@@ -105,9 +82,6 @@ def test_a_parameter_written_in_place_keeps_its_unrounded_numbers():
     expected = np.minimum(expected, np.float32(0.5)) + np.float32(0.25)
     np.testing.assert_array_equal(p.exact, expected)
     np.testing.assert_array_equal(p.array, expected.astype("float16"))
-
-
-def test_parameters_are_trained_by_hand_in_every_precision():
     for precision, stored in (("float32", "float32"), ("mixed", "float16")):
         with fp.precision(precision):
             p = nn.Parameter(np.array([0.1, 0.2], "float32"))
@@ -118,6 +92,8 @@ def test_parameters_are_trained_by_hand_in_every_precision():
         assert p is before and p.array is array and p.dtype == stored and p.requires_grad
         expected = np.float32([0.1, 0.2]) - np.float32(1e-4) * np.float32(3)
         np.testing.assert_allclose(p.array if p.exact is None else p.exact, expected, rtol=1e-7)
+    t = fp.ones(1).expand(3)
+    refuses(fp.TapeError, "add_ on a tensor that cannot be written to", t.add_, 1.0)
 
 
 def test_what_is_recorded_is_added_to_under_a_new_name():
@@ -139,15 +115,12 @@ def test_what_is_recorded_is_added_to_under_a_new_name():
     assert product is not whole
 
 
-@pytest.mark.parametrize(
-    "change, kind",
-    [
-        (lambda t: operator.itruediv(t, 2), fp.DTypeError),
-        (lambda t: operator.iadd(t, 0.5), fp.DTypeError),
-        (lambda t: operator.iadd(t, fp.tensor([[1, 2], [3, 4]])), fp.ShapeError),
-        (lambda t: operator.iadd(t, "1"), TypeError),
-    ],
-)
+@pytest.mark.parametrize("change, kind", [
+    (lambda t: operator.itruediv(t, 2), fp.DTypeError),
+    (lambda t: operator.iadd(t, 0.5), fp.DTypeError),
+    (lambda t: operator.iadd(t, fp.tensor([[1, 2], [3, 4]])), fp.ShapeError),
+    (lambda t: operator.iadd(t, "1"), TypeError),
+])  # fmt: skip
 def test_what_does_not_fit_in_place_is_refused(change, kind):
     t = fp.tensor([1, 2])
     with pytest.raises(kind):
@@ -156,8 +129,6 @@ def test_what_does_not_fit_in_place_is_refused(change, kind):
 
 
 # ---- conversions --------------------------------------------------------------------------------
-
-
 def test_conversions_by_name():
     t = fp.tensor([1.5, 0.0])
     names = {
@@ -167,28 +138,22 @@ def test_conversions_by_name():
     for name, dtype in names.items():
         assert getattr(t, name)().dtype == dtype
     assert t.type_as(t.half()).dtype == float16
+    x = fp.tensor([1.0, 2.0], requires_grad=True)
+    (x.half() * 3).sum().backward()
+    assert x.grad.dtype == float32 and x.grad.tolist() == [3, 3]  # in the format of its input
     assert t.to("cpu") is t and t.cpu() is t and t.to("cpu", "half").dtype == float16
     assert t.to(fp.tensor([1])).dtype == "int64"
     assert t.to("float32", copy=True) is not t
+    for wrong, error, words in (
+        (("cuda",), fp.DeviceError, "cuda"),
+        (("cpu", "half", "x"), fp.ArgumentError, "expected a dtype, a device, both"),
+        (("float8",), fp.MinifpError, "float8"),
+    ):
+        refuses(error, words, t.to, *wrong)
+    refuses(fp.DeviceError, "cuda", t.cuda)
 
 
-def test_wrong_conversions_are_refused():
-    t = fp.ones(2)
-    with pytest.raises(fp.DeviceError, match="cuda"):
-        t.cuda()
-    with pytest.raises(fp.ArgumentError, match="expected a dtype, a device, both"):
-        t.to("cpu", "half", "x")
-    with pytest.raises(fp.MinifpError, match="float8"):
-        t.to("float8")
-
-
-def test_a_conversion_passes_its_gradient_in_the_format_of_its_input():
-    x = fp.tensor([1.0, 2.0], requires_grad=True)
-    (x.half() * 3).sum().backward()
-    assert x.grad.dtype == float32 and x.grad.tolist() == [3, 3]
-
-
-def test_attributes_are_pytorchs():
+def test_attributes_and_reprs_are_as_in_pytorch_and_say_the_format_and_origin():
     t = fp.ones(2, 3, dtype="float16")
     assert (t.dim(), t.size(), t.size(-1), t.numel()) == (2, (2, 3), 3, 6)
     assert (t.element_size(), t.itemsize, t.nbytes) == (2, 2, 12)
@@ -198,35 +163,34 @@ def test_attributes_are_pytorchs():
     for fails in (lambda: fp.ones(3).T, lambda: fp.ones(3).mT, lambda: t.size(2)):
         with pytest.raises(fp.ShapeError):
             fails()
-
-
-def test_a_repr_shows_numbers_format_and_origin():
     x = fp.tensor([1.0, 2.5], requires_grad=True)
     assert repr(x) == "tensor([1. , 2.5], dtype=float32, requires_grad=True)"
     assert repr((x * 2).half()) == "tensor([2., 5.], dtype=float16, made by cast)"
     assert repr(fp.tensor([[1, 2], [3, 4]])).splitlines()[1] == "        [3, 4]], dtype=int64)"
     assert len(repr(fp.zeros(100, 100))) < 1000
     assert f"{fp.tensor(1.5):.3f}" == "1.500"
+    assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
+    for t in (fp.tensor(1.0), fp.tensor([1, 2])):
+        refuses(TypeError, "as an index", operator.index, t)
+    t = fp.ones(2)
+    t.requires_grad = True
+    assert t.requires_grad
+    t.requires_grad = False
+    assert not t.requires_grad
+    with pytest.raises(fp.TapeError, match="leaves"):
+        (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
 # ---- exchange with others -----------------------------------------------------------------------
-
-
-def test_numpy_reads_a_tensor():
-    t = fp.tensor([1.0, 2.0], dtype="float16")
-    assert np.asarray(t) is not None and np.asarray(t).dtype == float16
-    assert np.shares_memory(np.asarray(t), t.array)
-    assert np.array(t, dtype="float64").dtype == float64
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
-def test_memory_is_shared_through_dlpack(dtype):
+def test_memory_is_shared_with_numpy_also_through_dlpack(dtype):
     t = fp.tensor([1, 2], dtype=dtype)
+    assert np.asarray(t).dtype == dtype and np.shares_memory(np.asarray(t), t.array)
+    assert np.array(t, dtype="float64").dtype == float64
     theirs = np.from_dlpack(t)
     t.add_(1)
     assert theirs.tolist() == [2, 3] and theirs.dtype == dtype
-    with pytest.raises(fp.TapeError, match="detach"):
-        np.from_dlpack(fp.ones(2, requires_grad=True))
+    refuses(fp.TapeError, "detach", np.from_dlpack, fp.ones(2, requires_grad=True))
 
 
 def test_pytorch_reads_a_tensor_without_a_copy():
@@ -242,11 +206,10 @@ def test_pytorch_reads_a_tensor_without_a_copy():
 )
 def test_pickling_is_refused_with_the_way_to_save(make):
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        with pytest.raises(fp.DTypeError, match=r"fp\.save"):
-            pickle.dumps(make(), protocol)
+        refuses(fp.DTypeError, r"fp\.save", pickle.dumps, make(), protocol)
 
 
-def test_copies_are_deep():
+def test_copies_are_deep_and_a_shallow_one_shares_memory():
     x = fp.tensor([1.0, 2.0], requires_grad=True)
     (x * 2).sum().backward()
     y = copy.deepcopy(x)
@@ -255,8 +218,17 @@ def test_copies_are_deep():
         y.zero_()
     assert x.tolist() == [1, 2] and x.grad.tolist() == [2, 2]
     assert y.requires_grad and y.is_leaf
-    with pytest.raises(fp.TapeError, match="made by mul"):
-        copy.deepcopy(x * 2)
+    refuses(fp.TapeError, "made by mul", copy.deepcopy, x * 2)
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
+    q = copy.copy(p)
+    assert type(q) is nn.Parameter and q.requires_grad and q.storage is p.storage
+    with fp.no_grad():
+        q.zero_()
+    assert p.tolist() == [0, 0] == p.exact.tolist()
+    x = fp.tensor([1.0], requires_grad=True)
+    copy.copy(x * 2).sum().backward()
+    assert x.grad.tolist() == [2] and copy.copy(x).grad is None
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float16", "autocast"])
@@ -276,8 +248,6 @@ def test_a_copied_model_is_the_same_and_its_own(precision):
 
 
 # ---- what else PyTorch's tensors can do ---------------------------------------------------------
-
-
 def test_bits_of_integers_and_booleans_as_pytorch():
     torch = pytest.importorskip("torch", reason="bits are compared with PyTorch's")
     for a, b in (([5, -3, 0], [3, 6, -1]), ([True, False, True], [True, True, False])):
@@ -288,30 +258,9 @@ def test_bits_of_integers_and_booleans_as_pytorch():
                 assert str(mine.dtype) == str(theirs.dtype).removeprefix("torch.")
         assert (~x).tolist() == (~t).tolist()
     for fails in (lambda: ~fp.ones(2), lambda: fp.ones(2) & 1, lambda: fp.tensor([1]) | 0.5):
-        with pytest.raises(fp.DTypeError, match="bitwise"):
-            fails()
+        refuses(fp.DTypeError, "bitwise", fails)
     with pytest.raises(fp.ShapeError, match="bitwise_and"):
         fp.tensor([1, 2]) & fp.tensor([1, 2, 3])
-
-
-def test_an_integer_of_one_element_is_an_index():
-    assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
-    for t in (fp.tensor(1.0), fp.tensor([1, 2])):
-        with pytest.raises(TypeError, match="as an index"):
-            operator.index(t)
-
-
-def test_a_shallow_copy_shares_memory():
-    with fp.precision("mixed"):
-        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
-    q = copy.copy(p)
-    assert type(q) is nn.Parameter and q.requires_grad and q.storage is p.storage
-    with fp.no_grad():
-        q.zero_()
-    assert p.tolist() == [0, 0] == p.exact.tolist()
-    x = fp.tensor([1.0], requires_grad=True)
-    copy.copy(x * 2).sum().backward()
-    assert x.grad.tolist() == [2] and copy.copy(x).grad is None
 
 
 def test_dtypes_and_constants_have_pytorchs_names():
@@ -328,8 +277,7 @@ def test_dtypes_and_constants_have_pytorchs_names():
         mine, theirs = fp.iinfo(getattr(fp, name)), torch.iinfo(getattr(torch, name))
         assert (mine.bits, mine.max, mine.min) == (theirs.bits, theirs.max, theirs.min)
     for fails in (lambda: fp.finfo("int64"), lambda: fp.iinfo("float32")):
-        with pytest.raises(fp.DTypeError, match="take"):
-            fails()
+        refuses(fp.DTypeError, "take", fails)
     assert fp.is_tensor(fp.ones(1)) and not fp.is_tensor([1])
     assert fp.numel(fp.ones(2, 3)) == 6 and fp.is_floating_point(fp.ones(1))
 
@@ -337,26 +285,12 @@ def test_dtypes_and_constants_have_pytorchs_names():
 def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
     t = fp.ones(2, 3, dtype="float16")
     made = [
-        t.new_zeros(2),
-        t.new_ones((2, 1)),
-        t.new_empty(2),
-        t.new_full((2,), 3),
-        t.new_tensor([1]),
-    ]
+        t.new_zeros(2), t.new_ones((2, 1)), t.new_empty(2), t.new_full((2,), 3), t.new_tensor([1]),
+    ]  # fmt: skip
     assert {m.dtype for m in made} == {float16}
     assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
     assert t.new_zeros(2, dtype="int64").dtype == "int64"
     assert (t.nelement(), t.stride(), t.T.stride(), t.stride(-1)) == (6, (3, 1), (1, 3), 1)
-
-
-def test_requires_grad_can_be_assigned():
-    t = fp.ones(2)
-    t.requires_grad = True
-    assert t.requires_grad
-    t.requires_grad = False
-    assert not t.requires_grad
-    with pytest.raises(fp.TapeError, match="leaves"):
-        (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
 def test_nearly_equal_is_as_in_pytorch():
@@ -394,58 +328,52 @@ def test_places_of_what_is_not_zero_are_pytorchs():
             assert mine.tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize(
-    "fails, kind, message",
-    [
-        (lambda x: x.clamp("1"), fp.DTypeError, "clamp: min"),
-        (lambda x: x.clamp(fp.ones(3)), fp.ShapeError, "clamp"),
-        (lambda x: x.narrow(0, 1, 2), fp.ShapeError, "narrow"),
-        (lambda x: x.select(0, 5), fp.ShapeError, "out of bounds"),
-        (lambda x: x.unflatten(0, (3, -1)), fp.ShapeError, "unflatten"),
-        (lambda x: x.masked_select(x), fp.DTypeError, "masked_select"),
-        (lambda x: x.masked_select(fp.tensor([True] * 3)), fp.ShapeError, "masked_select"),
-        (lambda x: x.scatter(0, fp.tensor([0])), fp.ArgumentError, "src or value"),
-        (lambda x: x.scatter(0, fp.tensor([0]), "a"), fp.DTypeError, "scatter"),
-        (lambda x: x.scatter(0, fp.tensor([7]), 1.0), fp.ArgumentError, "scatter: index 7"),
-        (lambda x: fp.meshgrid(x, indexing="yx"), fp.ArgumentError, "indexing='yx'"),
-        (lambda x: fp.meshgrid(fp.ones(2, 2)), fp.ShapeError, "meshgrid"),
-        (lambda x: fp.meshgrid(), fp.ShapeError, "meshgrid"),
-        (lambda x: fp.hstack([]), fp.ShapeError, "hstack"),
-        (lambda x: fp.vstack(x), fp.DTypeError, "vstack"),
-        (lambda x: x.cumprod(2), fp.ShapeError, "cumprod"),
-        (lambda x: x.var(0, True, correction=0), fp.ArgumentError, "unbiased and correction"),
-        (lambda x: x.std(True, False), fp.ArgumentError, "std: dim=True"),
-        (lambda x: x.softmax(0, dtype="int64"), fp.DTypeError, "softmax: dtype"),
-        (lambda x: (x * 2).bernoulli(), fp.ArgumentError, "bernoulli"),
-        (lambda x: x.multinomial(3), fp.ArgumentError, "3 samples without replacement"),
-        (lambda x: (-x).multinomial(1), fp.ArgumentError, "finite weights"),
-        (lambda x: fp.ones(1, 1, 1).multinomial(1), fp.ShapeError, "multinomial"),
-        (lambda x: fp.normal(0.0, 1.0), fp.ArgumentError, "normal"),
-        (lambda x: fp.normal(0.0, -1.0, (2,)), fp.ArgumentError, "std below 0"),
-        (lambda x: fp.normal(x, fp.ones(3)), fp.ShapeError, "normal"),
-        (lambda x: fp.ones(2, device=0), fp.DeviceError, "cuda"),
-        (lambda x: x.to(0), fp.DeviceError, "cuda"),
-        (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
-        (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
-        (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "in evaluation"),
-        (lambda x: fp.Tensor([1.0, 2.0]), fp.DTypeError, "Tensor of a list.*write fp.tensor"),
-        (lambda x: fp.grad(None, x), fp.DTypeError, "grad: outputs is a NoneType"),
-    ],
-)
+@pytest.mark.parametrize("fails, kind, message", [
+    (lambda x: x.clamp("1"), fp.DTypeError, "clamp: min"),
+    (lambda x: x.clamp(fp.ones(3)), fp.ShapeError, "clamp"),
+    (lambda x: x.narrow(0, 1, 2), fp.ShapeError, "narrow"),
+    (lambda x: x.select(0, 5), fp.ShapeError, "out of bounds"),
+    (lambda x: x.unflatten(0, (3, -1)), fp.ShapeError, "unflatten"),
+    (lambda x: x.masked_select(x), fp.DTypeError, "masked_select"),
+    (lambda x: x.masked_select(fp.tensor([True] * 3)), fp.ShapeError, "masked_select"),
+    (lambda x: x.scatter(0, fp.tensor([0])), fp.ArgumentError, "src or value"),
+    (lambda x: x.scatter(0, fp.tensor([0]), "a"), fp.DTypeError, "scatter"),
+    (lambda x: x.scatter(0, fp.tensor([7]), 1.0), fp.ArgumentError, "scatter: index 7"),
+    (lambda x: fp.meshgrid(x, indexing="yx"), fp.ArgumentError, "indexing='yx'"),
+    (lambda x: fp.meshgrid(fp.ones(2, 2)), fp.ShapeError, "meshgrid"),
+    (lambda x: fp.meshgrid(), fp.ShapeError, "meshgrid"),
+    (lambda x: fp.hstack([]), fp.ShapeError, "hstack"),
+    (lambda x: fp.vstack(x), fp.DTypeError, "vstack"),
+    (lambda x: x.cumprod(2), fp.ShapeError, "cumprod"),
+    (lambda x: x.var(0, True, correction=0), fp.ArgumentError, "unbiased and correction"),
+    (lambda x: x.std(True, False), fp.ArgumentError, "std: dim=True"),
+    (lambda x: x.softmax(0, dtype="int64"), fp.DTypeError, "softmax: dtype"),
+    (lambda x: (x * 2).bernoulli(), fp.ArgumentError, "bernoulli"),
+    (lambda x: x.multinomial(3), fp.ArgumentError, "3 samples without replacement"),
+    (lambda x: (-x).multinomial(1), fp.ArgumentError, "finite weights"),
+    (lambda x: fp.ones(1, 1, 1).multinomial(1), fp.ShapeError, "multinomial"),
+    (lambda x: fp.normal(0.0, 1.0), fp.ArgumentError, "normal"),
+    (lambda x: fp.normal(0.0, -1.0, (2,)), fp.ArgumentError, "std below 0"),
+    (lambda x: fp.normal(x, fp.ones(3)), fp.ShapeError, "normal"),
+    (lambda x: fp.ones(2, device=0), fp.DeviceError, "cuda"),
+    (lambda x: x.to(0), fp.DeviceError, "cuda"),
+    (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
+    (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
+    (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "in evaluation"),
+    (lambda x: fp.Tensor([1.0, 2.0]), fp.DTypeError, "Tensor of a list.*write fp.tensor"),
+    (lambda x: fp.grad(None, x), fp.DTypeError, "grad: outputs is a NoneType"),
+])  # fmt: skip
 def test_bad_input_is_refused_by_name(fails, kind, message):
-    with pytest.raises(kind, match=message):
-        fails(fp.ones(2))
+    refuses(kind, message, fails, fp.ones(2))
 
 
 @pytest.mark.parametrize("x", [fp.tensor([1.0, 2.0]), fp.tensor([[True, False]]), fp.zeros(0)])
 def test_the_truth_of_several_numbers_is_asked_for_by_any_or_all(x):
     for ask in (bool, lambda x: x and 1, lambda x: x or 1, lambda x: not x):
-        with pytest.raises(fp.ShapeError, match=r"is true: .* \.any\(\) or \.all\(\)"):
-            ask(x)
+        refuses(fp.ShapeError, r"is true: .* \.any\(\) or \.all\(\)", ask, x)
     assert fp.tensor([[2.0]]) and not fp.tensor(0)
 
 
 @pytest.mark.parametrize("dtype", ["fp16", "FP16", "f16"])
 def test_a_misspelled_dtype_is_told_its_name(dtype):
-    with pytest.raises(fp.PrecisionError, match='did you mean "float16"'):
-        fp.ones(2, dtype=dtype)
+    refuses(fp.PrecisionError, 'did you mean "float16"', fp.ones, 2, dtype=dtype)

@@ -20,6 +20,9 @@ FAMILIES = [
     if path.stem not in ("__init__", "case")
 ]
 CASES = [case for family in FAMILIES for case in getattr(family, "CASES", ())]
+BY_OPERATION: dict = {case.operation: [] for case in CASES}
+for case in CASES:
+    BY_OPERATION[case.operation].append(case)
 FAILED: set[str] = set()  # the names of cases that once failed, with their shapes
 
 

@@ -73,18 +73,17 @@ def formats_of_regions(module, **modules):
         yield now()
 
 
-def test_regions_have_the_format_that_they_are_given_or_that_around_them():
-    given = ["bfloat16"] * 2, ["float16"] * 2
-    assert [*formats_of_regions(fp, amp=fp.amp)] == [
-        *(["float32", "bfloat16"], "float16", given[0], given[1], given[1], given[0]),
-        *("float32", given[0]),
-    ]
+REGIONS = ["bfloat16"] * 2, ["float16"] * 2
+REGIONS = [
+    *(["float32", "bfloat16"], "float16", REGIONS[0], REGIONS[1], REGIONS[1], REGIONS[0]),
+    *("float32", REGIONS[0]),
+]
 
 
-def test_the_formats_of_regions_are_pytorchs():
+def test_regions_have_the_format_that_they_are_given_or_that_around_them_as_pytorchs():
+    assert [*formats_of_regions(fp, amp=fp.amp)] == REGIONS
     torch = pytest.importorskip("torch")
-    theirs = formats_of_regions(torch, amp=torch)
-    assert [*formats_of_regions(fp, amp=fp.amp)] == [*theirs]
+    assert [*formats_of_regions(torch, amp=torch)] == REGIONS
 
 
 def test_a_region_inside_of_a_changed_table_keeps_the_changes():
@@ -93,10 +92,7 @@ def test_a_region_inside_of_a_changed_table_keeps_the_changes():
             assert str(inner) == "autocast-bfloat16,loss_scale=8,softmax=given"
         with fp.autocast("cpu") as inner:
             assert inner is outer
-
-
-def test_autocast_is_a_decorator_and_refuses_what_it_does_not_do():
-    assert fp.autocast("cpu")(fp.is_autocast_enabled)()
+    assert fp.autocast("cpu")(fp.is_autocast_enabled)()  # a decorator
     with pytest.raises(fp.PrecisionError, match="float16 or bfloat16; .* enabled=False"):
         fp.autocast("cpu", dtype="float32")
     with pytest.raises(fp.ArgumentError, match="'tpu': expected 'cuda' or 'cpu'"):
@@ -188,13 +184,6 @@ def test_scales_and_skips_are_pytorchs_step_by_step():
     assert again.state_dict() == state
 
 
-def test_the_scale_has_no_smallest_value_and_nobody_loses_patience():
-    w = fp.ones(3, requires_grad=True)
-    scaler, optimizer = fp.GradScaler("cpu", init_scale=1.0), fp.optim.SGD([w], lr=0.1)
-    scales = [with_found_inf(scaler, optimizer, w, True) for _ in range(60)]
-    assert scales[-1] == (2.0**-60, False) and w.grad is not None  # it is left as it is
-
-
 def test_clipping_sees_unscaled_gradients_only(batch):
     model, (x, y) = a_network(), batch
     optimizer, scaler = fp.optim.SGD(model.parameters(), lr=0.1), fp.GradScaler("cpu")
@@ -217,24 +206,20 @@ def test_clipping_sees_unscaled_gradients_only(batch):
         scaler.update()
 
 
-def test_a_loss_is_scaled_once():
+def test_a_loss_is_scaled_once_and_as_a_whole():
     w = fp.ones(2, requires_grad=True)
     scaler = fp.GradScaler("cpu", init_scale=8.0)
     twice = scaler.scale(scaler.scale((w * 2).sum()) / 2)
     with pytest.raises(fp.TapeError, match="scaled twice, by 8 and 8"):
         twice.backward()
     assert w.grad is None
-
-
-def test_a_sum_of_which_a_part_was_not_scaled_is_told():
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
-    scaler = fp.GradScaler("cpu", init_scale=8.0)
     (scaler.scale((a * 2).sum()) / 2 + scaler.scale((a * b).sum())).backward()  # all of it was
     with pytest.warns(fp.MisuseWarning, match=r"another was not: gradients of that are 8 times"):
         (scaler.scale((a * 2).sum()) + b.square().sum()).backward()
 
 
-def test_several_losses_and_optimizers_on_one_scaler():
+def test_several_losses_and_optimizers_on_one_scaler_whose_scale_has_no_smallest_value():
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
     optimizers = fp.optim.SGD([a], lr=0.1), fp.optim.SGD([b], lr=0.1)
     scaler = fp.GradScaler("cpu", init_scale=8.0)
@@ -245,6 +230,10 @@ def test_several_losses_and_optimizers_on_one_scaler():
     scaler.update()
     np.testing.assert_allclose(a.numpy(), 1 - 0.35)  # 2 + 3/2; b's Inf is b's alone
     assert b.numpy().tolist() == [1, 1] and scaler.get_scale() == 4
+    w = fp.ones(3, requires_grad=True)
+    scaler, optimizer = fp.GradScaler("cpu", init_scale=1.0), fp.optim.SGD([w], lr=0.1)
+    scales = [with_found_inf(scaler, optimizer, w, True) for _ in range(60)]
+    assert scales[-1] == (2.0**-60, False) and w.grad is not None  # it is left as it is
 
 
 def test_gradients_past_the_scale_are_told_of_and_narrow_ones_refused():
@@ -338,6 +327,18 @@ class Signs(fp.autograd.Function):
         return dy
 
 
+class Short(fp.autograd.Function):
+    """A function whose backward forgets an argument."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * y
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
 def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument():
     x = fp.randn(3, 4, requires_grad=True)
     with fp.autocast("cpu", dtype=fp.float16):
@@ -351,19 +352,6 @@ def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument(
     assert fp.grad(signs.sum(), x)[0].numpy().tolist() == np.ones((3, 4)).tolist()
     with fp.no_grad():
         assert not Scaled.apply(x, 2.0).requires_grad
-
-
-def test_a_function_is_refused_what_does_not_fit():
-    class Short(fp.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x * y
-
-        @staticmethod
-        def backward(ctx, dy):
-            return dy
-
-    x = fp.ones(2, requires_grad=True)
     with pytest.raises(fp.TapeError, match="backward of Short returned 1 gradients: expected 2"):
         Short.apply(x, x).sum().backward()
     with pytest.raises(fp.ArgumentError, match="does not define a static forward"):

@@ -50,12 +50,6 @@ def test_a_level_trains_to_the_loss_of_float32(level, batch, capsys):
     assert model(x).dtype == OUTPUTS.get(level, "float32")
 
 
-def test_level_o2_with_another_type_of_the_model_is_told_by_its_name(capsys):
-    model, _ = initialized(opt_level="O2", cast_model_type=fp.bfloat16, loss_scale=1.0)
-    assert str(model.precision) == "bfloat16"
-    assert "cast_model_type        : bfloat16\n" in capsys.readouterr().out
-
-
 def test_an_overflow_skips_the_next_step_and_halves_the_scale(batch, capsys):
     model, optimizer = initialized(opt_level="O2")
     x, y = batch
@@ -94,31 +88,27 @@ def test_losses_accumulate_and_have_scales_of_their_own(batch):
             pass
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({"opt_level": "02"}, "the letter O"),
-        ({"opt_level": "O1", "keep_batchnorm_fp32": True}, "should be None"),
-        ({"opt_level": "O1", "master_weights": True}, "doesn't make sense"),
-        ({"opt_level": "O2", "loss_scale": "fast"}, 'expected "dynamic" or a number'),
-    ],
-)
-def test_what_contradicts_is_refused(settings, text):
-    with pytest.raises(fp.ArgumentError, match=text):
-        initialized(**settings)
-
-
-def test_overrides_are_taken_and_disabled_changes_nothing(batch):
-    model, _ = initialized(
-        opt_level="O2", keep_batchnorm_fp32="False", loss_scale="128.0", verbosity=0
-    )
+def test_overrides_are_taken_or_refused_and_disabled_changes_nothing(batch, capsys):
+    settings = {"keep_batchnorm_fp32": "False", "loss_scale": "128.0"}
+    model, _ = initialized(opt_level="O2", **settings, verbosity=0)
     assert model[2].weight.dtype == fp.float16
     assert amp.state_dict()["loss_scaler0"]["loss_scale"] == 128
+    model, _ = initialized(opt_level="O2", cast_model_type=fp.bfloat16, loss_scale=1.0)
+    assert str(model.precision) == "bfloat16"
+    assert "cast_model_type        : bfloat16\n" in capsys.readouterr().out
     model, optimizer = initialized(enabled=False)
     loss = F.cross_entropy(model(batch[0]), batch[1])
     with amp.scale_loss(loss, optimizer) as scaled:
         assert scaled is loss
     assert model[0].weight.dtype == fp.float32
+    for settings, text in (
+        ({"opt_level": "02"}, "the letter O"),
+        ({"opt_level": "O1", "keep_batchnorm_fp32": True}, "should be None"),
+        ({"opt_level": "O1", "master_weights": True}, "doesn't make sense"),
+        ({"opt_level": "O2", "loss_scale": "fast"}, 'expected "dynamic" or a number'),
+    ):
+        with pytest.raises(fp.ArgumentError, match=text):
+            initialized(**settings)
 
 
 def test_a_backward_past_the_loss_scale_is_told(batch):

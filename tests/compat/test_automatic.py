@@ -71,7 +71,7 @@ def test_a_scaler_or_a_mixed_optimizer_switches_it_off(process):
     assert w.grad.seed == 1 and fp.optim.SGD([w], lr=0.1).guard is None
 
 
-def test_narrow_weights_get_masters(process):
+def test_narrow_weights_get_masters_and_a_precision_without_them_is_refused(process):
     model = fp.nn.Linear(4, 2).half()
     optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
     before = model.weight.exact.copy()
@@ -81,9 +81,6 @@ def test_narrow_weights_get_masters(process):
         optimizer.step()
     assert optimizer.has_masters
     np.testing.assert_allclose(before - model.weight.exact, 3e-5, rtol=2e-2)
-
-
-def test_masters_that_a_precision_asks_to_do_without_are_refused(process):
     with fp.precision("mixed,master_weights=off,update_rounding=stochastic"):
         model = fp.nn.Linear(4, 2)
     optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
@@ -92,13 +89,20 @@ def test_masters_that_a_precision_asks_to_do_without_are_refused(process):
         optimizer.step()
 
 
-def test_nan_that_nobody_looked_for_is_told_of(process):
+def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process, monkeypatch):
     w = fp.ones(2, requires_grad=True)
     (w * math.inf).sum().backward()
     with fp.no_grad():
         w -= w.grad
     with pytest.warns(fp.MisuseWarning, match="no optimizer has looked at gradients"):
         w.sum().backward()
+    monkeypatch.setenv(automatic.VARIABLE, "yes")
+    with pytest.raises(fp.PrecisionError, match="expected 1 .float32 weights., mixed"):
+        automatic.start_from_environment()
+    monkeypatch.setenv(automatic.VARIABLE, "1")
+    monkeypatch.setenv("MINIFP_PRECISION", "mixed")
+    with pytest.raises(fp.PrecisionError, match="expected one of them"):
+        automatic.start_from_environment()
 
 
 # ---- scripts that are left as they are ----------------------------------------------------------
@@ -145,19 +149,21 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
 def score(script, **variables):
     """What a script prints, run with these environment variables."""
     kept = {name: v for name, v in os.environ.items() if not name.startswith("MINIFP_PREC")}
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS / f"{script}.py")],
-        env={**kept, **variables},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    command = [sys.executable, str(SCRIPTS / f"{script}.py")]
+    streams = {"capture_output": True, "encoding": "utf-8"}
+    done = subprocess.run(command, env={**kept, **variables}, **streams)
     assert done.returncode == 0, done.stderr
     told = "automatic mixed precision" in done.stderr
     assert told == (automatic.VARIABLE in variables), done.stderr
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-@pytest.mark.parametrize("script", ["cnn", "lstm", "gan", "accumulation", "sgd_by_hand"])
+AT_NIGHT = [
+    pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "lstm", "gan", "accumulation")
+]
+
+
+@pytest.mark.parametrize("script", [*AT_NIGHT, "sgd_by_hand"])
 def test_a_script_ends_where_it_does_in_float32(script):
     """Its gradients are so small that float16 without a loss scale fails."""
     single = score(script)
@@ -165,13 +171,3 @@ def test_a_script_ends_where_it_does_in_float32(script):
     for mode in modes:
         assert abs(score(script, **{automatic.VARIABLE: mode}) - single) < 0.04
     assert score(script, MINIFP_PRECISION="autocast") < single - 0.3
-
-
-def test_a_value_that_it_cannot_have_is_refused(monkeypatch):
-    monkeypatch.setenv(automatic.VARIABLE, "yes")
-    with pytest.raises(fp.PrecisionError, match="expected 1 .float32 weights., mixed"):
-        automatic.start_from_environment()
-    monkeypatch.setenv(automatic.VARIABLE, "1")
-    monkeypatch.setenv("MINIFP_PRECISION", "mixed")
-    with pytest.raises(fp.PrecisionError, match="expected one of them"):
-        automatic.start_from_environment()

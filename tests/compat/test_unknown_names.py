@@ -52,18 +52,18 @@ def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, nam
         getattr(place, name)
 
 
-@pytest.mark.parametrize(
-    "code, message",
-    [
+def test_an_import_or_a_call_of_it_says_the_same():
+    for code, message in (
         ("from minifp.nn import Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d"),
         ("from minifp import Generator as G", "minifp has no 'Generator'; instead: fp.manual_seed"),
         ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
-    ],
-)
-def test_an_import_of_it_says_the_same(code, message):
-    with pytest.raises(ImportError, match=message):
-        exec(code)
+    ):
+        with pytest.raises(ImportError, match=message):
+            exec(code)
+    for call in (lambda: fp.device("cuda"), lambda: fp.compile(abs)):  # names of modules here
+        with pytest.raises(fp.UnknownNameError, match="minifp has no '(device|compile)'; instead"):
+            call()
 
 
 def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
@@ -84,12 +84,6 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
     monkeypatch.setattr(unknown_names, "advice", None)
     assert not hasattr(X, "addcmul") and not hasattr(X, "columns") and not hasattr(fp, "columns")
     assert "addcmul" not in dir(X) and "add" in dir(X)
-
-
-@pytest.mark.parametrize("call", [lambda: fp.device("cuda"), lambda: fp.compile(abs)])
-def test_a_module_with_the_name_of_what_pytorch_calls_says_what_to_write(call):
-    with pytest.raises(fp.UnknownNameError, match=r"minifp has no '(device|compile)'; instead: "):
-        call()
 
 
 def test_no_name_with_advice_is_there():

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from real_gpu import has_gpu, why_broken
 
-from minifp.runtime.cuda import arrays
+from minifp.runtime.cuda import arrays, product
 
 IMITATED = not has_gpu()
+MOST_HELD = 2**26  # bytes that the imitation's pool may hold from one test to the next
 # What a machine may lack on which nothing was installed for minifp.
 OPTIONAL = {"click", "hypothesis", "tqdm"}
 
@@ -61,4 +62,14 @@ def gpu(monkeypatch):
     late = fake_cupy.late(int(os.environ.get("MINIFP_IMITATED_LATE", 0)))
     with np.errstate(all="ignore"), late:
         yield
+    give_back(fake_cupy.get_default_memory_pool())
     forget()
+
+
+def give_back(pool):
+    """Leave the next test no workspaces, of 32 MiB for each stream and thread, and no blocks."""
+    if pool.total_bytes() > MOST_HELD:
+        if product.handles.cache_info().currsize:
+            product.handles().close()
+            product.handles.cache_clear()
+        pool.free_all_blocks()

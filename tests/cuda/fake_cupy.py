@@ -16,7 +16,7 @@ import os
 import threading
 import weakref
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from types import ModuleType, SimpleNamespace
 
 import build
@@ -488,6 +488,9 @@ class ndarray(NDArrayOperatorsMixin):
             key = key if isinstance(key, tuple) else (key,)
             return self._as_view(self.host[key if Ellipsis in key else (*key, ...)])
         _check_dtype(self)
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(p, ndarray) and p.dtype == bool for p in parts):
+            _wait_for_a_size()
         host, places = self.host, _unwrapped(key)  # key itself lives on until it is read
         return _computed(lambda: host[places])
 
@@ -592,8 +595,17 @@ class ndarray(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **settings):
         _check_operands(inputs)
         _check_dtype(*inputs)
-        if method != "__call__":
+        if ufunc in NO_UFUNCS:
             return NotImplemented
+        refused = settings.keys() - {"dtype", "casting"} if method == "__call__" else ()
+        if refused:
+            raise TypeError(f"Wrong arguments {settings}")
+        if method in ("reduce", "accumulate", "reduceat", "at"):
+            return _by_method(ufunc, method)(*inputs, **settings)
+        if method == "outer":
+            shapes = [np.shape(a) for a in inputs]
+            (a, b), tail = inputs, (1,) * len(shapes[1])
+            return ufunc(a.reshape(*shapes[0], *tail), b, **settings)
         if out is not None:
             (target,) = out
             if not isinstance(target, ndarray):
@@ -609,17 +621,13 @@ class ndarray(NDArrayOperatorsMixin):
             return target
 
         given = _unwrapped(inputs)
-
-        def compute():
-            with np.errstate(all="ignore"):
-                return ufunc(*given, **settings)
-
-        return _computed(compute)
+        return _computed(lambda: ufunc(*given, **settings))
 
     def __array_function__(self, function, types, args, settings):
-        if function not in FUNCTIONS:
-            raise TypeError(f"imitated CuPy: np.{function.__name__} of a CuPy array")
-        return FUNCTIONS[function](*args, **settings)
+        if function not in FUNCTIONS and function.__name__ not in PARAMETERS:
+            return NotImplemented
+        _check_parameters(function.__name__, args, settings)
+        return FUNCTIONS.get(function, _results(function))(*args, **settings)
 
 
 def _as_strided(x, shape=None, strides=None):
@@ -672,25 +680,33 @@ def _check_operands(inputs):
     for a in inputs:
         if not isinstance(a, (ndarray, *COPIED_ANYWAY)):
             raise TypeError(f"Unsupported type {type(a)}")
+        if type(a) is int and not -(2**63) <= a < 2**64:
+            raise OverflowError("Python int too large to convert to C long")
 
 
 def _computed(compute):
-    """The array that a function of the host's computes, now or when a graph is launched."""
+    """The arrays that a function of the host's computes, now or when a graph is launched."""
     with np.errstate(all="ignore"):
         try:
-            first = np.asarray(compute())
+            first = compute()
         except IndexError:  # of an index that waits to be computed
             get_current_stream().synchronize()
-            first = np.asarray(compute())
-    made = ndarray(first.shape, first.dtype)
-    host = made.host
+            first = compute()
+    several = isinstance(first, (tuple, list))
+    parts = [np.asarray(part) for part in (first if several else (first,))]
+    made = [ndarray(part.shape, part.dtype) for part in parts]
+    hosts = [part.host for part in made]
 
-    def work():
+    def store(results):
         with np.errstate(all="ignore"):
-            host[...] = compute()
+            for host, result in zip(hosts, results if several else (results,)):
+                host[...] = result
 
-    _do(work)
-    return made
+    if _late or get_current_stream().is_capturing():
+        _do(lambda: store(compute()))
+    else:
+        store(first)
+    return tuple(made) if several else made[0]
 
 
 def _views(function):
@@ -702,17 +718,19 @@ def _views(function):
     return apply
 
 
+def _wait_for_a_size():
+    _refuse_in_capture("waiting for a size")
+    get_current_stream().synchronize()
+
+
 def _of_unknown_size(function):
     """Those whose results are as large as numbers say, for which CuPy waits."""
 
-    def apply(array):
-        _refuse_in_capture("waiting for a size")
-        _check_dtype(array)
-        get_current_stream().synchronize()
-        found = function(array.host)
-        several = isinstance(found, tuple)
-        made = [_computed(lambda part=part: part) for part in (found if several else (found,))]
-        return tuple(made) if several else made[0]
+    def apply(*args, **settings):
+        _check_host(args)
+        _wait_for_a_size()
+        made = function(*_unwrapped(args), **settings)
+        return _computed(lambda: made)
 
     return apply
 
@@ -736,41 +754,109 @@ def _results(function):
     """Those that compute."""
 
     def apply(*args, **settings):
-        given = _unwrapped(args)
-        for a in args:
-            parts = a if isinstance(a, (tuple, list)) else [a]
-            if any(isinstance(part, np.ndarray) for part in parts):
-                raise TypeError(f"Unsupported type {np.ndarray}")
-            _check_dtype(*parts)
-        others = {name: _unwrapped(value) for name, value in settings.items()}
+        _check_host([*args, *settings.values()])
+        given, others = _unwrapped(args), {n: _unwrapped(a) for n, a in settings.items()}
         return _computed(lambda: function(*given, **others))
 
     return apply
 
 
+def _check_host(args):
+    """Arrays of the host's are not taken, nor those of which there are codes alone."""
+    for a in args:
+        parts = a if isinstance(a, (tuple, list)) else [a]
+        if any(isinstance(part, np.ndarray) for part in parts):
+            raise TypeError(f"Unsupported type {np.ndarray}")
+        _check_dtype(*parts)
+
+
+def _check_parameters(name, args, settings):
+    """CuPy's functions have other parameters than NumPy's."""
+    known = PARAMETERS.get(name)
+    if known is not None and (unknown := settings.keys() - {*known}):
+        raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+
+
+def _by_method(ufunc, method):
+    """reduce and accumulate, which CuPy has of a sum and a product."""
+    by_name = {"add": ("sum", "cumsum"), "multiply": ("prod", "cumprod")}
+    if method not in ("reduce", "accumulate") or ufunc.__name__ not in by_name:
+        raise NotImplementedError(f"`cupy_{ufunc.__name__}.{method}` is not supported yet")
+    function = getattr(np, by_name[ufunc.__name__][method == "accumulate"])
+
+    def apply(array, axis=0, dtype=None, out=None, **settings):
+        return function(array, axis=axis, dtype=dtype, **settings)
+
+    return apply
+
+
+def _copied(target, source, *, where=None):
+    if where is None:
+        target[...] = source
+        return
+    _check_host([source, where])
+    host, source, where = target.host, _unwrapped(source), _unwrapped(where)
+    _do(lambda: np.copyto(host, source, where=where))
+
+
+def _put_along(target, indices, values, axis):
+    _check_host([indices, values])
+    host, indices, values = target.host, _unwrapped(indices), _unwrapped(values)
+    _do(lambda: np.put_along_axis(host, indices, values, axis))
+
+
+def _chosen(condition, *args):
+    if not hasattr(condition, "astype"):
+        raise AttributeError(f"{type(condition).__name__!r} object has no attribute 'astype'")
+    return _results(np.where)(condition, *args)
+
+
+LISTED = [line.split() for line in (build.HERE / "cupy_functions.txt").read_text().splitlines()]
+PARAMETERS = {name: others for name, *others in LISTED if name != "#"}
+NO_UFUNCS = {np.isnat, np.matvec, np.spacing, np.vecdot, np.vecmat}
 FUNCTIONS = {
     **{f: _views(f) for f in (np.broadcast_to, np.expand_dims, np.moveaxis, np.swapaxes)},
     **{f: _views(f) for f in (np.transpose, np.squeeze, np.flip)},
     np.diagonal: _views(lambda a, *args: _writeable(np.diagonal(a, *args))),
     **{f: _with_table(_results(f)) for f in (np.concatenate, np.stack)},
-    **{f: _results(f) for f in (np.where, np.zeros_like, np.ones_like)},
-    **{f: _results(f) for f in (np.empty_like, np.full_like, np.sum, np.any, np.all, np.max)},
-    **{f: _results(f) for f in (np.min, np.take, np.take_along_axis, np.argmax, np.argmin)},
-    **{f: _results(f) for f in (np.count_nonzero, np.roll, np.tril, np.triu, np.repeat, np.tile)},
-    **{f: _results(f) for f in (np.argsort, np.sort, np.cumsum, np.prod, np.mean, np.clip)},
-    **{f: _of_unknown_size(f) for f in (np.argwhere, np.nonzero)},
+    **{f: _of_unknown_size(f) for f in (np.argwhere, np.nonzero, np.flatnonzero, np.bincount)},
+    **{f: _of_unknown_size(f) for f in (np.unique, np.extract, np.compress, np.unravel_index)},
+    np.ravel_multi_index: _results(partial(np.ravel_multi_index, mode="wrap")),
+    **{np.where: _chosen, np.put_along_axis: _put_along},
+    np.asarray: lambda a, *args, **settings: asarray(a, *args, **settings),
+    np.broadcast_arrays: lambda *args: [
+        a._as_view(np.broadcast_to(a.host, np.broadcast_shapes(*[b.shape for b in args])))
+        for a in args
+    ],
+    np.lib.stride_tricks.as_strided: _as_strided,
     np.split: lambda a, ends, axis=0: [
         a._as_view(part) for part in np.split(a.host, ends, axis=axis)
     ],
-    np.reshape: lambda a, shape: a.reshape(shape),
-    np.ravel: lambda a: a.ravel(),
+    np.reshape: lambda a, shape, order="C": a.reshape(shape, order=order),
+    np.ravel: lambda a, order="C": a.ravel(order),
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: lambda a: a.size,
-    np.copyto: lambda target, source: target.__setitem__(..., source),
+    np.copyto: _copied,
     np.shares_memory: lambda a, b: np.shares_memory(_unwrapped(a), _unwrapped(b)),
     np.may_share_memory: lambda a, b: np.may_share_memory(_unwrapped(a), _unwrapped(b)),
 }
+
+
+def _method(name):
+    function = getattr(np, name)
+
+    def method(self, *args, **settings):
+        _check_parameters("." + name, args, settings)
+        return function(self, *args, **settings)
+
+    return method
+
+
+IN_PLACE = {"sort", "partition", "put"}
+for _name in {name[1:] for name in PARAMETERS if name[0] == "." and hasattr(np, name[1:])}:
+    if _name not in vars(ndarray).keys() | IN_PLACE:
+        setattr(ndarray, _name, _method(_name))
 
 
 def empty(shape, dtype=float, order="C"):

@@ -3,7 +3,7 @@
 import importlib
 import sys
 from importlib.util import find_spec
-from inspect import isclass, isfunction
+from inspect import isclass, isfunction, signature
 
 import pytest
 
@@ -27,11 +27,17 @@ def isdefined(value):
     return (isfunction(value) or isclass(value)) and value.__module__ == "cupy"
 
 
-def test_the_imitation_has_nothing_that_cupy_has_not(monkeypatch):
+@pytest.fixture
+def both(monkeypatch):
+    """CuPy, if it is installed, and the imitation."""
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     if find_spec("cupy") is None:
         pytest.skip("CuPy is not installed")
-    cupy, fake = importlib.import_module("cupy"), importlib.import_module("fake_cupy")
+    return importlib.import_module("cupy"), importlib.import_module("fake_cupy")
+
+
+def test_the_imitation_has_nothing_that_cupy_has_not(both):
+    cupy, fake = both
     functions = {name: v for name, v in vars(fake).items() if isdefined(v)}
     of_cuda = {*vars(fake.cuda), *vars(fake.cuda.memory), *vars(fake.cuda.runtime)}
     top = type("Top", (), {n: v for n, v in functions.items() if n not in of_cuda})
@@ -39,3 +45,13 @@ def test_the_imitation_has_nothing_that_cupy_has_not(monkeypatch):
     for name in ("memory", "runtime"):
         found += missing(getattr(cupy.cuda, name), getattr(fake.cuda, name))
     assert not found
+
+
+def test_numpys_functions_have_the_parameters_that_cupy_gives_them(both):
+    cupy, fake = both
+    for name, parameters in fake.PARAMETERS.items():
+        owner, own = (cupy.ndarray, name[1:]) if name[0] == "." else (cupy, name)
+        function = getattr(owner, own)
+        if isfunction(function):
+            assert {*parameters} <= {*signature(function).parameters}, name
+    assert not [ufunc for ufunc in fake.NO_UFUNCS if hasattr(cupy, ufunc.__name__)]

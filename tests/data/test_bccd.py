@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boxed_pictures import write_voc
+from refusals import refuses
 
 from minifp import data
 from minifp.data import archives, downloads
@@ -121,22 +122,17 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
     content = path.read_bytes()
     for wrong in (content[: len(content) // 2], content[:3], b"no archive"):
         path.write_bytes(wrong)
-        with pytest.raises(DataError, match="(?s)tar.xz' could not be unpacked.* get the arch"):
-            data.bccd()
+        refuses(DataError, "(?s)tar.xz' could not be unpacked.* get the arch", data.bccd)
     path.write_bytes(content)
     with monkeypatch.context() as patch:
         patch.setattr(archives, "LARGEST", 5)
-        with pytest.raises(DataError, match="bytes, and is file 1: too many"):
-            data.bccd()
+        refuses(DataError, "bytes, and is file 1: too many", data.bccd)
         patch.setattr(blood_cells, "WANTED", "(nothing)")
-        with pytest.raises(DataError, match="is another archive: it has no .nothing."):
-            data.bccd()
+        refuses(DataError, "is another archive: it has no .nothing.", data.bccd)
     cache.parent.parent.write_bytes(b"a file where the cache would be")
-    with pytest.raises(DataError, match="could not be unpacked into .*Make room there"):
-        data.bccd()
+    refuses(DataError, "could not be unpacked into .*Make room there", data.bccd)
     monkeypatch.setitem(__import__("sys").modules, "pooch", None)
-    with pytest.raises(DataError, match="pip install pooch. Or unpack the archive"):
-        data.bccd()
+    refuses(DataError, "pip install pooch. Or unpack the archive", data.bccd)
     monkeypatch.delenv("MINIFP_DATA")
     assert whereabouts("bccd").startswith("not in MINIFP_DATA, and pooch")
 
@@ -145,8 +141,7 @@ def test_arguments_that_cannot_be_are_refused(folder, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(folder))
     with pytest.raises(ArgumentError, match="tested='train': expected one of 'test', 'val'"):
         data.bccd(tested="train")
-    with pytest.raises(ArgumentError, match="nothing but size and tested, by name.*MINIFP_DATA"):
-        data.bccd("folder")
+    refuses(ArgumentError, "nothing but size and tested, by name.*MINIFP_DATA", data.bccd, "folder")
     monkeypatch.setenv("MINIFP_DATA", str(folder / "nowhere"))
     assert "which is no folder" in whereabouts("bccd")
 

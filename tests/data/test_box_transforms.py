@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import each_refused
 
 from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
 from minifp.data.detection.targets import mirrored, windowed
@@ -95,7 +96,7 @@ def test_boxes_are_around_what_they_are_of(name):
     assert (lost > 0) == ("crop" in name or name == "all")
 
 
-def test_a_window_keeps_boxes_whose_middle_is_in_it():
+def test_a_window_keeps_boxes_whose_middle_is_in_it_and_what_nothing_will_do_for_stays_whole():
     boxes = np.array([[0, 0, 10, 10], [4, 4, 9, 9], [0, 0, 8, 8], [2, 2, 8, 6]], np.float32)
     target = {"boxes": boxes, "labels": np.arange(4), "area": np.float32([100, 20, 5, 24])}
     found = windowed(target, (4, 4, 12, 7))
@@ -103,6 +104,16 @@ def test_a_window_keeps_boxes_whose_middle_is_in_it():
     assert found["boxes"].tolist() == [[0, 0, 6, 3], [0, 0, 5, 3]]
     np.testing.assert_allclose(found["area"], [18, 20 * 15 / 25])
     assert target["boxes"] is boxes and mirrored(target, 10)["boxes"].tolist()[1] == [1, 4, 6, 9]
+
+    def alone(crop, boxes):
+        target = {"boxes": np.float32(boxes).reshape(-1, 4), "labels": np.ones(len(boxes), int)}
+        data = BoxedPictures([np.ones((1, 32, 32), np.float32)], [target])
+        (picture,), (found,) = changed(crop, data=data)
+        return picture.shape == (1, 32, 32) and np.array_equal(found["boxes"], target["boxes"])
+
+    assert alone(RandomIoUCrop(), [])
+    assert alone(RandomIoUCrop(sampler_options=[1.0, 2.0]), [[3, 3, 9, 9]])
+    assert alone(RandomIoUCrop(sampler_options=[0.99], trials=2), [[3, 3, 5, 5]])
 
 
 @pytest.mark.parametrize("size", [(64, 32), (16, 16), (48, 40)])
@@ -172,8 +183,6 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
 
 
 # ---- SSD's sampling ------------------------------------------------------------------------------
-
-
 def overlap(window, boxes):
     """Intersection over union of a window with boxes."""
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
@@ -202,18 +211,6 @@ def test_a_window_has_what_its_option_asks_for(option):
     assert cut == N if option < 0.5 else 0 < cut
 
 
-def test_what_nothing_will_do_for_stays_whole():
-    def alone(crop, boxes):
-        target = {"boxes": np.float32(boxes).reshape(-1, 4), "labels": np.ones(len(boxes), int)}
-        data = BoxedPictures([np.ones((1, 32, 32), np.float32)], [target])
-        (picture,), (found,) = changed(crop, data=data)
-        return picture.shape == (1, 32, 32) and np.array_equal(found["boxes"], target["boxes"])
-
-    assert alone(RandomIoUCrop(), [])
-    assert alone(RandomIoUCrop(sampler_options=[1.0, 2.0]), [[3, 3, 9, 9]])
-    assert alone(RandomIoUCrop(sampler_options=[0.99], trials=2), [[3, 3, 5, 5]])
-
-
 # ---- colours -------------------------------------------------------------------------------------
 
 # Turning by a hue, if only by none, rounds at most eight numbers that are below 8.
@@ -238,11 +235,18 @@ def reordered(y):
     return np.take_along_axis(y, orders[:, :, None, None], 1)
 
 
-def test_without_chance_nothing_changes_and_channels_are_reordered_with_it():
+def test_each_change_has_its_probability_and_without_chance_nothing_changes():
     np.testing.assert_array_equal(distorted(p=0.0, brightness=(0.5, 0.6)), COLORS)
     plain = distorted()
     assert not np.array_equal(plain, COLORS)
     np.testing.assert_allclose(reordered(plain), COLORS, atol=ROUNDED)  # but for hue's rounding
+    x = np.repeat(COLORS[:1], 2000, 0)
+    y = distorted(x, p=0.25, brightness=(0.5, 0.5))
+    darker = np.isclose(y.mean((1, 2, 3)), x[0].mean() / 2)
+    assert abs(darker.sum() - 500) <= 4 * np.sqrt(2000 * 0.25 * 0.75)
+    moved = abs(np.where(darker[:, None, None, None], 2 * y, y) - x).max((1, 2, 3)) > 1e-3
+    expected = 2000 * 0.25 * 5 / 6  # one of the six orders is the one that was there
+    assert abs(moved.sum() - expected) <= 4 * np.sqrt(expected)
 
 
 def test_brightness_contrast_and_saturation_are_the_factors():
@@ -278,61 +282,41 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
             assert min(abs(order - y).max() for order in orders) < ROUNDED
 
 
-def test_each_change_has_its_probability():
-    x = np.repeat(COLORS[:1], 2000, 0)
-    y = distorted(x, p=0.25, brightness=(0.5, 0.5))
-    darker = np.isclose(y.mean((1, 2, 3)), x[0].mean() / 2)
-    assert abs(darker.sum() - 500) <= 4 * np.sqrt(2000 * 0.25 * 0.75)
-    moved = abs(np.where(darker[:, None, None, None], 2 * y, y) - x).max((1, 2, 3)) > 1e-3
-    expected = 2000 * 0.25 * 5 / 6  # one of the six orders is the one that was there
-    assert abs(moved.sum() - expected) <= 4 * np.sqrt(expected)
-
-
 # ---- what is refused -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: Resize(0), "Resize: size must be an integer"),
-        (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),
-        (lambda: RandomZoomOut(side_range=3), "RandomZoomOut: side_range must be two numbers, got"),
-        (lambda: RandomZoomOut(p=2), "RandomZoomOut: p=2"),
-        (lambda: RandomZoomOut(fill="mean"), "RandomZoomOut: fill must be finite"),
-        (lambda: RandomIoUCrop(min_scale=0), "RandomIoUCrop: scales must rise, from above 0 to at"),
-        (lambda: RandomIoUCrop(max_scale=1.5), "to at most 1.0"),
-        (lambda: RandomIoUCrop(min_aspect_ratio=3), "aspect ratios must rise"),
-        (lambda: RandomIoUCrop(sampler_options=[]), r"sampler_options=\[\]: expected numbers"),
-        (lambda: RandomIoUCrop(sampler_options=[-0.1]), "expected numbers of at least 0"),
-        (lambda: RandomIoUCrop(sampler_options=["a"]), "expected numbers of at least 0"),
-        (lambda: RandomIoUCrop(trials=0), "RandomIoUCrop: trials=0"),
-        (lambda: RandomPhotometricDistort(hue=(-0.6, 0)), "hue must rise, from above -0.5 to at"),
-        (lambda: RandomPhotometricDistort(contrast=(2, 1)), "contrast must rise"),
-        (lambda: RandomPhotometricDistort(p=-1), "RandomPhotometricDistort: p=-1"),
-    ],
+test_arguments_that_cannot_be_are_refused = each_refused(
+    (lambda: Resize(0), "Resize: size must be an integer"),
+    (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),
+    (lambda: RandomZoomOut(side_range=3), "RandomZoomOut: side_range must be two numbers, got"),
+    (lambda: RandomZoomOut(p=2), "RandomZoomOut: p=2"),
+    (lambda: RandomZoomOut(fill="mean"), "RandomZoomOut: fill must be finite"),
+    (lambda: RandomIoUCrop(min_scale=0), "RandomIoUCrop: scales must rise, from above 0 to at"),
+    (lambda: RandomIoUCrop(max_scale=1.5), "to at most 1.0"),
+    (lambda: RandomIoUCrop(min_aspect_ratio=3), "aspect ratios must rise"),
+    (lambda: RandomIoUCrop(sampler_options=[]), r"sampler_options=\[\]: expected numbers"),
+    (lambda: RandomIoUCrop(sampler_options=[-0.1]), "expected numbers of at least 0"),
+    (lambda: RandomIoUCrop(sampler_options=["a"]), "expected numbers of at least 0"),
+    (lambda: RandomIoUCrop(trials=0), "RandomIoUCrop: trials=0"),
+    (lambda: RandomPhotometricDistort(hue=(-0.6, 0)), "hue must rise, from above -0.5 to at"),
+    (lambda: RandomPhotometricDistort(contrast=(2, 1)), "contrast must rise"),
+    (lambda: RandomPhotometricDistort(p=-1), "RandomPhotometricDistort: p=-1"),
+    error=ArgumentError,
 )  # fmt: skip
-def test_arguments_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
 
 
-@pytest.mark.parametrize(
-    "transform, x, error, message",
-    [
-        (RandomPhotometricDistort(), COLORS[:, :1], ShapeError, "green and blue, got 1 channels"),
-        (RandomPhotometricDistort(), COLORS.astype(int), DTypeError, "floats from 0 to 1, got int"),
-        (RandomPhotometricDistort(), COLORS * 255, ArgumentError, "0 to 1, got .*before Normalize"),
-        (RandomPhotometricDistort(), COLORS - 1, ArgumentError, "expected numbers from 0 to 1"),
-        (RandomIoUCrop(), COLORS, ShapeError, "several sizes, which one array cannot hold: give"),
-        (RandomZoomOut(), COLORS, ShapeError, "RandomZoomOut: pictures come out in several sizes"),
-        (RandomIoUCrop(), [*COLORS], ArgumentError, r"items \(picture, target\) .* got NoneType"),
-        (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
-        (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
-        (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
-        (MixUp(num_classes=2), [*COLORS], ShapeError, r"MixUp: expected pictures \(n, .* a list"),
-        (Resize(3), [3], ShapeError, "as the first field, got int"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("transform, x, error, message", [
+    (RandomPhotometricDistort(), COLORS[:, :1], ShapeError, "green and blue, got 1 channels"),
+    (RandomPhotometricDistort(), COLORS.astype(int), DTypeError, "floats from 0 to 1, got int"),
+    (RandomPhotometricDistort(), COLORS * 255, ArgumentError, "0 to 1, got .*before Normalize"),
+    (RandomPhotometricDistort(), COLORS - 1, ArgumentError, "expected numbers from 0 to 1"),
+    (RandomIoUCrop(), COLORS, ShapeError, "several sizes, which one array cannot hold: give"),
+    (RandomZoomOut(), COLORS, ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+    (RandomIoUCrop(), [*COLORS], ArgumentError, r"items \(picture, target\) .* got NoneType"),
+    (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
+    (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
+    (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
+    (MixUp(num_classes=2), [*COLORS], ShapeError, r"MixUp: expected pictures \(n, .* a list"),
+    (Resize(3), [3], ShapeError, "as the first field, got int"),
+])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
     with pytest.raises(error, match=message):
         transform(

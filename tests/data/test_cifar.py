@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from minifp import data
 from minifp.data import cifar, downloads, packed
@@ -53,9 +54,7 @@ def expected(names):
 
 
 # ---- what is read -------------------------------------------------------------------------------
-
-
-def test_it_is_pictures_of_three_channels_and_classes_in_the_order_of_the_batches(folder):
+def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked_for(folder):
     parts = data.cifar10()
     for part, names, said in zip(parts, (TRAIN, TEST), ("train", "test")):
         pixels, labels = expected(names)
@@ -68,9 +67,6 @@ def test_it_is_pictures_of_three_channels_and_classes_in_the_order_of_the_batche
     raw, _ = data.cifar10(normalize=False)
     assert raw.arrays[0].dtype == np.float32
     np.testing.assert_array_equal(raw.arrays[0], expected(TRAIN)[0])
-
-
-def test_pictures_stay_bytes_until_they_are_asked_for(folder):
     train, _ = data.cifar10()
     x, t = train.arrays
     assert train.held[0].dtype == np.uint8 and train.held[0].shape == x.shape
@@ -131,8 +127,6 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
 
 
 # ---- what is packed as JPEG ---------------------------------------------------------------------
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """The user's cache."""
@@ -187,7 +181,12 @@ def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publicat
     assert data.cifar10(normalize=False)[0].fingerprint() == train.fingerprint()
 
 
-def test_kept_pictures_that_are_damaged_or_of_other_files_are_not_used(jpegs, cache):
+def test_kept_pictures_that_are_damaged_are_not_used_and_without_pillow_none_is_read(
+    jpegs, cache, monkeypatch
+):
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "PIL", None)
+        refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
     first = data.cifar10()[1].fingerprint()
     (kept,) = cache.iterdir()
     (kept / "test_batch.bin").write_bytes(bytes(3 * 3073))
@@ -203,24 +202,15 @@ def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, 
     assert [len(part) for part in data.cifar10()] == [12, 3]
 
 
-def test_without_pillow_the_error_says_how_to_install_it(jpegs, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DataError, match="train.npz holds JPEG.*Pillow.* pip install pillow"):
-        data.cifar10()
-
-
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        ({"label": np.array([1, 2, 10])}, "labels from 1 to 10, expected 0 to 9"),
-        ({"label": np.array([0.5, 1, 2])}, "expected bytes in jpeg, integers in offset and label"),
-        ({"label": np.array([1, 2])}, "its 2 labels, 4 bounds and .* bytes do not fit"),
-        ({"offset": np.array([0, 9, 5, 99])}, "do not fit"),
-        ({"jpeg": np.zeros(9, np.uint8), "offset": np.array([0, 3, 6, 9])}, "picture 0 cannot be"),
-        ({"jpeg": np.array([{}], object)}, "expected the arrays jpeg, offset, label"),
-        (b"no file of NumPy's", r"expected the arrays .* move it out of the folder of cifar10"),
-    ],
-)
+@pytest.mark.parametrize("changes, message", [
+    ({"label": np.array([1, 2, 10])}, "labels from 1 to 10, expected 0 to 9"),
+    ({"label": np.array([0.5, 1, 2])}, "expected bytes in jpeg, integers in offset and label"),
+    ({"label": np.array([1, 2])}, "its 2 labels, 4 bounds and .* bytes do not fit"),
+    ({"offset": np.array([0, 9, 5, 99])}, "do not fit"),
+    ({"jpeg": np.zeros(9, np.uint8), "offset": np.array([0, 3, 6, 9])}, "picture 0 cannot be"),
+    ({"jpeg": np.array([{}], object)}, "expected the arrays jpeg, offset, label"),
+    (b"no file of NumPy's", r"expected the arrays .* move it out of the folder of cifar10"),
+])  # fmt: skip
 def test_a_packed_file_of_another_layout_is_named(jpegs, changes, message):
     path = jpegs / "test.npz"
     if isinstance(changes, bytes):
@@ -248,16 +238,11 @@ def test_real_pictures_are_read(tmp_path, cache, monkeypatch):
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda content: content[:-1], "has 9218 bytes, expected records of 3073 bytes each"),
-        (lambda content: content + b"\0", "has 9220 bytes"),
-        (lambda content: content[:3073] + b"\x0a" + content[3074:], "0 of picture 1 is 10, .*to 9"),
-    ],
-)
+@pytest.mark.parametrize("change, message", [
+    (lambda content: content[:-1], "has 9218 bytes, expected records of 3073 bytes each"),
+    (lambda content: content + b"\0", "has 9220 bytes"),
+    (lambda content: content[:3073] + b"\x0a" + content[3074:], "0 of picture 1 is 10, .*to 9"),
+])  # fmt: skip
 def test_a_file_of_another_layout_is_named_and_what_is_wrong_with_it(folder, change, message):
     path = folder / "data_batch_2.bin"
     path.write_bytes(change(path.read_bytes()))
@@ -269,43 +254,33 @@ def test_a_file_of_another_layout_is_named_and_what_is_wrong_with_it(folder, cha
 @pytest.mark.parametrize("names", [packed.NAMES[:9], [*packed.NAMES[:9], "airplane"], ["\0" * 9]])
 def test_names_of_classes_must_be_ten_different_ones(folder, names):
     (folder / "batches.meta.txt").write_text("\n".join(names), encoding="ascii")
-    with pytest.raises(DataError, match="batches.meta.txt: expected 10 different names"):
-        data.cifar10()
+    refuses(DataError, "batches.meta.txt: expected 10 different names", data.cifar10)
 
 
 def test_files_that_are_missing_empty_or_too_long_are_refused(folder, monkeypatch):
     (folder / "test_batch.bin").write_bytes(b"")
-    with pytest.raises(DataError, match="no picture to test with"):
-        data.cifar10()
+    refuses(DataError, "no picture to test with", data.cifar10)
     monkeypatch.setattr(cifar, "LARGEST", 5000)
-    with pytest.raises(DataError, match="data_batch_1.bin has 5001 bytes or more"):
-        data.cifar10()
+    refuses(DataError, "data_batch_1.bin has 5001 bytes or more", data.cifar10)
     (folder / "data_batch_3.bin").unlink()
-    with pytest.raises(DataError, match=r"cifar10: the folder .* lacks data_batch_3.bin \(each"):
-        data.cifar10()
+    refuses(DataError, r"cifar10: the folder .* lacks data_batch_3.bin \(each", data.cifar10)
 
 
-@pytest.mark.parametrize(
-    "get, path, said",
-    [
-        (data.cifar10, "data_batch_1", "cifar-10-binary.tar.gz"),
-        (data.cifar10, "cifar-10-batches-py/data_batch_1", "cifar-10-binary.tar.gz"),
-        (data.cifar100, "cifar100/cifar-100-python/train", "cifar-100-binary.tar.gz"),
-    ],
-)
+@pytest.mark.parametrize("get, path, said", [
+    (data.cifar10, "data_batch_1", "cifar-10-binary.tar.gz"),
+    (data.cifar10, "cifar-10-batches-py/data_batch_1", "cifar-10-binary.tar.gz"),
+    (data.cifar100, "cifar100/cifar-100-python/train", "cifar-100-binary.tar.gz"),
+])  # fmt: skip
 def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
     tmp_path, monkeypatch, get, path, said
 ):
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_bytes(b"cos\nsystem\n.")
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=f"pickles and can run code.*{said}"):
-        get()
+    refuses(DataError, f"pickles and can run code.*{said}", get)
 
 
 # ---- downloading --------------------------------------------------------------------------------
-
-
 def tar(path, files):
     """A compressed archive of files by name; None is a link to /etc/passwd."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
@@ -381,25 +356,19 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
     assert len(data.cifar10()[0]) == HELD and network.asked == []
 
 
-def test_an_archive_with_a_link_is_refused_and_none_of_it_kept(network, cache):
+def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):
     network.pack(**{"cifar-10-batches-bin/data_batch_1.bin": None})
-    with pytest.raises(DataError, match="(?s)not be unpacked: .*_1.bin is no file.*MINIFP_DATA"):
-        data.cifar10()
+    refuses(DataError, "(?s)not be unpacked: .*_1.bin is no file.*MINIFP_DATA", data.cifar10)
     assert below(cache) == [cifar.CIFAR10.archive]
-
-
-def test_an_archive_that_lacks_a_file_or_is_none_is_refused(network):
     for content in (gzip.compress(b""), b"no archive", network.archive.read_bytes()[:3000]):
         network.archive.write_bytes(content)
         network.expect(hashlib.sha256(content).hexdigest())
-        with pytest.raises(DataError, match="could not be unpacked"):
-            data.cifar10()
+        refuses(DataError, "could not be unpacked", data.cifar10)
 
 
 def test_a_download_with_another_checksum_is_refused_and_not_kept(network, cache):
     network.expect("0" * 64)
-    with pytest.raises(DataError, match="(?s)could not be downloaded.*hash.*MINIFP_DATA"):
-        data.cifar10()
+    refuses(DataError, "(?s)could not be downloaded.*hash.*MINIFP_DATA", data.cifar10)
     assert below(cache) == []
 
 
@@ -407,5 +376,4 @@ def test_without_pooch_the_error_says_what_to_install_or_where_to_put_the_files(
     monkeypatch.delenv("MINIFP_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     for get, name in ((data.cifar10, "data_batch_1.bin"), (data.cifar100, "train.bin")):
-        with pytest.raises(DataError, match=f"pip install pooch.*put {name}, .*MINIFP_DATA"):
-            get()
+        refuses(DataError, f"pip install pooch.*put {name}, .*MINIFP_DATA", get)

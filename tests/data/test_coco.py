@@ -28,11 +28,14 @@ def test_pictures_are_in_the_order_of_their_ids_with_labels_from_1(tmp_path):
     }  # fmt: skip
 
 
-def test_areas_are_scaled_with_boxes(tmp_path):
+def test_areas_are_scaled_with_boxes_and_boxes_without_any_can_be_left_out(tmp_path):
     data = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10))
     target = data.load()[1][1]
     np.testing.assert_array_equal(target["boxes"][0], np.float32([0.5, 1.5, 3.125, 11.5]))
     np.testing.assert_allclose(target["area"], np.float32([99.5, 40.4 * 30]) / 8, rtol=2e-7)
+    path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))
+    _, target = CocoDetection(tmp_path, path, empty_boxes="drop")[1]
+    assert target["labels"].tolist() == [1] and len(target["area"]) == len(target["boxes"]) == 1
 
 
 def one(**changes):
@@ -41,41 +44,32 @@ def one(**changes):
     return {"annotations": [{**first, **changes}, second]}
 
 
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        ({"images": 3}, "expected an object with lists images, categories, annotations, no images"),
-        ({"categories": [{"name": "a"}]}, "entry 0 of categories has no id"),
-        ({"annotations": [3]}, "entry 0 of annotations has no image_id, category_id, bbox"),
-        ({"images": [coco()["images"][0]] * 2}, "the id 7 in images is there twice"),
-        ({"categories": [{"id": "4", "name": "a"}]}, "the id '4' in categories is no integer"),
-        ({"categories": [{"id": 10**400, "name": "a"}]}, "in categories is no integer"),
-        (one(bbox=[1, 2, 3, 10**400]), "bbox is"),
-        (one(image_id=8), "annotation 1: image_id is 8, which is no picture of this file"),
-        (one(category_id=[]), r"category_id is \[\], which is no category"),
-        (one(bbox=[1, 2, 3]), r"bbox is \[1, 2, 3\], expected \[x, y, width, height\]"),
-        (one(bbox=[1, 2, float("nan"), 3]), "bbox is .*nan"),
-        (one(bbox=[1, 2, 3, None]), "bbox is .*None"),
-        (one(bbox=[9, 2, -3, 3]), "whose width or height is below 0"),
-        (one(area="big"), "area is 'big' and iscrowd None, expected a number"),
-        (one(iscrowd=2), "iscrowd 2, expected a number, and 0 or 1"),
-        (one(bbox=[1, 2, 0, 3]), r"picture 7 \(seven.png\): box 0 is \(1, 2, 1, 5\), expected"),
-        (one(bbox=[1, 2, 41, 3]), r"box 0 is \(1, 2, 42, 5\), outside of a picture of 40 x 30"),
-        (one(bbox=[45, 2, 1, 3]), r"box 0 is \(45, 2, 46, 5\), outside of"),
-        ({"images": [{"id": 7, "file_name": "eight.png"}]}, "picture 7, 'eight.png', is not in '"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("changes, message", [
+    ({"images": 3}, "expected an object with lists images, categories, annotations, no images"),
+    ({"categories": [{"name": "a"}]}, "entry 0 of categories has no id"),
+    ({"annotations": [3]}, "entry 0 of annotations has no image_id, category_id, bbox"),
+    ({"images": [coco()["images"][0]] * 2}, "the id 7 in images is there twice"),
+    ({"categories": [{"id": "4", "name": "a"}]}, "the id '4' in categories is no integer"),
+    ({"categories": [{"id": 10**400, "name": "a"}]}, "in categories is no integer"),
+    (one(bbox=[1, 2, 3, 10**400]), "bbox is"),
+    (one(image_id=8), "annotation 1: image_id is 8, which is no picture of this file"),
+    (one(category_id=[]), r"category_id is \[\], which is no category"),
+    (one(bbox=[1, 2, 3]), r"bbox is \[1, 2, 3\], expected \[x, y, width, height\]"),
+    (one(bbox=[1, 2, float("nan"), 3]), "bbox is .*nan"),
+    (one(bbox=[1, 2, 3, None]), "bbox is .*None"),
+    (one(bbox=[9, 2, -3, 3]), "whose width or height is below 0"),
+    (one(area="big"), "area is 'big' and iscrowd None, expected a number"),
+    (one(iscrowd=2), "iscrowd 2, expected a number, and 0 or 1"),
+    (one(bbox=[1, 2, 0, 3]), r"picture 7 \(seven.png\): box 0 is \(1, 2, 1, 5\), expected"),
+    (one(bbox=[1, 2, 41, 3]), r"box 0 is \(1, 2, 42, 5\), outside of a picture of 40 x 30"),
+    (one(bbox=[45, 2, 1, 3]), r"box 0 is \(45, 2, 46, 5\), outside of"),
+    ({"images": [{"id": 7, "file_name": "eight.png"}]}, "picture 7, 'eight.png', is not in '"),
+])  # fmt: skip
 def test_a_wrong_file_is_named_and_what_is_wrong_with_it(tmp_path, changes, message):
     path = write_coco(tmp_path, Image, **changes)
     with pytest.raises(DataError, match=message) as raised:
         CocoDetection(tmp_path, path)
     assert str(raised.value).startswith(str(path))
-
-
-def test_boxes_without_area_can_be_left_out(tmp_path):
-    path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))
-    _, target = CocoDetection(tmp_path, path, empty_boxes="drop")[1]
-    assert target["labels"].tolist() == [1] and len(target["area"]) == len(target["boxes"]) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, None])

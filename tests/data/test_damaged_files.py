@@ -12,6 +12,7 @@ import pytest
 from boxed_pictures import NAMES, OBJECTS, coco, write_coco, write_voc, xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.data import (
     CocoDetection,
@@ -50,6 +51,13 @@ def idx(array):
     return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
 
 
+def npz(**arrays):
+    """Arrays as the contents of a file."""
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
 def attempt(function, *arguments):
     """What a function returns, or None where it raises DataError."""
     try:
@@ -62,22 +70,34 @@ def attempt(function, *arguments):
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 
 
-@several
-@given(harmed(idx(PIXELS)))
-def test_an_idx_file(tmp_path, content):
-    path = tmp_path / "pixels"
-    path.write_bytes(content)
-    found = attempt(files.read_idx, path, PIXELS.shape)
-    assert found is None or found.shape == PIXELS.shape
+PACKED = {"jpeg": np.zeros(6, "u1"), "offset": np.array([0, 3, 6]), "label": np.array([1, 9])}
+KINDS = {  # a file's name, what is in it, what reads it, and what is true of what was read
+    "pixels": (
+        *(idx(PIXELS), lambda path: files.read_idx(path, PIXELS.shape)),
+        lambda found: found.shape == PIXELS.shape,
+    ),
+    "pixels.gz": (
+        gzip.compress(idx(PIXELS), mtime=0),
+        lambda path: files.read_idx(path, PIXELS.shape),
+        lambda found: found.shape == PIXELS.shape,
+    ),
+    "data_batch_1.bin": (
+        *(bytes([7, *bytes(3072)]) * 2, lambda path: cifar.read_records(path, [10])),
+        lambda found: found.shape[1] == 3073 and (found[:, 0] <= 9).all(),
+    ),
+    "train.npz": (npz(**PACKED), packed.unpack, lambda found: len(found[1]) == len(found[2]) + 1),
+}
 
 
+@pytest.mark.parametrize("name", KINDS)
 @several
-@given(harmed(gzip.compress(idx(PIXELS), mtime=0)))
-def test_a_compressed_idx_file(tmp_path, content):
-    path = tmp_path / "pixels.gz"
-    path.write_bytes(content)
-    found = attempt(files.read_idx, path, PIXELS.shape)
-    assert found is None or found.shape == PIXELS.shape
+@given(st.data())
+def test_a_file_of_any_kind(tmp_path, name, data):
+    content, read, holds = KINDS[name]
+    path = tmp_path / name
+    path.write_bytes(data.draw(harmed(content)))
+    found = attempt(read, path)
+    assert found is None or holds(found)
 
 
 def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
@@ -86,69 +106,31 @@ def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
         file.write(idx(PIXELS))
         for _ in range(64):
             file.write(bytes(2**20))
-    with pytest.raises(DataError, match="in 41 bytes or more"):
-        files.read_idx(path, PIXELS.shape)
+    refuses(DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
+
+
+DIGITS = {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.zeros(1797, "u1")}
 
 
 @several
-@given(harmed(bytes([7, *bytes(3072)]) * 2))
-def test_records_of_cifar10(tmp_path, content):
-    path = tmp_path / "data_batch_1.bin"
-    path.write_bytes(content)
-    found = attempt(cifar.read_records, path, [10])
-    assert found is None or (found.shape[1] == 3073 and (found[:, 0] <= 9).all())
-
-
-def packed_pictures():
-    """Two pictures of no bytes."""
-    out = io.BytesIO()
-    np.savez(out, jpeg=np.zeros(6, "u1"), offset=np.array([0, 3, 6]), label=np.array([1, 9]))
-    return out.getvalue()
-
-
-@several
-@given(harmed(packed_pictures()))
-def test_packed_pictures(tmp_path, content):
-    path = tmp_path / "train.npz"
-    path.write_bytes(content)
-    found = attempt(packed.unpack, path)
-    assert found is None or len(found[1]) == len(found[2]) + 1
-
-
-def npz():
-    """The arrays of the bundled digits, which are zeros."""
-    out = io.BytesIO()
-    np.savez_compressed(out, pixels=np.zeros((1797, 8, 8), "u1"), labels=np.zeros(1797, "u1"))
-    return out.getvalue()
-
-
-@several
-@given(harmed(npz()))
-def test_the_bundled_pictures(monkeypatch, content):
+@given(harmed(npz(**DIGITS)) | harmed(gzip.compress(b"abc" * 50, mtime=0)))
+def test_what_is_bundled(monkeypatch, content):
     monkeypatch.setattr(files, "bundled", lambda name: content)
     found = attempt(digits)
     assert found is None or len(found[0]) == 1437
+    attempt(shakespeare)
 
 
 def test_bundled_pictures_of_another_shape_or_kind_are_refused(monkeypatch):
-    for arrays in (
+    for changes in (
         {"pixels": np.zeros((9, 8, 8), "u1"), "labels": np.zeros(9, "u1")},
-        {"pixels": np.zeros((1797, 8, 8)), "labels": np.zeros(1797, "u1")},
-        {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.array([{}] * 1797)},
-        {"pixels": np.zeros((1797, 8, 8), "u1")},
+        {"pixels": np.zeros((1797, 8, 8))},
+        {"labels": np.array([{}] * 1797)},
+        {"labels": None},
     ):
-        out = io.BytesIO()
-        np.savez(out, **arrays)
-        monkeypatch.setattr(files, "bundled", lambda name, out=out: out.getvalue())
-        with pytest.raises(DataError, match="digits.npz, .* is damaged: .* Install minifp again"):
-            digits()
-
-
-@several
-@given(harmed(gzip.compress(b"abc" * 50, mtime=0)))
-def test_the_bundled_text(monkeypatch, content):
-    monkeypatch.setattr(files, "bundled", lambda name: content)
-    attempt(shakespeare)
+        arrays = {name: a for name, a in {**DIGITS, **changes}.items() if a is not None}
+        monkeypatch.setattr(files, "bundled", lambda name, arrays=arrays: npz(**arrays))
+        refuses(DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
 
 
 @several
@@ -163,9 +145,6 @@ def test_a_picture_of_ones_own(tmp_path, data):
     for mode in ("RGB", "L"):  # what kind it is, Pillow reads from the contents
         found = attempt(ImageFolder, tmp_path, 4, mode)
         assert found is None or found[:][0].shape[2:] == (4, 4)
-
-
-# ---- pictures with boxes -------------------------------------------------------------------------
 
 
 @several

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp.data import DataLoader, detection_collate, digit_scenes, digits
@@ -82,18 +83,7 @@ def test_every_precision_sees_the_same_bits(name):
         np.testing.assert_array_equal(target["boxes"].numpy(), train.targets[i]["boxes"])
 
 
-def test_arguments_that_cannot_be_are_refused():
-    for arguments, message in (
-        ({"count": 0}, "digit_scenes: count=0: expected an integer, at least 1"),
-        ({"test_count": 1.5}, "digit_scenes: test_count=1.5"),
-        ({"size": 23}, "digit_scenes: size=23: expected an integer, at least 24"),
-        ({"seed": -1}, "seed must be an integer from 0"),
-    ):
-        with pytest.raises(ArgumentError, match=message):
-            digit_scenes(**arguments)
-
-
-def test_two_that_are_never_drawn_apart_go_into_opposite_corners():
+def test_two_that_are_never_drawn_apart_go_into_corners_and_impossible_scenes_are_refused():
     shapes = np.full((3, 2, 2), 16)
 
     def always_0(high, what):
@@ -101,3 +91,10 @@ def test_two_that_are_never_drawn_apart_go_into_opposite_corners():
 
     corners = scenes.places(always_0, shapes, 32, np.array([True, False, True]))
     assert corners.tolist() == [[[0, 0], [16, 16]], [[0, 0], [0, 0]], [[0, 0], [16, 16]]]
+    for arguments, message in (
+        ({"count": 0}, "digit_scenes: count=0: expected an integer, at least 1"),
+        ({"test_count": 1.5}, "digit_scenes: test_count=1.5"),
+        ({"size": 23}, "digit_scenes: size=23: expected an integer, at least 24"),
+        ({"seed": -1}, "seed must be an integer from 0"),
+    ):
+        refuses(ArgumentError, message, digit_scenes, **arguments)

@@ -5,15 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refuses
 
-from minifp.data import (
-    DataLoader,
-    ImageFolder,
-    TensorDataset,
-    decoding,
-    fingerprint,
-    progress,
-)
+from minifp.data import DataLoader, ImageFolder, TensorDataset, decoding, fingerprint, progress
 from minifp.errors import ArgumentError, DataError
 from minifp.numerics.policy import precision
 from minifp.runtime import random
@@ -67,6 +61,9 @@ def test_it_reads_when_asked_and_gives_items_by_number_slice_or_array(pets):
     assert [len(field) for field in data[1:]] == [2, 2]
     assert data[np.array([], int)][0].shape == (0, 3, 4, 6)
     assert repr(data) == f"ImageFolder({str(pets)!r}, 3 pictures of 4 x 6, RGB, 2 classes)"
+    assert data.class_to_idx == {"cat": 0, "dog": 1} and data.targets == [0, 0, 1]
+    names = ["cat/A.PNG", "cat/b.png", "dog/deep/down.bmp"]  # as torchvision's class has them
+    assert data.samples == [(str(pets / name), t) for name, t in zip(names, data.targets)]
     (pets / "dog/deep/down.bmp").unlink()
     with pytest.raises(DataError, match="down.bmp cannot be read as a picture"):
         data[2]
@@ -80,15 +77,11 @@ def test_batches_of_it_are_in_the_format_of_the_precision(pets, prefetch):
             assert (x.dtype, t.dtype, x.shape[1:]) == (p.activations, np.int64, (3, 4, 6))
 
 
-def test_grey_is_pillows_grey(pets):
+@pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
+def test_pictures_of_many_sizes_are_resized_and_grey_is_pillows(pets, size, shape):
     x, _ = ImageFolder(pets, mode="L", normalize=False)[:]
     assert x.shape == (3, 1, 4, 6)
-    expected = np.asarray(Image.fromarray(pixels(1)).convert("L"))
-    np.testing.assert_array_equal(x[0, 0], expected)
-
-
-@pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
-def test_pictures_of_many_sizes_are_resized(pets, size, shape):
+    np.testing.assert_array_equal(x[0, 0], Image.fromarray(pixels(1)).convert("L"))
     Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
     data = ImageFolder(pets, size, normalize=False, crop=False)
     assert data.size == shape and data[:][0].shape == (4, 3, *shape)
@@ -107,13 +100,6 @@ def test_of_a_picture_in_other_proportions_the_middle_is_taken(tmp_path, have, s
     box = (left, top, left + width * scale, top + height * scale)
     expected = Image.fromarray(pixels(0, have)).resize((width, height), Image.BICUBIC, box)
     np.testing.assert_array_equal(x, np.asarray(expected).transpose(2, 0, 1))
-
-
-def test_it_has_what_torchvisions_class_has(pets):
-    data = ImageFolder(pets)
-    assert data.class_to_idx == {"cat": 0, "dog": 1} and data.targets == [0, 0, 1]
-    names = ["cat/A.PNG", "cat/b.png", "dog/deep/down.bmp"]
-    assert data.samples == [(str(pets / name), t) for name, t in zip(names, data.targets)]
 
 
 @pytest.fixture
@@ -164,21 +150,17 @@ def test_what_a_worker_cannot_read_is_named_and_the_next_is_read(many, worked):
     assert worked[:4][0].shape == (4, 3, 8, 8)
 
 
-def test_with_workers_too_a_picture_of_another_size_is_named(many):
+def test_a_picture_of_another_size_is_named_with_workers_too(pets, many):
+    Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
+    data = ImageFolder(pets)
+    message = r"wide.png has 9 x 2 pixels \(height x width\), .*A.PNG has 4 x 6; .*size=64"
+    for read in (lambda: data[3], lambda: ImageFolder(pets).load()):
+        refuses(DataError, message, read)
     data = ImageFolder(many, workers=1)
     with pytest.raises(DataError, match=r"3 é.png has 11 x 17 pixels .* has 8 x 20"):
         data[:]
     assert data[:1][0].shape == (1, 3, 8, 20)
     data._workers.close()
-
-
-def test_a_picture_of_another_size_is_named(pets):
-    Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
-    data = ImageFolder(pets)
-    message = r"wide.png has 9 x 2 pixels \(height x width\), .*A.PNG has 4 x 6; .*size=64"
-    for read in (lambda: data[3], lambda: ImageFolder(pets).load()):
-        with pytest.raises(DataError, match=message):
-            read()
 
 
 def test_pictures_of_other_kinds_become_rgb(tmp_path):
@@ -194,14 +176,6 @@ def test_pictures_of_other_kinds_become_rgb(tmp_path):
     assert ImageFolder(tmp_path)[:][0].shape == (7, 3, 4, 6)
 
 
-@pytest.mark.parametrize("dtype", [np.uint16, np.float32])
-def test_pictures_of_more_than_8_bits_are_refused_and_not_clipped(tmp_path, dtype):
-    (tmp_path / "c").mkdir()
-    Image.fromarray(np.full((3, 3), 1000, dtype)).save(tmp_path / "c" / "deep.tif")
-    with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
-        ImageFolder(tmp_path)
-
-
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("harm", [lambda c: c[: len(c) // 2], lambda c: b"<html>", lambda c: b""])
 def test_a_damaged_picture_is_named(pets, harm, eager):
@@ -211,46 +185,41 @@ def test_a_damaged_picture_is_named(pets, harm, eager):
         whole(ImageFolder(pets), eager)[:]
 
 
-def test_a_picture_of_a_billion_pixels_is_refused(pets, monkeypatch):
+def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeypatch):
+    (tmp_path / "c").mkdir()
+    for dtype in (np.uint16, np.float32):  # and not clipped
+        Image.fromarray(np.full((3, 3), 1000, dtype)).save(tmp_path / "c" / "deep.tif")
+        with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
+            ImageFolder(tmp_path)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # Pillow's guard, which raises at twice it
-    with pytest.raises(DataError, match="A.PNG cannot be read .* decompression bomb"):
-        ImageFolder(pets)
+    refuses(DataError, "A.PNG cannot be read .* decompression bomb", ImageFolder, pets)
 
 
-def test_folders_without_pictures_are_named(pets, tmp_path):
-    with pytest.raises(DataError, match="nowhere' is no folder"):
-        ImageFolder(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="notes.txt' is no folder"):
-        ImageFolder(pets / "notes.txt")
-    with pytest.raises(DataError, match="no pictures in no folder in"):
-        ImageFolder(pets / "cat")
+def test_folders_without_pictures_are_named_and_without_pillow_what_to_install(
+    pets, tmp_path, monkeypatch
+):
+    refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
+    refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
+    refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "PIL", None)
+        refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
-    with pytest.raises(DataError, match=r"no pictures in the folders emu, yak in .*\(read are"):
-        ImageFolder(pets)
+    refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"mode": "RGBA"}, 'mode must be "RGB" or "L", got \'RGBA\''),
-        ({"mode": None}, "got None"),
-        ({"mode": ["L"]}, r"got \['L'\]"),
-        ({"workers": -1}, "workers=-1: expected an integer, at least 0"),
-        ({"workers": True}, "workers=True"),
-        ({"size": 0}, "ImageFolder: size must be an integer of at least 1"),
-        ({"size": (1, 2, 3)}, r"got \(1, 2, 3\)"),
-    ],
-)
+@pytest.mark.parametrize("arguments, message", [
+    ({"mode": "RGBA"}, 'mode must be "RGB" or "L", got \'RGBA\''),
+    ({"mode": None}, "got None"),
+    ({"mode": ["L"]}, r"got \['L'\]"),
+    ({"workers": -1}, "workers=-1: expected an integer, at least 0"),
+    ({"workers": True}, "workers=True"),
+    ({"size": 0}, "ImageFolder: size must be an integer of at least 1"),
+    ({"size": (1, 2, 3)}, r"got \(1, 2, 3\)"),
+])  # fmt: skip
 def test_arguments_that_cannot_be_are_refused(pets, arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        ImageFolder(pets, **arguments)
-
-
-def test_without_pillow_the_error_says_how_to_install_it(pets, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DataError, match="Pillow, .* is not installed: pip install pillow"):
-        ImageFolder(pets)
+    refuses(ArgumentError, message, ImageFolder, pets, **arguments)
 
 
 def test_a_progress_bar_is_shown_only_where_it_takes_its_time(monkeypatch, capsys):

@@ -1,9 +1,8 @@
 """MixUp, CutMix and RandomErasing: what they do, and on what it depends."""
 
-import json
-
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 from scipy import stats
 
 import minifp as fp
@@ -43,9 +42,6 @@ def one(transform, **arguments):
     return next(loader.arrays())
 
 
-# ---- on what it depends -------------------------------------------------------------------------
-
-
 def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
     whole = by_item(zip(*[[field] for field in one(MIXED)]))
     for batch_size, prefetch in ((1, 0), (5, 2)):
@@ -61,19 +57,6 @@ def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
         assert sum(np.array_equal(later[i][1], q) for i, (_, q) in whole.items()) < N / 4
 
 
-def test_after_resuming_pictures_are_mixed_as_they_would_have_been():
-    loader = DataLoader(pictures(), 5, True, transform=MIXED, seed=3)
-    batches = loader.arrays()
-    found = by_item([next(batches)])
-    resumed = DataLoader(pictures(), 7, True, transform=MIXED)
-    resumed.load_state_dict(json.loads(json.dumps(loader.state_dict())))
-    found.update(by_item(resumed.arrays()))
-    x, q, _ = one(MIXED)
-    for i in range(N):
-        np.testing.assert_array_equal(found[i][0], x[i])
-        np.testing.assert_array_equal(found[i][1], q[i])
-
-
 def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
     some = np.array([3, 3, 20, 7, 11, 2, 5])
     loader = DataLoader(
@@ -86,9 +69,6 @@ def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
     assert sorted(partners) == sorted({*some.tolist()})
     for row, item in zip(q, i):
         assert {*np.flatnonzero(row)} == {item, draws.partners(np.array([item]), "MixUp")[0]}
-
-
-# ---- what it does -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1, 8])
@@ -146,9 +126,6 @@ def test_shares_have_the_distribution_beta(a):
     np.testing.assert_allclose(symmetric_beta(a, 1 - u), 1 - drawn, atol=1e-4)
 
 
-# ---- erasing ------------------------------------------------------------------------------------
-
-
 def erased(n=400, size=(20, 30), value=0.0, **arguments):
     """Pictures of ones of which some are erased."""
     x = np.ones((n, 3, *size), np.float32)
@@ -156,7 +133,7 @@ def erased(n=400, size=(20, 30), value=0.0, **arguments):
     return transform((x,), np.arange(n), Draws(1, 0, n))[0]
 
 
-def test_rectangles_have_areas_and_proportions_in_the_ranges():
+def test_rectangles_have_areas_and_proportions_in_the_ranges_or_are_not_there():
     x = erased(p=1, scale=(0.1, 0.3), ratio=(0.5, 2))
     areas, ratios = [], []
     for picture in x:
@@ -168,15 +145,12 @@ def test_rectangles_have_areas_and_proportions_in_the_ranges():
     assert 0.08 < min(areas) < 0.12 and 0.27 < max(areas) < 0.33  # whole pixels
     assert 0.42 < min(ratios) < 0.6 and 1.7 < max(ratios) < 2.4
     assert 0.3 < np.mean(x == 0, (0, 1))[10, 15] / np.mean(x == 0) / 3 < 1  # the middle, more often
+    assert (erased(p=1, scale=(1, 1)) == 1).all()
 
 
 @pytest.mark.parametrize("p", [0, 0.25, 1])
 def test_pictures_are_erased_with_the_probability(p):
     assert abs((erased(p=p) == 0).any((1, 2, 3)).sum() - 400 * p) <= 4 * np.sqrt(400 * p * (1 - p))
-
-
-def test_what_never_fits_is_not_erased():
-    assert (erased(p=1, scale=(1, 1)) == 1).all()
 
 
 def test_values_are_a_number_one_a_channel_or_each_pictures_own():
@@ -193,30 +167,22 @@ def test_values_are_a_number_one_a_channel_or_each_pictures_own():
     assert not np.isin(other[other != 1], x).any()
 
 
-# ---- bad input ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: MixUp(num_classes=0), "MixUp: num_classes=0: expected an integer, at least 1"),
-        (lambda: CutMix(num_classes=10, alpha=-1), "CutMix: alpha=-1: expected a finite number"),
-        (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 would mix nothing"),
-        (lambda: RandomErasing(1.5), "RandomErasing: p=1.5: expected a finite number, from 0 to 1"),
-        (lambda: RandomErasing(scale=(0.5, 0.1)), r"scale must rise, .* at most 1.0, got \(0.5"),
-        (lambda: RandomErasing(scale=0.1), "scale must be two numbers, got 0.1"),
-        (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
-        (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
-        (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
-        (
-            lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-            "asks for other items .* DataLoader",
-        ),
-    ],
+test_arguments_that_cannot_be_are_refused = each_refused(
+    (lambda: MixUp(num_classes=0), "MixUp: num_classes=0: expected an integer, at least 1"),
+    (lambda: CutMix(num_classes=10, alpha=-1), "CutMix: alpha=-1: expected a finite number"),
+    (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 would mix nothing"),
+    (lambda: RandomErasing(1.5), "RandomErasing: p=1.5: expected a finite number, from 0 to 1"),
+    (lambda: RandomErasing(scale=(0.5, 0.1)), r"scale must rise, .* at most 1.0, got \(0.5"),
+    (lambda: RandomErasing(scale=0.1), "scale must be two numbers, got 0.1"),
+    (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
+    (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
+    (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
+    (
+        lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
+        "asks for other items .* DataLoader",
+    ),
+    error=ArgumentError,
 )
-def test_arguments_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
 
 
 @pytest.mark.parametrize("t", [np.zeros((N, 3)), np.zeros((N, 1), int), np.zeros(N, bool)])
@@ -229,16 +195,12 @@ def test_what_are_no_classes_and_no_pictures_is_refused(t):
             next(DataLoader(data, 4, transform=mix).arrays())
 
 
-def test_pictures_of_bytes_have_no_random_values_and_values_fit_their_channels():
+def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():
     with pytest.raises(DTypeError, match="of uint8: put Normalize before it"):
         RandomErasing(1, value="random")(
             (np.ones((9, 3, 8, 8), np.uint8),), np.arange(9), Draws(0, 0, 9)
         )
-    with pytest.raises(ShapeError, match="2 channels in value, 3 in pictures"):
-        erased(value=(1, 2))
-
-
-def test_transforms_say_what_they_are():
+    refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
     assert repr(Compose([MixUp(num_classes=10), CutMix(num_classes=9, alpha=0.5)])) == (
         "Compose([MixUp(num_classes=10, alpha=1.0), CutMix(num_classes=9, alpha=0.5)])"
     )

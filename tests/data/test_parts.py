@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from minifp.data import (
     ConcatDataset,
@@ -27,9 +28,6 @@ def numbered(n, start=0, classes=None):
     return TensorDataset(i, 2.0 * i[:, None], name=f"from {start}", classes=classes)
 
 
-# ---- subsets ------------------------------------------------------------------------------------
-
-
 def test_a_subset_has_the_items_of_its_indices_in_their_order():
     data = Subset(numbered(10, classes=["a"]), [7, 2, 7])
     assert len(data) == 3 and data.name == "from 0, 3 of 10" and data.classes == ["a"]
@@ -44,44 +42,30 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
         [2],
         [7],
     ]
-
-
-def test_a_subset_of_text_has_its_pieces():
     text = TextDataset("abcdefghi", 2)
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
-
-
-@pytest.mark.parametrize(
-    "indices, message",
-    [
-        ([0, 10], "Subset: expected indices from 0 to 9, got 10 at position 1"),
-        ([0, -1], "got -1 at position 1"),
-        ([0.5], r"expected integers in one row, .* got float64\[1\]"),
-        (np.ones(10, bool), r"got bool\[10\]. For a mask, give np.flatnonzero\(mask\)"),
-        ([[0, 1]], r"got int64\[1, 2\]"),
-        ([[0], [0, 1]], "expected indices in one row"),
-        (3, r"got int64\[\]"),
-        ("abc", "expected integers in one row"),
-        (np.array([2**63], np.uint64), "got 9223372036854775808"),
-    ],
-)
-def test_indices_that_are_none_are_refused(indices, message):
-    with pytest.raises(ArgumentError, match=message):
-        Subset(numbered(10), indices)
-
-
-def test_an_empty_subset_is_a_data_set():
     assert len(Subset(numbered(10), [])) == 0
+
+
+@pytest.mark.parametrize("indices, message", [
+    ([0, 10], "Subset: expected indices from 0 to 9, got 10 at position 1"),
+    ([0, -1], "got -1 at position 1"),
+    ([0.5], r"expected integers in one row, .* got float64\[1\]"),
+    (np.ones(10, bool), r"got bool\[10\]. For a mask, give np.flatnonzero\(mask\)"),
+    ([[0, 1]], r"got int64\[1, 2\]"),
+    ([[0], [0, 1]], "expected indices in one row"),
+    (3, r"got int64\[\]"),
+    ("abc", "expected integers in one row"),
+    (np.array([2**63], np.uint64), "got 9223372036854775808"),
+])  # fmt: skip
+def test_indices_that_are_none_are_refused(indices, message):
+    refuses(ArgumentError, message, Subset, numbered(10), indices)
 
 
 @pytest.mark.parametrize("make", [lambda d: Subset(d, [0]), lambda d: random_split(d, [1])])
 @pytest.mark.parametrize("data", [[1, 2], np.ones(3), None])
 def test_what_is_no_data_set_has_no_parts(make, data):
-    with pytest.raises(ArgumentError, match="expected a data set, .*TensorDataset"):
-        make(data)
-
-
-# ---- put together -------------------------------------------------------------------------------
+    refuses(ArgumentError, "expected a data set, .*TensorDataset", make, data)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.data())
@@ -101,27 +85,19 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
     assert fingerprint(joined) == fingerprint(whole) or n == 0
 
 
-def test_joined_data_sets_have_names_and_the_classes_that_all_have():
+def test_joined_data_sets_have_the_classes_that_all_have_and_fields_alike():
     joined = ConcatDataset(digits())
     assert joined.name == "digits, train + digits, test" and joined.classes == list("0123456789")
     assert ConcatDataset([numbered(1, classes=["a"]), numbered(1)]).classes is None
     assert repr(ConcatDataset([numbered(1)])).startswith("ConcatDataset([TensorDataset(")
-
-
-def test_data_sets_with_different_fields_are_not_put_together():
     x = np.ones((3, 2), np.float32)
     first = TensorDataset(x, np.arange(3), name="first")
     for arrays in ((x,), (x.astype(np.float64), np.arange(3)), (x[:, :1], np.arange(3))):
         with pytest.raises(DataError, match=r"of 'second' are .* of 'first' \['float32\[2\]'"):
             ConcatDataset([first, TensorDataset(*arrays, name="second")])
     for wrong in ([], None, numbered(3)):
-        with pytest.raises(ArgumentError, match="expected a list of one or more data sets"):
-            ConcatDataset(wrong)
-    with pytest.raises(ArgumentError, match="ConcatDataset: expected a data set, .* got ndarray"):
-        ConcatDataset([x])
-
-
-# ---- random splits ------------------------------------------------------------------------------
+        refuses(ArgumentError, "expected a list of one or more data sets", ConcatDataset, wrong)
+    refuses(ArgumentError, "ConcatDataset: expected a data set, .* got ndarray", ConcatDataset, [x])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 2**64 - 1))
@@ -169,5 +145,4 @@ def test_a_split_without_a_seed_depends_on_the_global_one_and_is_another_each_ti
 def test_lengths_that_are_not_all_of_it_are_refused(lengths):
     with pytest.raises(ArgumentError, match="with the sum 10, or fractions with the sum 1, got "):
         random_split(numbered(10), lengths)
-    with pytest.raises(ArgumentError, match="seed must be an integer"):
-        random_split(numbered(10), [10], seed="a")
+    refuses(ArgumentError, "seed must be an integer", random_split, numbered(10), [10], seed="a")

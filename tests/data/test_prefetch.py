@@ -1,8 +1,6 @@
 """Prefetching: the same batches, prepared on a thread that never outlives its epoch."""
 
 import gc
-import subprocess
-import sys
 import threading
 import warnings
 
@@ -10,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_process import python
+from refusals import refuses
 
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
@@ -78,32 +78,24 @@ def test_they_are_prepared_on_one_other_thread_and_only_so_many_beforehand():
     assert data.taken == list(range(20))
 
 
-def test_without_it_there_is_no_thread():
-    data = Watched()
-    list(DataLoader(data, 2))
-    assert data.threads == {threading.current_thread()}
-
-
 @pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
 def test_tensors_have_the_format_of_the_consumer(name):
-    data = Watched()
-    loader = DataLoader(data, 4, prefetch=2)
-    with precision(name) as p:
-        for x, t in loader:
-            assert (x.dtype, t.dtype) == (p.activations, np.int64)
+    for prefetch in (2, 0):
+        data = Watched()
+        with precision(name) as p:
+            for x, t in DataLoader(data, 4, prefetch=prefetch):
+                assert (x.dtype, t.dtype) == (p.activations, np.int64)
         assert data.precisions == {p}  # the data set sees it too
+    assert data.threads == {threading.current_thread()}  # without it there is no other
 
 
-def test_the_format_is_that_of_the_moment_and_not_of_the_prefetching():
+def test_formats_and_warnings_are_those_of_where_a_batch_is_used():
     batches = iter(DataLoader(Watched(), 2, prefetch=4))
     with precision("float32"):
         assert next(batches)[0].dtype == np.float32
     with precision("mixed") as p:
         assert next(batches)[0].dtype == p.activations
     batches.close()
-
-
-def test_a_warning_is_given_where_the_batch_is_used():
     data = TensorDataset(np.array([1.0, 7e4, 1.0, 1.0]))
     with precision("mixed"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -123,27 +115,18 @@ def test_settings_of_numpy_hold_on_the_thread_too():
 
 
 # ---- errors, leaving early, states --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("broken", [0, 3, 10, 19])
 @pytest.mark.parametrize("prefetch", [0, 1, 4])
-def test_an_error_is_raised_at_its_batch(broken, prefetch):
-    loader = DataLoader(Watched(broken=broken), 2, prefetch=prefetch)
-    used = []
-    with pytest.raises(DataError, match=f"item {broken} is broken"):
-        for _, t in loader:
-            used += t.numpy().tolist()
-    assert used == list(range(broken // 2 * 2))
-    assert loader.state_dict()["position"] == len(used)
-
-
-def test_after_an_error_the_loader_goes_on_with_the_next_epoch():
-    data = Watched(broken=7)
-    loader = DataLoader(data, 2, prefetch=2)
-    with pytest.raises(DataError):
-        list(loader)
-    data.broken = None
-    assert len(list(loader)) == 10 and loader.epoch == 2
+def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_epoch(prefetch):
+    for broken in (0, 3, 10, 19):
+        data, used = Watched(broken=broken), []
+        loader = DataLoader(data, 2, prefetch=prefetch)
+        with pytest.raises(DataError, match=f"item {broken} is broken"):
+            for _, t in loader:
+                used += t.numpy().tolist()
+        assert used == list(range(broken // 2 * 2))
+        assert loader.state_dict()["position"] == len(used)
+        data.broken = None
+        assert len(list(loader)) == 10 and loader.epoch == 2
 
 
 def prefetching():
@@ -158,16 +141,14 @@ def left():
     return prefetching()
 
 
-def test_leaving_early_ends_the_thread():
-    for _ in DataLoader(Watched(), 2, prefetch=2):
+def test_leaving_early_closing_or_dropping_an_iterator_ends_its_thread():
+    loader = DataLoader(Watched(), 2, prefetch=2)
+    for _ in loader:
         assert len(prefetching()) == 1 and not prefetching()[0].daemon
         break
     assert left() == []
-
-
-def test_closing_or_dropping_an_iterator_ends_its_thread():
-    loader = DataLoader(Watched(), 2, prefetch=2)
     for batches in (iter(loader), loader.arrays()):
+        assert left() == []  # not begun, it has none
         next(batches)
         batches.close()
         assert left() == []
@@ -189,43 +170,18 @@ def test_an_error_of_the_consumer_ends_the_thread():
     assert left() == []
 
 
-def test_an_iterator_that_was_not_begun_has_no_thread():
-    batches = iter(DataLoader(Watched(), 2, prefetch=2))
-    assert left() == []
-    del batches
-
-
-def test_two_at_once_have_a_thread_each():
+def test_loaders_run_side_by_side_and_inside_each_other():
     loader = DataLoader(Watched(), 2, prefetch=2)
     for first, second in zip(loader, loader):
         assert first[1].numpy().tolist() == second[1].numpy().tolist()
     assert left() == []
 
-
-def test_a_data_set_may_itself_use_a_loader_that_prefetches():
     class Outer(Watched):
         def __getitem__(self, index):
             inner = DataLoader(Watched(4), 2, prefetch=1)
             return (index + sum(int(t.sum()) for _, t in inner.arrays()),)
 
     assert values(DataLoader(Outer(4), 4, prefetch=1)) == [[[6, 7, 8, 9]]]
-
-
-@given(st.integers(1, 20), st.integers(1, 6), st.integers(0, 4), st.integers(0, 4), st.data())
-def test_a_state_knows_what_was_used_and_not_what_was_prefetched(n, size, before, after, data):
-    loader = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=before)
-    batches, used = loader.arrays(), []
-    for _ in range(data.draw(st.integers(1, len(loader)))):
-        used += next(batches)[1].tolist()
-    state = loader.state_dict()
-    batches.close()
-    assert loader.state_dict() == state
-    resumed = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=after)
-    resumed.load_state_dict(state)
-    if len(used) < n:
-        used += [i for batch in resumed.arrays() for i in batch[1].tolist()]
-    whole = DataLoader(Watched(n), size, shuffle=True, seed=1)
-    assert used == [i for batch in whole.arrays() for i in batch[1].tolist()]
 
 
 def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself():
@@ -259,12 +215,6 @@ def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself
         gc.enable() if was_enabled else None
 
 
-def run(code):
-    """What a new interpreter says of `code`, which must end by itself."""
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
-
-
 def test_an_interpreter_ends_with_an_iterator_that_was_left_open():
     code = """
 import numpy as np
@@ -272,7 +222,7 @@ from minifp.data import DataLoader, TensorDataset
 batches = iter(DataLoader(TensorDataset(np.arange(100)), 1, prefetch=2))
 print(next(batches)[0].numpy())
 """
-    result = run(code)
+    result = python(code, check=False, PYTHONWARNINGS="error")
     assert (result.returncode, result.stdout, result.stderr) == (0, "[0]\n", "")
 
 
@@ -296,39 +246,25 @@ try:
 except KeyboardInterrupt:
     print("interrupted", threading.active_count())
 """
-    result = run(code)
+    result = python(code, check=False, PYTHONWARNINGS="error")
     assert (result.returncode, result.stdout) == (0, "interrupted 1\n"), result.stderr
 
 
 # ---- arguments ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [-1, 1.5, "2", None, True])
-def test_a_count_that_cannot_be_is_refused(count):
-    with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
-        DataLoader(Watched(), prefetch=count)
-
-
-@pytest.mark.parametrize(
-    "name, hint",
-    [
-        ("num_workers", "prefetch=2"),
-        ("prefetch_factor", "prefetch=2"),
-        ("persistent_workers", "prefetch=2"),
-        ("generator", "seed="),
-        ("batch_sampler", "sampler="),
-        ("pin_memory", "device='cuda' copies through pinned memory"),
-        ("sheep", "no such argument"),
-    ],
-)
-def test_what_pytorch_has_and_this_has_not_is_refused_by_name_with_a_hint(name, hint):
-    with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
-        DataLoader(Watched(), 2, **{name: 4})
+def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
+    for count in (-1, 1.5, "2", None, True):
+        with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
+            DataLoader(Watched(), prefetch=count)
+    workers = dict.fromkeys(("num_workers", "prefetch_factor", "persistent_workers"), "prefetch=2")
+    for name, hint in {
+        **workers, "generator": "seed=", "batch_sampler": "sampler=", "sheep": "no such argument",
+        "pin_memory": "device='cuda' copies through pinned memory",
+    }.items():  # fmt: skip
+        with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
+            DataLoader(Watched(), 2, **{name: 4})
 
 
 # ---- samplers -----------------------------------------------------------------------------------
-
-
 def test_a_sampler_is_the_order_of_each_epoch():
     loader = DataLoader(Watched(), 2, sampler=[5, 3, 5])
     assert len(loader) == 2
@@ -350,22 +286,18 @@ def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
     batches.close()
 
 
-@pytest.mark.parametrize(
-    "sampler, message",
-    [
-        ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
-        ([-1], "got -1 at position 0"),
-        ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
-        ([[1]], r"got int64\[1, 1\]"),
-        ([[1], [1, 2]], "expected indices in one row"),
-        (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
-        (iter([1]), "expected integers"),
-        (lambda epoch, seed: None, "expected integers"),
-    ],
-)
+@pytest.mark.parametrize("sampler, message", [
+    ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
+    ([-1], "got -1 at position 0"),
+    ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
+    ([[1]], r"got int64\[1, 1\]"),
+    ([[1], [1, 2]], "expected indices in one row"),
+    (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
+    (iter([1]), "expected integers"),
+    (lambda epoch, seed: None, "expected integers"),
+])  # fmt: skip
 def test_a_sampler_that_gives_no_indices_is_refused(sampler, message):
-    with pytest.raises(ArgumentError, match=message):
-        DataLoader(Watched(), 2, sampler=sampler)
+    refuses(ArgumentError, message, DataLoader, Watched(), 2, sampler=sampler)
 
 
 def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
@@ -377,5 +309,4 @@ def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
         DataLoader(Watched(), 3, True, sampler=[1, 2])
     loader = DataLoader(Watched(), 2, sampler=lambda epoch, seed: range(epoch + 2))
     values(loader)
-    with pytest.raises(DataError, match="gave 3 indices for epoch 1, expected 2, as for epoch 0"):
-        values(loader)
+    refuses(DataError, "gave 3 indices for epoch 1, expected 2, as for epoch 0", values, loader)

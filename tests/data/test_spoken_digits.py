@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import recordings
 from recordings import RATE, SPEAKERS, as_wav, tone
+from refusals import refuses
 
 from minifp import data
 from minifp.data import downloads, fsdd
@@ -17,18 +18,13 @@ from minifp.errors import ArgumentError, DataError
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "fsdd"
 
-# ---- WAV files ----------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("width", "content", "expected"),
-    [
-        (1, bytes([128, 0, 255, 192]), [0, -1, 127 / 128, 0.5]),
-        (2, np.array([0, -(2**15), 2**15 - 1, 1], "<i2").tobytes(), [0, -1, 1 - 2**-15, 2**-15]),
-        (3, bytes([0, 0, 128, 1, 0, 0, 255, 255, 255]), [-1, 2**-23, -(2**-23)]),
-        (4, np.array([-(2**31), 2**30, 3], "<i4").tobytes(), [-1, 0.5, 3 * 2**-31]),
-    ],
-)
+@pytest.mark.parametrize(("width", "content", "expected"), [
+    (1, bytes([128, 0, 255, 192]), [0, -1, 127 / 128, 0.5]),
+    (2, np.array([0, -(2**15), 2**15 - 1, 1], "<i2").tobytes(), [0, -1, 1 - 2**-15, 2**-15]),
+    (3, bytes([0, 0, 128, 1, 0, 0, 255, 255, 255]), [-1, 2**-23, -(2**-23)]),
+    (4, np.array([-(2**31), 2**30, 3], "<i4").tobytes(), [-1, 0.5, 3 * 2**-31]),
+])  # fmt: skip
 def test_samples_are_divided_by_what_their_bits_can_hold(tmp_path, width, content, expected):
     (tmp_path / "a.wav").write_bytes(as_wav(content, width=width))
     for file in (tmp_path / "a.wav", str(tmp_path / "a.wav"), as_wav(content, width=width)):
@@ -50,11 +46,7 @@ def test_channels_are_apart():
 def test_what_is_no_wav_file_of_plain_samples_is_refused(tmp_path, content):
     with pytest.raises(DataError, match="the WAV file .*get it again|the WAV file .*Get it again"):
         data.read_wav(content)
-    with pytest.raises(DataError, match=r"nowhere\.wav cannot be read"):
-        data.read_wav(tmp_path / "nowhere.wav")
-
-
-# ---- where the digits are found -----------------------------------------------------------------
+    refuses(DataError, r"nowhere\.wav cannot be read", data.read_wav, tmp_path / "nowhere.wav")
 
 
 def check(parts, indices=((5, 6), (0, 4))):
@@ -78,11 +70,15 @@ def test_files_are_found_in_a_folder_or_its_own_inside_it(tmp_path, monkeypatch,
     assert whereabouts("fsdd") == f"in {folder}"
 
 
-def test_an_archive_is_read_as_it_lies(tmp_path, monkeypatch):
+def test_an_archive_is_read_as_it_lies_and_a_damaged_one_is_refused(tmp_path, monkeypatch):
     recordings.write_archive(tmp_path / "fsdd" / "recordings.tar.xz")
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
     check(data.spoken_digits())
     assert [path.name for path in tmp_path.rglob("*")] == ["fsdd", "recordings.tar.xz"]
+    path = recordings.write_archive(tmp_path / "recordings.tar.xz")
+    path.write_bytes(path.read_bytes()[:200])
+    monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
+    refuses(DataError, "recordings.tar.xz cannot be read: .*Get it again", data.spoken_digits)
 
 
 def test_all_of_one_speaker_may_be_held_out(tmp_path, monkeypatch):
@@ -96,29 +92,17 @@ def test_all_of_one_speaker_may_be_held_out(tmp_path, monkeypatch):
         data.spoken_digits("bert")
 
 
-@pytest.mark.parametrize(
-    ("held", "message"),
-    [
-        ({}, "it holds no file called as"),
-        ({"0_anna_5.wav": b"RIFF"}, "0_anna_5.wav: the WAV file cannot be read"),
-        ({"0_anna_5.wav": as_wav(b"\0" * 8, 16000)}, "16000 a second: expected one channel, 8000"),
-        ({"0_anna_0.wav": as_wav(tone(0, "anna", 0))}, "no recording to train with"),
-        ({"0_anna_0.wav": b"\0" * (2**20 + 1)}, "expected at most 1048576"),
-    ],
-)
+@pytest.mark.parametrize(("held", "message"), [
+    ({}, "it holds no file called as"),
+    ({"0_anna_5.wav": b"RIFF"}, "0_anna_5.wav: the WAV file cannot be read"),
+    ({"0_anna_5.wav": as_wav(b"\0" * 8, 16000)}, "16000 a second: expected one channel, 8000"),
+    ({"0_anna_0.wav": as_wav(tone(0, "anna", 0))}, "no recording to train with"),
+    ({"0_anna_0.wav": b"\0" * (2**20 + 1)}, "expected at most 1048576"),
+])  # fmt: skip
 def test_an_archive_of_anything_else_is_refused(tmp_path, monkeypatch, held, message):
     recordings.write_archive(tmp_path / "recordings.tar.xz", held)
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=f"spoken_digits: .*{message}"):
-        data.spoken_digits()
-
-
-def test_a_damaged_archive_is_refused(tmp_path, monkeypatch):
-    path = recordings.write_archive(tmp_path / "recordings.tar.xz")
-    path.write_bytes(path.read_bytes()[:200])
-    monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="recordings.tar.xz cannot be read: .*Get it again"):
-        data.spoken_digits()
+    refuses(DataError, f"spoken_digits: .*{message}", data.spoken_digits)
 
 
 def release(held):
@@ -147,8 +131,7 @@ def test_else_the_release_is_downloaded_and_its_recordings_are_checked(tmp_path,
     check(data.spoken_digits())
     assert asked[0][:2] == ("fsdd", "v1.0.10.zip") and asked[0][2][0].startswith("https://github")
     held["0_anna_0.wav"] = held["1_anna_0.wav"]
-    with pytest.raises(DataError, match=r"other recordings than release 1\.0\.10: remove it"):
-        data.spoken_digits()
+    refuses(DataError, r"other recordings than release 1\.0\.10: remove it", data.spoken_digits)
 
 
 def test_an_archive_is_kept_in_the_cache_and_its_checksum_asked_for(tmp_path, monkeypatch):
@@ -177,9 +160,6 @@ def test_the_recordings_are_those_of_the_release(monkeypatch):
     assert (len(train), len(test)) == (2700, 300)
     assert len({*train.speakers}) == 6
     assert np.bincount(test.labels).tolist() == [30] * 10
-
-
-# ---- strings ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -229,16 +209,13 @@ def test_a_string_depends_on_its_seed_its_recordings_and_its_index_alone(parts):
     assert (len(train), len(test)) == (3, 2) and {*test.speakers} == {"bert"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"count": 0}, "count=0"),
-        ({"length": (5, 3)}, "length=.5, 3.: expected the least first"),
-        ({"length": 3}, "length=3: expected a pair"),
-        ({"length": (0, 3)}, "length=0"),
-        ({"silence": (-0.1, 0.2)}, "silence=-0.1"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"count": 0}, "count=0"),
+    ({"length": (5, 3)}, "length=.5, 3.: expected the least first"),
+    ({"length": 3}, "length=3: expected a pair"),
+    ({"length": (0, 3)}, "length=0"),
+    ({"silence": (-0.1, 0.2)}, "silence=-0.1"),
+])  # fmt: skip
 def test_strings_that_cannot_be_are_refused(parts, settings, message):
     with pytest.raises(ArgumentError, match=f"digit_strings: {message}"):
         data.digit_strings(parts[0], **{"count": 2, **settings})
@@ -247,16 +224,14 @@ def test_strings_that_cannot_be_are_refused(parts, settings, message):
 def test_recordings_that_lack_something_are_refused(parts):
     train, _ = parts
     some = train.take([i for i in range(len(train)) if train.labels[i] != 7])
-    with pytest.raises(ArgumentError, match="no recording of 7 by anna"):
-        data.digit_strings(some, 2)
+    refuses(ArgumentError, "no recording of 7 by anna", data.digit_strings, some, 2)
     for others in (
         data.Utterances(train.inputs, train.labels, rate=RATE),
         data.Utterances(train.inputs, train.labels, speakers=train.speakers),
         data.digit_strings(train, 3),
         "digits",
     ):
-        with pytest.raises(ArgumentError, match="digit_strings: recordings="):
-            data.digit_strings(others, 2)
+        refuses(ArgumentError, "digit_strings: recordings=", data.digit_strings, others, 2)
     wrong = data.Utterances([np.ones(3)], [11], rate=RATE, speakers=["anna"])
     with pytest.raises(ArgumentError, match="recording 0 has label 11: expected a digit"):
         data.digit_strings(wrong, 2)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import each_refused, refuses
 
 from minifp.data import DataLoader, Subset, TensorDataset
 from minifp.data.transforms import Compose, Draws, Normalize, RandomCrop, RandomHorizontalFlip
@@ -34,9 +35,6 @@ def assert_same(first, second):
         np.testing.assert_array_equal(picture, second[i])
 
 
-# ---- what is drawn depends on seed, epoch and item ----------------------------------------------
-
-
 @given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 3), st.booleans())
 def test_a_picture_is_changed_alike_in_other_batches_and_another_order(n, a, b, epochs, shuffle):
     loaders = [
@@ -48,10 +46,18 @@ def test_a_picture_is_changed_alike_in_other_batches_and_another_order(n, a, b, 
     assert_same(*map(augmented, loaders))
 
 
-def test_a_subset_of_the_order_changes_a_picture_as_the_whole_does():
+def test_a_subset_of_the_order_and_a_function_of_ones_own_change_a_picture_alike():
     whole = augmented(DataLoader(pictures(20), 3, transform=AUGMENT, seed=5))
     some = DataLoader(pictures(20), 4, sampler=[7, 3, 7, 19], transform=AUGMENT, seed=5)
     assert_same(augmented(some), {i: whole[i] for i in (3, 7, 19)})
+
+    def darker(fields, indices, draws):
+        x, t = fields
+        return x * draws.uniform(indices, "darker")[:, None, None, None], t
+
+    loader = DataLoader(pictures(9), 4, shuffle=True, transform=darker, seed=3)
+    other = DataLoader(pictures(9), 2, transform=Compose([darker]), seed=3, prefetch=1)
+    assert_same(augmented(loader), augmented(other))
 
 
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 2), st.data())
@@ -77,7 +83,7 @@ def test_after_resuming_in_the_middle_of_an_epoch_all_goes_on_as_it_would_have(
     assert_same(found, expected[0])
 
 
-def test_every_precision_sees_the_same_pictures():
+def test_every_precision_sees_the_same_pictures_and_other_seeds_and_epochs_others():
     seen = []
     for name in ("float32", "mixed", "float16", "float64"):
         with precision(name):
@@ -85,8 +91,6 @@ def test_every_precision_sees_the_same_pictures():
             seen.append([x.numpy().astype(np.float64).tolist() for x, _ in loader])
     assert seen == seen[:1] * 4  # the numbers of these pictures are exact in all
 
-
-def test_another_epoch_and_another_seed_change_pictures_otherwise():
     def changes(seed, epochs):
         loader = DataLoader(pictures(20), 20, transform=AUGMENT, seed=seed)
         return [next(loader.arrays())[0].tobytes() for _ in range(epochs)]
@@ -95,7 +99,7 @@ def test_another_epoch_and_another_seed_change_pictures_otherwise():
     assert len({*first, *changes(2, 3)}) == 6 and changes(1, 3) == first
 
 
-def test_the_global_seed_is_taken_when_an_epoch_begins():
+def test_the_global_seed_is_taken_when_an_epoch_begins_and_a_subset_counts_its_own_items():
     random.manual_seed(4)
     loader = DataLoader(pictures(20), 20, transform=AUGMENT)
     random.manual_seed(5)
@@ -103,6 +107,9 @@ def test_the_global_seed_is_taken_when_an_epoch_begins():
     own = DataLoader(pictures(20), 20, transform=AUGMENT, seed=5)
     np.testing.assert_array_equal(first, next(own.arrays())[0])
     assert random.get_state()["calls"] == {}
+    data = Subset(pictures(10), [9, 8, 7])
+    x = [next(DataLoader(data, b, transform=AUGMENT, seed=1).arrays())[0][0] for b in (1, 3)]
+    np.testing.assert_array_equal(*x)
 
 
 def test_two_of_a_kind_draw_different_numbers_and_others_between_move_nothing():
@@ -134,9 +141,6 @@ def test_what_is_drawn_for_an_item_is_its_number_of_the_epoch(seed, epoch, size,
     np.testing.assert_array_equal(whole, (expected[indices].astype(float) * 7).astype(int))
 
 
-# ---- what is done to a picture ------------------------------------------------------------------
-
-
 @given(
     st.tuples(st.integers(1, 6), st.integers(1, 6)),
     st.tuples(st.integers(1, 8), st.integers(1, 8)),
@@ -164,20 +168,17 @@ def test_a_crop_is_a_window_of_the_padded_picture(size, window, padding, seed):
         assert any(np.array_equal(picture, w) for w in windows)
 
 
-def test_all_windows_are_equally_likely():
+def test_windows_are_equally_likely_and_a_flip_mirrors_with_its_probability():
     x = np.broadcast_to(np.arange(9.0).reshape(1, 1, 3, 3), (9000, 1, 3, 3))
     (cropped,) = RandomCrop(1)((x,), np.arange(9000), Draws(0, 0, 9000))
     counts = np.bincount(cropped.reshape(-1).astype(int), minlength=9)
     assert abs(counts - 1000).max() < 4 * 30  # a deviation is 30
-
-
-@pytest.mark.parametrize("p", [0, 0.25, 1])
-def test_a_flip_mirrors_with_its_probability(p):
     x = pictures(4000, size=(1, 3), channels=1).arrays[0]
-    y, t = RandomHorizontalFlip(p)((x, np.arange(4000)), np.arange(4000), Draws(0, 3, 4000))
-    flipped = (y == x[..., ::-1]).all((1, 2, 3))
-    assert (flipped | (y == x).all((1, 2, 3))).all() and t.tolist() == list(range(4000))
-    assert abs(flipped.sum() - 4000 * p) <= 4 * np.sqrt(4000 * p * (1 - p))
+    for p in (0, 0.25, 1):
+        y, t = RandomHorizontalFlip(p)((x, np.arange(4000)), np.arange(4000), Draws(0, 3, 4000))
+        flipped = (y == x[..., ::-1]).all((1, 2, 3))
+        assert (flipped | (y == x).all((1, 2, 3))).all() and t.tolist() == list(range(4000))
+        assert abs(flipped.sum() - 4000 * p) <= 4 * np.sqrt(4000 * p * (1 - p)), p
 
 
 def test_normalize_is_by_channel_and_in_float32():
@@ -188,29 +189,10 @@ def test_normalize_is_by_channel_and_in_float32():
     np.testing.assert_array_equal(y, expected)
     (y,) = Normalize(1, 2)((x.astype(np.float64),), None, None)
     assert y.dtype == np.float64 and y[0, 0, 0, 0] == -0.5
-
-
-def test_integers_become_floating_on_the_way_into_a_batch():
     data = TensorDataset(np.full((4, 3, 2, 2), 255, np.uint8), np.arange(4))
     with precision("mixed") as p:
         x, _ = next(iter(DataLoader(data, 4, transform=Normalize(0, 255))))
         assert x.dtype == p.activations and (x.numpy() == 1).all()
-
-
-def test_a_function_of_ones_own_will_do():
-    def darker(fields, indices, draws):
-        x, t = fields
-        return x * draws.uniform(indices, "darker")[:, None, None, None], t
-
-    loader = DataLoader(pictures(9), 4, shuffle=True, transform=darker, seed=3)
-    other = DataLoader(pictures(9), 2, transform=Compose([darker]), seed=3, prefetch=1)
-    assert_same(augmented(loader), augmented(other))
-
-
-def test_a_subset_counts_its_own_items():
-    data = Subset(pictures(10), [9, 8, 7])
-    x = [next(DataLoader(data, b, transform=AUGMENT, seed=1).arrays())[0][0] for b in (1, 3)]
-    np.testing.assert_array_equal(*x)
 
 
 def test_transforms_say_what_they_are():
@@ -220,33 +202,25 @@ def test_transforms_say_what_they_are():
     )
 
 
-# ---- bad input ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: RandomCrop(0), "RandomCrop: size must be an integer of at least 1, .* got 0"),
-        (lambda: RandomCrop((3, 3, 3)), r"got \(3, 3, 3\)"),
-        (lambda: RandomCrop("32"), "got '32'"),
-        (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
-        (lambda: RandomCrop(2, padding=-1), "padding must be an integer of at least 0, got -1"),
-        (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
-        (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
-        (lambda: RandomHorizontalFlip("a"), "got 'a'"),
-        (lambda: RandomHorizontalFlip(float("nan")), "got nan"),
-        (lambda: Normalize("a", 1), "Normalize: mean must be finite, .* got 'a'"),
-        (lambda: Normalize(0, [1, 0]), r"std must be above 0, got \[1, 0\]"),
-        (lambda: Normalize(0, []), r"std must be finite, .* got \[\]"),
-        (lambda: Normalize(float("inf"), 1), "got inf"),
-        (lambda: Compose(RandomCrop(3)), "expected a list of transforms, got RandomCrop"),
-        (lambda: Compose([1]), r"got \[1\]"),
-        (lambda: DataLoader(pictures(3), transform=3), "transform must be a function .* got 3"),
-    ],
+test_arguments_that_cannot_be_are_refused = each_refused(
+    (lambda: RandomCrop(0), "RandomCrop: size must be an integer of at least 1, .* got 0"),
+    (lambda: RandomCrop((3, 3, 3)), r"got \(3, 3, 3\)"),
+    (lambda: RandomCrop("32"), "got '32'"),
+    (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
+    (lambda: RandomCrop(2, padding=-1), "padding must be an integer of at least 0, got -1"),
+    (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
+    (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
+    (lambda: RandomHorizontalFlip("a"), "got 'a'"),
+    (lambda: RandomHorizontalFlip(float("nan")), "got nan"),
+    (lambda: Normalize("a", 1), "Normalize: mean must be finite, .* got 'a'"),
+    (lambda: Normalize(0, [1, 0]), r"std must be above 0, got \[1, 0\]"),
+    (lambda: Normalize(0, []), r"std must be finite, .* got \[\]"),
+    (lambda: Normalize(float("inf"), 1), "got inf"),
+    (lambda: Compose(RandomCrop(3)), "expected a list of transforms, got RandomCrop"),
+    (lambda: Compose([1]), r"got \[1\]"),
+    (lambda: DataLoader(pictures(3), transform=3), "transform must be a function .* got 3"),
+    error=ArgumentError,
 )
-def test_arguments_that_cannot_be_are_refused(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
 
 
 def test_what_are_no_pictures_is_refused():
@@ -263,5 +237,4 @@ def test_what_a_transform_returns_is_checked(answer):
         return answer
 
     loader = DataLoader(pictures(4), 2, transform=wrong)
-    with pytest.raises(DataError, match="(?s)wrong.* to change 2 items, expected arrays"):
-        next(iter(loader))
+    refuses(DataError, "(?s)wrong.* to change 2 items, expected arrays", next, iter(loader))

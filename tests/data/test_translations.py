@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 from minifp import data
 from minifp.data import BucketSampler, BytePairs, DataLoader, SentencePairs, StreamSampler
@@ -41,7 +42,7 @@ def encoded():
     return pairs.encoded(*(BytePairs.train(OURS[language], 270) for language in OURS))
 
 
-def test_texts_are_read_as_they_lie(folder):
+def test_pairs_are_read_as_they_lie_and_taken_by_length_and_number(folder):
     parts = data.multi30k()
     assert [p.name for p in parts] == [f"Multi30k en-fr, {n}" for n in ("train", "val", "test")]
     assert all(list(p) == [*zip(OURS["en"], OURS["fr"])] for p in parts)
@@ -49,23 +50,21 @@ def test_texts_are_read_as_they_lie(folder):
     assert turned[1] == (OURS["fr"][1], OURS["en"][1]) and len(turned) == 3
     write(folder, {"de": ["Ja."] * 3}, compressed=False)
     assert data.multi30k("de", "en")[0][2] == ("Ja.", "It rains.")
+    pairs = SentencePairs(OURS["en"], OURS["fr"])
+    assert pairs.at_most(3).sources == ["The cat sleeps.", "It rains."]
+    assert pairs.first(2).targets == OURS["fr"][:2] and len(pairs.first(9)) == 3
 
 
 def test_texts_that_do_not_fit_are_refused(folder):
     write(folder, {"fr": OURS["fr"][:2]})
-    with pytest.raises(DataError, match="3 sentences and 2 translations"):
-        data.multi30k()
+    refuses(DataError, "3 sentences and 2 translations", data.multi30k)
     (folder / "val.en.gz").write_bytes(gzip.compress(b"caf\xe9"))
     write(folder, {"fr": OURS["fr"]})
-    with pytest.raises(DataError, match=r"val\.en\.gz is no UTF-8 text"):
-        data.multi30k()
+    refuses(DataError, r"val\.en\.gz is no UTF-8 text", data.multi30k)
     (folder / "val.en.gz").unlink()
-    with pytest.raises(DataError, match=r"lacks val\.en"):
-        data.multi30k()
-    with pytest.raises(ArgumentError, match="'en', 'de', 'fr'"):
-        data.multi30k("es", "en")
-    with pytest.raises(ArgumentError, match="expected two"):
-        data.multi30k("en", "en")
+    refuses(DataError, r"lacks val\.en", data.multi30k)
+    refuses(ArgumentError, "'en', 'de', 'fr'", data.multi30k, "es", "en")
+    refuses(ArgumentError, "expected two", data.multi30k, "en", "en")
 
 
 def test_what_is_downloaded_is_checked(monkeypatch, tmp_path):
@@ -79,8 +78,7 @@ def test_what_is_downloaded_is_checked(monkeypatch, tmp_path):
         raise ValueError("another checksum")
 
     monkeypatch.setattr(pooch, "retrieve", retrieve)
-    with pytest.raises(DataError, match="train.en.gz could not be downloaded"):
-        data.multi30k()
+    refuses(DataError, "train.en.gz could not be downloaded", data.multi30k)
     assert asked == [("train.en.gz", f"sha256:{CHECKSUMS['train.en']}")]
 
 
@@ -108,27 +106,13 @@ def test_a_batch_has_lengths_and_what_a_decoder_reads_and_writes(encoded):
     assert [len(b["lengths"]) for b in loader] == [2, 1]
 
 
-def test_pairs_are_taken_by_length_and_number():
-    pairs = SentencePairs(OURS["en"], OURS["fr"])
-    assert pairs.at_most(3).sources == ["The cat sleeps.", "It rains."]
-    assert pairs.first(2).targets == OURS["fr"][:2] and len(pairs.first(9)) == 3
-
-
-@pytest.mark.parametrize(
-    "wrong, said",
-    [
-        (lambda: SentencePairs(["a"], ["b", "c"]), "1 sentences and 2 translations"),
-        (lambda: SentencePairs([b"a"], ["b"]), "b'a' among the sentences"),
-        (lambda: data.collate_pairs([([1], [1])]), "the target of item 0"),
-        (lambda: data.collate_pairs([([1], [1, 2]), ([], [1, 2])]), "the source of item 1"),
-    ],
+test_what_are_no_pairs_is_refused = each_refused(
+    (lambda: SentencePairs(["a"], ["b", "c"]), "1 sentences and 2 translations"),
+    (lambda: SentencePairs([b"a"], ["b"]), "b'a' among the sentences"),
+    (lambda: data.collate_pairs([([1], [1])]), "the target of item 0"),
+    (lambda: data.collate_pairs([([1], [1, 2]), ([], [1, 2])]), "the source of item 1"),
+    error=DataError,
 )
-def test_what_are_no_pairs_is_refused(wrong, said):
-    with pytest.raises(DataError, match=said):
-        wrong()
-
-
-# ---- orders -------------------------------------------------------------------------------------
 
 
 def test_buckets_hold_items_that_are_about_as_long_and_every_item_once():
@@ -157,14 +141,9 @@ def test_rows_of_a_stream_go_on_through_batches_and_epochs():
     assert (np.stack(batches) == rows[:steps]).all()
 
 
-@pytest.mark.parametrize(
-    "wrong, said",
-    [
-        (lambda: BucketSampler([0.5], 2), "expected integers"),
-        (lambda: BucketSampler([1], 0), "batch_size=0"),
-        (lambda: StreamSampler(3, 4), "3 items for 4 lanes"),
-    ],
+test_what_is_no_order_is_refused = each_refused(
+    (lambda: BucketSampler([0.5], 2), "expected integers"),
+    (lambda: BucketSampler([1], 0), "batch_size=0"),
+    (lambda: StreamSampler(3, 4), "3 items for 4 lanes"),
+    error=ArgumentError,
 )
-def test_what_is_no_order_is_refused(wrong, said):
-    with pytest.raises(ArgumentError, match=said):
-        wrong()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp import data
@@ -14,19 +15,11 @@ INPUTS = [RANDOM.normal(size=(n, 2)).astype("float32") for n in (3, 5, 1)]
 LABELS = [[1, 2], [3], [2, 2, 1]]
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
-# ---- the data set -------------------------------------------------------------------------------
-
-
 def utterances(**more):
     return data.Utterances(INPUTS, LABELS, alphabet="abc", speakers=["x", "y", "z"], **more)
 
 
-def test_a_batch_is_padded_and_has_its_lengths():
+def test_a_batch_is_padded_and_has_its_lengths_and_classes_are_not_padded():
     held = utterances(name="u")
     x, lengths, labels = held[np.array([2, 0])]
     assert (x.shape, x.dtype, lengths.dtype, labels.dtype) == ((2, 3, 2), "f4", "i8", "i8")
@@ -40,6 +33,16 @@ def test_a_batch_is_padded_and_has_its_lengths():
     np.testing.assert_array_equal(item[1], [3])
     assert held.text(labels[0]) == "bba" and held.text([1, 0, 3]) == "ac"
     assert repr(held) == "Utterances(3 of [T, 2], name='u')" and len(held[:2][1]) == 2
+    held = data.Utterances([x[:, 0] for x in INPUTS], [7, 0, 9])
+    x, lengths, labels = held[np.arange(3)]
+    assert x.shape == (3, 5) and labels.tolist() == [7, 0, 9]
+    held = utterances()
+    twice = held.map(lambda x: 2 * x)
+    np.testing.assert_array_equal(twice.inputs[1], 2 * INPUTS[1])
+    some = held.take([2, 0], "some")
+    assert some.speakers == ["z", "x"] and some.name == "some" and some.alphabet == "abc"
+    np.testing.assert_array_equal(some.labels[0], LABELS[2])
+    assert held.fingerprint() == utterances().fingerprint() != some.fingerprint()
 
 
 def test_a_loader_gives_the_same_by_array_and_by_item():
@@ -51,66 +54,37 @@ def test_a_loader_gives_the_same_by_array_and_by_item():
             np.testing.assert_array_equal(a.array, b.array)
 
 
-def test_classes_are_not_padded():
-    held = data.Utterances([x[:, 0] for x in INPUTS], [7, 0, 9])
-    x, lengths, labels = held[np.arange(3)]
-    assert x.shape == (3, 5) and labels.tolist() == [7, 0, 9]
-
-
-def test_others_are_made_of_the_same():
-    held = utterances()
-    twice = held.map(lambda x: 2 * x)
-    np.testing.assert_array_equal(twice.inputs[1], 2 * INPUTS[1])
-    some = held.take([2, 0], "some")
-    assert some.speakers == ["z", "x"] and some.name == "some" and some.alphabet == "abc"
-    np.testing.assert_array_equal(some.labels[0], LABELS[2])
-    assert held.fingerprint() == utterances().fingerprint() != some.fingerprint()
-
-
-@pytest.mark.parametrize(
-    ("inputs", "labels", "error", "message"),
-    [
-        ([np.array([1, 2])], [1], DTypeError, "input 0 is of int64"),
-        ([np.ones(2), np.ones((2, 1))], [1, 1], ShapeError, r"input 1 of shape \(2, 1\)"),
-        ([np.ones(0)], [1], ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
-        (INPUTS, [1, 2], ShapeError, "2 labels for 3 inputs"),
-        (INPUTS, [[1], [2], [0.5]], DTypeError, "labels 2 are of float64"),
-        (INPUTS, [[1], [2], 3], ShapeError, r"labels 2 of shape \(\)"),
-        (INPUTS, [[1], [0], [3]], ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
-    ],
-)
+@pytest.mark.parametrize(("inputs", "labels", "error", "message"), [
+    ([np.array([1, 2])], [1], DTypeError, "input 0 is of int64"),
+    ([np.ones(2), np.ones((2, 1))], [1, 1], ShapeError, r"input 1 of shape \(2, 1\)"),
+    ([np.ones(0)], [1], ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
+    (INPUTS, [1, 2], ShapeError, "2 labels for 3 inputs"),
+    (INPUTS, [[1], [2], [0.5]], DTypeError, "labels 2 are of float64"),
+    (INPUTS, [[1], [2], 3], ShapeError, r"labels 2 of shape \(\)"),
+    (INPUTS, [[1], [0], [3]], ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
+])  # fmt: skip
 def test_what_are_no_utterances_is_refused(inputs, labels, error, message):
-    with pytest.raises(error, match=f"Utterances: {message}"):
-        data.Utterances(inputs, labels)
+    refuses(error, f"Utterances: {message}", data.Utterances, inputs, labels)
 
 
 def test_labels_without_a_character_are_refused():
     with pytest.raises(ArgumentError, match=r"labels 1 are \[3\]: expected labels from 1 to 2"):
         data.Utterances(INPUTS, LABELS, alphabet="ab")
-    with pytest.raises(ArgumentError, match="the label 4 has no character"):
-        utterances().text([4])
-    with pytest.raises(ArgumentError, match="without an alphabet"):
-        data.Utterances(INPUTS, LABELS).text([1])
-    with pytest.raises(DataError, match="no items"):
-        data.collate_utterances([])
+    refuses(ArgumentError, "the label 4 has no character", utterances().text, [4])
+    refuses(ArgumentError, "without an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
+    refuses(DataError, "no items", data.collate_utterances, [])
     with pytest.raises(DataError, match="inputs of .* in one batch"):
         data.collate_utterances([(np.ones(3), 1), (np.ones((3, 2)), 1)])
 
 
-# ---- spectrograms -------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:A window was not provided")
-@pytest.mark.parametrize(
-    ("n_fft", "how"),
-    [
-        (64, {}),
-        (64, {"hop_length": 7, "win_length": 50}),
-        (33, {"hop_length": 5, "win_length": 20, "normalized": True}),
-        (64, {"center": False, "win_length": 64}),
-        (32, {"pad_mode": "constant", "win_length": 31}),
-    ],
-)
+@pytest.mark.parametrize(("n_fft", "how"), [
+    (64, {}),
+    (64, {"hop_length": 7, "win_length": 50}),
+    (33, {"hop_length": 5, "win_length": 20, "normalized": True}),
+    (64, {"center": False, "win_length": 64}),
+    (32, {"pad_mode": "constant", "win_length": 31}),
+])  # fmt: skip
 def test_the_fourier_transform_is_pytorchs(torch, n_fft, how):
     x = RANDOM.normal(size=(2, 3, 200))
     window = None if "win_length" not in how else transforms.hann_window(how["win_length"])
@@ -138,7 +112,7 @@ def test_a_tone_is_strongest_in_its_own_band():
         assert (np.abs(mel.features(x)[5:-5].argmax(1) - nearest) <= 1).all()
 
 
-def test_features_are_the_logarithm_of_the_power_under_the_filters():
+def test_features_are_the_logarithm_of_the_power_under_filters_that_hold_something():
     x = RANDOM.normal(size=700).astype("float32")
     mel = LogMelSpectrogram(8000, 128, n_mels=10, f_min=100, f_max=3000, offset=1e-3)
     window = transforms.hann_window(128)
@@ -148,10 +122,7 @@ def test_features_are_the_logarithm_of_the_power_under_the_filters():
     np.testing.assert_allclose(mel.features(x), expected, rtol=1e-6, atol=1e-6)
     flat = LogMelSpectrogram(8000, 128, n_mels=10, normalize=True).features(x)
     assert abs(flat.mean()) < 1e-6 and abs(flat.std() - 1) < 1e-6
-
-
-def test_filters_without_a_frequency_are_told_of():
-    """Also those of the defaults, which are torchaudio's."""
+    # Also those of the defaults, which are torchaudio's.
     with pytest.warns(fp.MisuseWarning, match="of 128 filters, filter 0 first, hold none of 201"):
         transform = LogMelSpectrogram()
     assert np.isfinite(transform.features(np.ones(800, np.float32))).all()
@@ -185,30 +156,22 @@ def test_in_a_loader_each_sound_is_as_if_alone():
     assert not x.array[0, 10:].any() and labels.array.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: transforms.stft(np.ones(9), 0), ArgumentError, "stft: n_fft=0"),
-        (lambda: transforms.stft(np.ones(9), 4, 0), ArgumentError, "stft: hop_length=0"),
-        (lambda: transforms.stft(np.ones(9), 4, 1, 5), ArgumentError, "win_length=5: expected at"),
-        (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), ShapeError, "window of shape"),
-        (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), ArgumentError, "pad_mode='edge'"),
-        (lambda: transforms.stft(np.ones(2), 4), ShapeError, "2 samples: expected at least 3"),
-        (lambda: transforms.stft([1, 2, 3], 2), DTypeError, "stft: input is int64"),
-        (lambda: LogSpectrogram(64, power=0), ArgumentError, "LogSpectrogram: power=0"),
-        (lambda: LogSpectrogram(64).features(np.ones((2, 9))), DTypeError, "expected floats .T."),
-        (lambda: LogSpectrogram(64).features(np.ones(9)), ShapeError, "LogSpectrogram: 9 samples"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), ArgumentError, "f_max=5000"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), ArgumentError, "norm='l2'"),
-        (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
-    ],
+test_settings_and_sounds_that_cannot_be_are_refused = each_refused(
+    (lambda: transforms.stft(np.ones(9), 0), ArgumentError, "stft: n_fft=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 0), ArgumentError, "stft: hop_length=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 1, 5), ArgumentError, "win_length=5: expected at"),
+    (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), ShapeError, "window of shape"),
+    (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), ArgumentError, "pad_mode='edge'"),
+    (lambda: transforms.stft(np.ones(2), 4), ShapeError, "2 samples: expected at least 3"),
+    (lambda: transforms.stft([1, 2, 3], 2), DTypeError, "stft: input is int64"),
+    (lambda: LogSpectrogram(64, power=0), ArgumentError, "LogSpectrogram: power=0"),
+    (lambda: LogSpectrogram(64).features(np.ones((2, 9))), DTypeError, "expected floats .T."),
+    (lambda: LogSpectrogram(64).features(np.ones(9)), ShapeError, "LogSpectrogram: 9 samples"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), ArgumentError, "f_max=5000"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), ArgumentError, "norm='l2'"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
 )
-def test_settings_and_sounds_that_cannot_be_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
 
-
-# ---- SpecAugment --------------------------------------------------------------------------------
 
 N, T, F = 400, 60, 20
 LONG = np.where(np.arange(N) % 2, T, 40)
@@ -237,12 +200,17 @@ def test_masks_are_stripes_of_every_size_inside_each_utterance():
     assert masked(freq_mask=6, freq_masks=3, time_masks=2)[:, 0].sum(1).max() > 6
 
 
-def test_what_is_drawn_depends_on_the_item_alone():
+def test_what_is_drawn_depends_on_the_item_alone_and_other_settings_are_refused():
     x = np.ones((3, T, F), np.float32)
     augment, draws = SpecAugment(time_warp=5), Draws(1, 2, 50)
     whole, *_ = augment((x, np.full(3, T)), np.array([7, 9, 11]), draws)
     part, *_ = augment((x[:1], np.full(1, T)), np.array([9]), draws)
     np.testing.assert_array_equal(whole[1], part[0])
+    for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
+        refuses(ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
+    with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
+        SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
+    assert fp.data.transforms.SpecAugment is SpecAugment
 
 
 def test_time_is_warped_inside_and_its_ends_stay():
@@ -257,12 +225,3 @@ def test_time_is_warped_inside_and_its_ends_stay():
         np.testing.assert_array_equal(y[i, n:], ramp[i, n:])
     short, *_ = augment((ramp[:1, :2], np.array([2])), np.array([0]), Draws(0, 0, 1))
     np.testing.assert_array_equal(short, ramp[:1, :2])
-
-
-def test_other_settings_of_specaugment_are_refused():
-    for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
-        with pytest.raises(ArgumentError, match=f"SpecAugment: {next(iter(settings))}="):
-            SpecAugment(**settings)
-    with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
-        SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
-    assert fp.data.transforms.SpecAugment is SpecAugment

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from boxed_pictures import NAMES, OBJECTS, pixels, write_voc, xml
+from refusals import refuses
 
 from minifp.data import BoxedPictures, DataLoader, Subset, VOCDetection, detection_collate
 from minifp.errors import ArgumentError, DataError
@@ -39,26 +40,19 @@ def test_an_item_is_a_picture_and_its_boxes_from_edge_to_edge(root):
     assert repr(data) == f"VOCDetection('{root}, train', 3 pictures, 2 classes)"
 
 
-def test_a_split_is_a_list_whose_second_column_is_left(root):
+def test_a_split_is_a_list_pictures_and_boxes_are_scaled_and_files_may_count_from_0(root):
     assert voc(root, "few").ids == ["two", "three"]
-
-
-def test_files_that_count_from_0_are_read_as_they_are(root):
-    (root / "Annotations" / "one.xml").write_text(
-        xml([("dog", (0, 0, 40, 30)), ("cat", (10.5, 5, 20, 15.25))]), encoding="utf-8"
-    )
-    boxes = voc(root, first_pixel=0)[0][1]["boxes"]
-    assert boxes.tolist() == [[0, 0, 40, 30], [10.5, 5, 20, 15.25]]
-    with pytest.raises(DataError, match=r"one.xml: .* at pixel 0, 0, .*: give first_pixel=0 if"):
-        voc(root)
-
-
-def test_pictures_and_boxes_are_scaled_together(root):
     data = voc(root, size=(15, 10))
     picture, target = data[0]
     assert picture.shape == (3, 15, 10)
     np.testing.assert_allclose(target["boxes"], [[0, 0, 10, 15], [2.5, 2.5, 5, 7.5]], rtol=1e-7)
     assert voc(root, size=8)[1][0].shape == (3, 8, 8) and "15 x 10" in repr(data)
+    (root / "Annotations" / "one.xml").write_text(
+        xml([("dog", (0, 0, 40, 30)), ("cat", (10.5, 5, 20, 15.25))]), encoding="utf-8"
+    )
+    boxes = voc(root, first_pixel=0)[0][1]["boxes"]
+    assert boxes.tolist() == [[0, 0, 40, 30], [10.5, 5, 20, 15.25]]
+    refuses(DataError, r"one.xml: .* at pixel 0, 0, .*: give first_pixel=0 if", voc, root)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -84,19 +78,17 @@ def test_batches_are_lists_or_stacked(root):
     assert x.shape == (2, 3, 30, 40)
     with pytest.raises(DataError, match=r"\(1, 2, 2\), \(1, 3, 2\) cannot be stacked; resize"):
         stacked([(np.ones((1, 2, 2)), {}), (np.ones((1, 3, 2)), {})])
-    with pytest.raises(DataError, match=r"expected items \(picture, target\), got int"):
-        detection_collate([3])
+    refuses(DataError, r"expected items \(picture, target\), got int", detection_collate, [3])
 
 
-def test_without_a_collate_fn_the_loader_says_what_to_give(root):
+def test_without_a_collate_fn_or_pillow_it_is_said_what_to_give(root, monkeypatch):
     with pytest.raises(ArgumentError, match="collate_fn=fp.data.detection_collate"):
         next(iter(DataLoader(voc(root), 2)))
     with pytest.raises(IndexError, match="has 3 pictures, none 3"):
         voc(root)[3]
     assert len([*voc(root)]) == 3
-
-
-# ---- what is refused ----------------------------------------------------------------------------
+    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    refuses(DataError, "VOCDetection.*pip install pillow", voc, root)
 
 
 def of(box, name="cat"):
@@ -109,28 +101,22 @@ BOMB = (
 )
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (of((5, 5, 5, 9)), r"box 1 is \(5, 5, 5, 9\), expected left < right and top < bottom"),
-        (of((7, 5, 5, 9)), r"box 1 is \(7, 5, 5, 9\), expected left < right"),
-        (of((6, 5, 5, 9)), r"box 1 is \(6, 5, 5, 9\), expected left < right"),
-        (of((3, 3, 41, 9)), r"box 1 is \(2, 2, 41, 9\), outside of a picture of 40 x 30 pixels"),
-        (of((0, 3, 4, 9)), r"begins at pixel 0, 3, where VOC counts from 1: give first_pixel=0"),
-        (
-            of((3, 3, 4, 9), "cow"),
-            "is a 'cow', which is no class: expected cat, dog. Give classes=",
-        ),
-        (of(("a", 3, 4, 9)), "expected a number in bndbox/xmin of <object>, got 'a'"),
-        (of(("nan", 3, 4, 9)), "expected a number in bndbox/xmin"),
-        (xml([]).replace("<width>", "<w>").replace("</width>", "</w>"), "number in size/width"),
-        (xml([], (0, 40)), "its <size> is 40 x 0, expected that in pixels"),
-        (xml([], (31, 40)), None),
-        (of((3, 3, 4, 9))[:150], "is no XML: .*It is damaged or cut off"),
-        ("", "is no XML"),
-        (BOMB, "declares a document type, .* fill all memory: it is not read"),
-    ],
-)
+@pytest.mark.parametrize("content, message", [
+    (of((5, 5, 5, 9)), r"box 1 is \(5, 5, 5, 9\), expected left < right and top < bottom"),
+    (of((7, 5, 5, 9)), r"box 1 is \(7, 5, 5, 9\), expected left < right"),
+    (of((6, 5, 5, 9)), r"box 1 is \(6, 5, 5, 9\), expected left < right"),
+    (of((3, 3, 41, 9)), r"box 1 is \(2, 2, 41, 9\), outside of a picture of 40 x 30 pixels"),
+    (of((0, 3, 4, 9)), r"begins at pixel 0, 3, where VOC counts from 1: give first_pixel=0"),
+    (of((3, 3, 4, 9), "cow"), "is a 'cow', which is no class: expected cat, dog. Give classes="),
+    (of(("a", 3, 4, 9)), "expected a number in bndbox/xmin of <object>, got 'a'"),
+    (of(("nan", 3, 4, 9)), "expected a number in bndbox/xmin"),
+    (xml([]).replace("<width>", "<w>").replace("</width>", "</w>"), "number in size/width"),
+    (xml([], (0, 40)), "its <size> is 40 x 0, expected that in pixels"),
+    (xml([], (31, 40)), None),
+    (of((3, 3, 4, 9))[:150], "is no XML: .*It is damaged or cut off"),
+    ("", "is no XML"),
+    (BOMB, "declares a document type, .* fill all memory: it is not read"),
+])  # fmt: skip
 @pytest.mark.parametrize("utf", ["utf-8", "utf-16"])
 def test_a_wrong_annotation_is_named_and_what_is_wrong_with_it(root, content, message, utf):
     path = root / "Annotations" / "two.xml"
@@ -141,8 +127,7 @@ def test_a_wrong_annotation_is_named_and_what_is_wrong_with_it(root, content, me
     assert str(raised.value).startswith(str(named))
     if message is None:
         for read in (lambda: voc(root)[1], voc(root).load):
-            with pytest.raises(DataError, match="40 x 30 pixels .*, its annotation says 40 x 31"):
-                read()
+            refuses(DataError, "40 x 30 pixels .*, its annotation says 40 x 31", read)
 
 
 def test_boxes_without_area_can_be_left_out_but_not_turned_ones(root):
@@ -160,50 +145,37 @@ def test_a_missing_or_damaged_file_is_named(root):
     content = path.read_bytes()
     path.write_bytes(content[:300])
     for read in (lambda: voc(root)[1], voc(root).load, lambda: voc(root).load(workers=1)):
-        with pytest.raises(DataError, match=r"two.jpg cannot be read as a picture: "):
-            read()
+        refuses(DataError, r"two.jpg cannot be read as a picture: ", read)
     path.write_bytes(content[: len(content) - 60])
     with pytest.raises(DataError, match=r"two.jpg cannot be read as a picture: .*truncated"):
         voc(root)[1]
     path.unlink()
-    with pytest.raises(DataError, match="two.jpg is missing: 'two' is in the list of its split"):
-        voc(root)
+    refuses(DataError, "two.jpg is missing: 'two' is in the list of its split", voc, root)
     (root / "Annotations" / "one.xml").unlink()
-    with pytest.raises(DataError, match="one.xml is missing"):
-        voc(root)
-    with pytest.raises(DataError, match=r"no .*val.txt, .*; lists there: few, train\. Expected a"):
-        voc(root, "val")
-    with pytest.raises(DataError, match="lists there: none"):
-        voc(root / "Annotations")
+    refuses(DataError, "one.xml is missing", voc, root)
+    refuses(DataError, r"no .*val.txt, .*; lists there: few, train\. Expected a", voc, root, "val")
+    refuses(DataError, "lists there: none", voc, root / "Annotations")
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("one\none\n", "train.txt: 'one' is there twice"),
-        ("../one\n", "expected names of pictures, one a line, got '../one'"),
-        ("..\n", "got '..'"),
-        ("\n\n", "no picture in .*train"),
-    ],
-)
+@pytest.mark.parametrize("text, message", [
+    ("one\none\n", "train.txt: 'one' is there twice"),
+    ("../one\n", "expected names of pictures, one a line, got '../one'"),
+    ("..\n", "got '..'"),
+    ("\n\n", "no picture in .*train"),
+])  # fmt: skip
 def test_a_list_of_other_contents_is_refused(root, text, message):
     (root / "ImageSets" / "Main" / "train.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        voc(root)
+    refuses(DataError, message, voc, root)
 
 
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"empty_boxes": "keep"}, "empty_boxes='keep': expected one of 'raise', 'drop'"),
-        ({"first_pixel": 2}, "first_pixel=2: expected 1, as VOC counts, or 0"),
-        ({"first_pixel": True}, "first_pixel=True"),
-        ({"size": 0}, "VOCDetection: size must be an integer of at least 1"),
-    ],
-)
+@pytest.mark.parametrize("settings, message", [
+    ({"empty_boxes": "keep"}, "empty_boxes='keep': expected one of 'raise', 'drop'"),
+    ({"first_pixel": 2}, "first_pixel=2: expected 1, as VOC counts, or 0"),
+    ({"first_pixel": True}, "first_pixel=True"),
+    ({"size": 0}, "VOCDetection: size must be an integer of at least 1"),
+])  # fmt: skip
 def test_arguments_that_cannot_be_are_refused(root, settings, message):
-    with pytest.raises(ArgumentError, match=message):
-        voc(root, **settings)
+    refuses(ArgumentError, message, voc, root, **settings)
     with pytest.raises(ArgumentError, match="VOCDetection.load: workers=-1: expected an integer"):
         voc(root).load(workers=-1)
 
@@ -212,25 +184,22 @@ BOX = {"boxes": np.array([[0.0, 0, 2, 2]], np.float32), "labels": np.array([1])}
 PICTURE = np.zeros((1, 4, 4), np.float32)
 
 
-@pytest.mark.parametrize(
-    "pictures, targets, message",
-    [
-        ([PICTURE], [], "1 pictures with 0 targets"),
-        ([PICTURE[0]], [BOX], r"picture 0: float32 of shape \(4, 4\), expected floats or bytes"),
-        ([PICTURE.astype(int)], [BOX], "picture 0: int64"),
-        ([PICTURE], [3], "expected a dict with boxes and labels, got int"),
-        ([PICTURE], [{"labels": 3}], r"got \['labels'\]"),
-        ([PICTURE], [{**BOX, "boxes": np.ones(4)}], r"expected boxes \(n, 4\)"),
-        ([PICTURE], [{**BOX, "labels": np.array([1, 2])}], r"expected labels of shape \(1,\)"),
-        ([PICTURE], [{**BOX, "labels": np.array([1.0])}], "expected labels, integers"),
-        ([PICTURE], [{"boxes": BOX["boxes"]}], "expected labels, integers"),
-        ([PICTURE], [{**BOX, "area": np.ones(3)}], r"expected area of shape \(1,\)"),
-        ([PICTURE], [{**BOX, "labels": np.array([0])}], "label 0, expected classes from 1 to 2: 0"),
-        ([PICTURE], [{**BOX, "labels": np.array([3])}], "label 3, expected classes from 1 to 2"),
-        ([PICTURE], [{**BOX, "boxes": np.array([[0, 0, 5, 2]])}], "outside of a picture of 4 x 4"),
-        ([PICTURE], [{**BOX, "boxes": np.array([[0, np.nan, 5, 2]])}], "expected left < right"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("pictures, targets, message", [
+    ([PICTURE], [], "1 pictures with 0 targets"),
+    ([PICTURE[0]], [BOX], r"picture 0: float32 of shape \(4, 4\), expected floats or bytes"),
+    ([PICTURE.astype(int)], [BOX], "picture 0: int64"),
+    ([PICTURE], [3], "expected a dict with boxes and labels, got int"),
+    ([PICTURE], [{"labels": 3}], r"got \['labels'\]"),
+    ([PICTURE], [{**BOX, "boxes": np.ones(4)}], r"expected boxes \(n, 4\)"),
+    ([PICTURE], [{**BOX, "labels": np.array([1, 2])}], r"expected labels of shape \(1,\)"),
+    ([PICTURE], [{**BOX, "labels": np.array([1.0])}], "expected labels, integers"),
+    ([PICTURE], [{"boxes": BOX["boxes"]}], "expected labels, integers"),
+    ([PICTURE], [{**BOX, "area": np.ones(3)}], r"expected area of shape \(1,\)"),
+    ([PICTURE], [{**BOX, "labels": np.array([0])}], "label 0, expected classes from 1 to 2: 0"),
+    ([PICTURE], [{**BOX, "labels": np.array([3])}], "label 3, expected classes from 1 to 2"),
+    ([PICTURE], [{**BOX, "boxes": np.array([[0, 0, 5, 2]])}], "outside of a picture of 4 x 4"),
+    ([PICTURE], [{**BOX, "boxes": np.array([[0, np.nan, 5, 2]])}], "expected left < right"),
+])  # fmt: skip
 def test_targets_that_do_not_fit_their_pictures_are_refused(pictures, targets, message):
     with pytest.raises(DataError, match=message):
         BoxedPictures(pictures, targets, classes=("__background__", "a", "b"))
@@ -244,9 +213,3 @@ def test_targets_may_be_lists_and_empty():
         "boxes": ("<f4", (1, 4)), "labels": ("<i8", (1,)), "image_id": 0,
     }  # fmt: skip
     assert shapes[1] == {"boxes": ("<f4", (0, 4)), "labels": ("<i8", (0,))}
-
-
-def test_without_pillow_the_error_says_how_to_install_it(root, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
-    with pytest.raises(DataError, match="VOCDetection.*pip install pillow"):
-        voc(root)

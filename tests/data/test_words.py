@@ -1,7 +1,7 @@
 """Text as words."""
 
 import numpy as np
-import pytest
+from refusals import each_refused
 
 from minifp import data
 from minifp.data import WordDataset
@@ -11,11 +11,8 @@ from minifp.errors import ArgumentError, DataError
 TEXT = "It's late, it is;\nit is not."
 
 
-def test_words_signs_and_ends_of_lines_are_words():
+def test_words_signs_and_ends_of_lines_have_codes_by_falling_frequency():
     assert words_of(TEXT) == ["It's", "late", ",", "it", "is", ";", "\n", "it", "is", "not", "."]
-
-
-def test_codes_are_by_falling_frequency_and_the_rare_share_one():
     found = WordDataset(TEXT, 3, least=2)
     assert found.words == [UNKNOWN, "is", "it"]  # 7 rare ones, and 2 of each other
     assert found.encode("it is late").tolist() == [2, 1, 0]
@@ -36,15 +33,9 @@ def test_shakespeare_is_there_as_words():
     assert train.decode(train.codes[:3]) == "First Citizen :"
 
 
-@pytest.mark.parametrize(
-    "wrong, error, said",
-    [
-        (lambda: WordDataset(TEXT, 0), ArgumentError, "length=0"),
-        (lambda: WordDataset(TEXT, 3, ["it", "it", UNKNOWN]), ArgumentError, "2 different"),
-        (lambda: WordDataset(TEXT, 3, ["it"]), ArgumentError, f"'{UNKNOWN}' among them"),
-        (lambda: WordDataset(TEXT, 3).encode(b"it"), DataError, "got bytes"),
-    ],
+test_what_are_no_words_is_refused = each_refused(
+    (lambda: WordDataset(TEXT, 0), ArgumentError, "length=0"),
+    (lambda: WordDataset(TEXT, 3, ["it", "it", UNKNOWN]), ArgumentError, "2 different"),
+    (lambda: WordDataset(TEXT, 3, ["it"]), ArgumentError, f"'{UNKNOWN}' among them"),
+    (lambda: WordDataset(TEXT, 3).encode(b"it"), DataError, "got bytes"),
 )
-def test_what_are_no_words_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said):
-        wrong()

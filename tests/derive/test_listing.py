@@ -34,33 +34,29 @@ def test_formats_are_marked_where_numbers_are_read_and_stored_and_nowhere_else()
     assert not asked
 
 
-@pytest.mark.parametrize(
-    "reference, text",
-    [
-        (lambda x, y: (x - y) - (y - x), "(x - y) - (y - x)"),
-        (lambda x, y: -(x + y) * 2, "(-(x + y)) * 2"),
-        (lambda x, y: np.where(x > y, x, -1.5), "where(x > y, x, -1.5)"),
-        (lambda x, y: np.maximum(x, 0) * np.exp(y), "maximum(x, 0) * exp(y)"),
-        (lambda x, y: (1 / x) + np.sqrt(y), "(1 / x) + sqrt(y)"),
-        (lambda x, y: np.copysign(x, y), "copysign(x, y)"),
-    ],
-)
+@pytest.mark.parametrize("reference, text", [
+    (lambda x, y: (x - y) - (y - x), "(x - y) - (y - x)"),
+    (lambda x, y: -(x + y) * 2, "(-(x + y)) * 2"),
+    (lambda x, y: np.where(x > y, x, -1.5), "where(x > y, x, -1.5)"),
+    (lambda x, y: np.maximum(x, 0) * np.exp(y), "maximum(x, 0) * exp(y)"),
+    (lambda x, y: (1 / x) + np.sqrt(y), "(1 / x) + sqrt(y)"),
+    (lambda x, y: np.copysign(x, y), "copysign(x, y)"),
+])  # fmt: skip
 def test_operations_are_written_as_in_python(reference, text):
     assert computed(reference) == [f"result = {text}"]
 
 
-def test_what_is_used_twice_has_a_name():
+def test_what_is_used_twice_has_a_name_and_functions_are_whole_or_their_arithmetic():
     assert computed(lambda x: np.exp(x) / (1 + np.exp(x))) == [
         "t1 = exp(x)",
         "result = t1 / (1 + t1)",
     ]
-
-
-def test_functions_are_whole_or_the_arithmetic_that_computes_them():
     erf = in_formulas(elementary.erf)(lambda x: x)
     assert computed(lambda x: erf(x)) == ["result = erf(x)"]
     steps = computed(lambda x: np.exp(x), folds=False)
     assert len(steps) > 8 and not any("exp" in line for line in steps)
+    (*_, last), _ = listing(lambda x, y: x < y)
+    assert last == ("result = x < y", "stored as bool")
 
 
 def test_settings_that_were_branched_on_are_told():
@@ -71,8 +67,3 @@ def test_settings_that_were_branched_on_are_told():
     lines, asked = listing(scaled, alpha=3.0)
     assert asked == ["alpha == 1 is False"] and lines[1][0] == "alpha + 2"
     assert lines[2][0] == "result = (alpha + 2) * x"
-
-
-def test_truth_values_are_not_rounded():
-    (*_, last), _ = listing(lambda x, y: x < y)
-    assert last == ("result = x < y", "stored as bool")

@@ -48,7 +48,7 @@ def test_a_reference_that_reduces_is_read_twice_and_is_the_same():
     assert np.allclose(centred.derived(x, to=(x.dtype,)), [[-0.8, 0], [0, 0]], atol=1e-3)
 
 
-def test_a_number_of_a_closure_may_change():
+def test_numbers_of_a_closure_may_change_and_random_ones_are_drawn_at_each_call():
     factor = 2.0
 
     @fp.kernel("map", "x")
@@ -58,9 +58,6 @@ def test_a_number_of_a_closure_may_change():
     assert scaled(X).tolist() == [2.0, -4.0, 6.0]
     factor = 3.0
     assert scaled(X).tolist() == [3.0, -6.0, 9.0]
-
-
-def test_random_numbers_are_drawn_at_each_call():
     random = np.random.default_rng(0)
 
     @fp.kernel("map", "x")

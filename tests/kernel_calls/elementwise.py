@@ -1,13 +1,13 @@
 """Calls of what works element by element.
 
 By kernel: its arguments, as letters, and its parameters. x y z: floating, alike. p: positive. m:
-booleans. n: a number. -: None.
+booleans. n 2 3: a number. -: None.
 """
 
 import numpy as np
 
 from kernel_calls.named import NAMED
-from minifp.numerics.formats import float16
+from minifp.numerics.formats import float16, float32
 
 STEPS = ("floor", "ceil", "trunc", "round")
 ONE = {
@@ -31,6 +31,7 @@ SETTINGS = {
 WITHOUT = {"neg", "sign", *STEPS}  # whose slopes need nothing that is stored
 TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "floor_divide", "remainder")
 SHAPED = ("mul", "div", "maximum", "minimum")
+WHOLE = ("floor_divide", "trunc_divide")
 
 
 def calls_of():
@@ -77,33 +78,30 @@ def calls_of():
         yield name, "xm", {}
 
 
-def gradients_of():
-    """(kernel name, arguments, parameters, which argument's shape it is summed to)."""
-    for name in SHAPED:
-        yield f"{name}_dx", "xyz", {}, 1
-        yield f"{name}_dy", "xyz", {}, 2
-    yield "pow_dy", "pyz", {}, 2
-    yield "remainder_dx", "xyz", {}, 1
-    yield "remainder_dy", "xyz", {}, 2
-    for name in ("floor_divide", "trunc_divide"):
-        yield f"{name}_dx", "xyz", {}, 1
-        yield f"{name}_dy", "xyz", {}, 2
-    for side in range(3):
-        yield "clamp_between_dx", "xyz-" if side < 2 else "xy-z", {"side": side}, 1 + side
-    yield "where_gradient", "mx", {}, 0
-    yield "lerp_dx", "xy", {}, 1
-    yield "lerp_dy", "xy", {}, 1
-    yield "lerp_dw", "xyz", {}, 1
-    yield "reduce_to", "x", {}, None
-    yield "scale_to", "x", {"factor": -0.25}, None
+# (kernel name, arguments, parameters, which argument's shape it is summed to)
+GRADIENTS = [
+    *((f"{name}_dx", "xyz", {}, 1) for name in (*SHAPED, "remainder", *WHOLE)),
+    *((f"{name}_dy", "xyz", {}, 2) for name in (*SHAPED, "remainder", *WHOLE)),
+    *(("pow_dx", letters, {}, 1) for letters in ("xy2", "xy3")),
+    ("pow_dx", "xpn", {}, 1),
+    ("pow_dy", "pyz", {}, 2),
+    *(("clamp_between_dx", "xyz-", {"side": side}, 1 + side) for side in (0, 1)),
+    ("clamp_between_dx", "xy-z", {"side": 2}, 3),
+    ("where_gradient", "mx", {}, None),
+    ("lerp_dx", "xy", {}, None),
+    ("lerp_dy", "xy", {}, None),
+    ("lerp_dw", "xyz", {}, None),
+    ("reduce_to", "x", {}, None),
+    ("scale_to", "x", {"factor": -0.25}, None),
+]
 
 
 def argument(d, letter, shape):
     """The argument: an array, a number, or None."""
     if letter == "-":
         return None
-    if letter == "n":
-        return 0.3
+    if letter in "23n":
+        return {"2": 2, "3": 3, "n": 0.3}[letter]
     if letter == "m":
         return np.asarray(d.random.random(shape) < 0.5)
     x = d.array(*shape)
@@ -125,7 +123,65 @@ def of_letters(name, letters, params):
     return call
 
 
+def of_gradient(name):
+    """Draws a call of a gradient, summed to the shape of what broadcasting stretched."""
+
+    def call(d):
+        letters, params, whose = d.choice(*(row for n, *row in GRADIENTS if n == name))
+        whole = d.choice((6, 5, 8), (1, 3, 4), (40, 30, 33), (0, 5, 3), (1, 1, 1))
+        whole = (90, 9, 700) if d.large else whole
+        narrow = d.choice(
+            *(whole, whole[1:], whole[2:], (whole[0], 1, 1), (1, whole[1], 1), (1,), ())
+        )
+        shapes = [narrow if k == whose else whole for k in range(len(letters))]
+        args = [argument(d, letter, shape) for letter, shape in zip(letters, shapes)]
+        return args, {"shape": narrow, **params}, d.dtype
+
+    return call
+
+
+def weighted(d):
+    """Numbers (N, C, ...) or of one channel, and weights of channels, or one."""
+    shape = d.shape("channels", 1)
+    channels = len(shape) > 1 and d.choice(True, False)
+    return d.array(*shape), (shape[1], *(1,) * (len(shape) - 2)) if channels else ()
+
+
+def prelu_forward(d):
+    x, shape = weighted(d)
+    return (x, d.array(*shape, dtype=float32)), {}, d.dtype
+
+
+def prelu_dx(d):
+    x, shape = weighted(d)
+    return (d.array(*x.shape), x, d.array(*shape, dtype=float32)), {}, d.dtype
+
+
+def prelu_dw(d):
+    x, shape = weighted(d)
+    return (d.array(*x.shape), x), {"shape": shape}, d.dtype
+
+
+def gated(d):
+    """Both halves of an array along an axis."""
+    lead, rest = d.choice((), (40,), (4, 6)), d.choice((), (22,), (2, 0))
+    x = d.array(*lead, 2, 700 if d.large else d.size(1, 33), *rest)
+    return len(lead), np.split(x, 2, len(lead))
+
+
+def glu_forward(d):
+    return gated(d)[1], {}, d.dtype
+
+
+def glu_dx(d):
+    axis, (a, b) = gated(d)
+    second = np.array([0, 1], d.dtype).reshape(2, *(1,) * (a.ndim - axis - 1))
+    return (d.array(*a.shape), a, b, second), {}, d.dtype
+
+
 CALLS = {
     f"{name} {letters} {i}": of_letters(name, letters, params)
     for i, (name, letters, params) in enumerate(calls_of())
 }
+CALLS |= {name: of_gradient(name) for name, *_ in GRADIENTS}
+CALLS |= {f.__name__: f for f in (prelu_forward, prelu_dx, prelu_dw, glu_forward, glu_dx)}

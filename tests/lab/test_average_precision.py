@@ -129,15 +129,12 @@ def test_what_is_perfect_and_what_is_not_there():
     assert repr(CocoEvaluation([found(A)], [true(A)])).startswith("AP 100.0, AP50 100.0")
 
 
-def test_a_crowd_may_be_found_often_and_never():
+def test_a_crowd_may_be_found_often_and_never_and_only_the_best_hundred_count():
     crowd = {"iscrowd": np.array([False, True])}
     often = found(A, (20, 20, 22, 22), (25, 25, 28, 28), (27, 20, 29, 30))
     for outputs in (often, found(A)):
         assert CocoEvaluation([outputs], [true(A, B, **crowd)]).stats["AP"] == pytest.approx(100)
     assert CocoEvaluation([often], [true(A, B)]).stats["AP"] < 60
-
-
-def test_only_the_best_hundred_of_a_picture_and_class_count():
     rows = [C] * 100 + [A]
     outputs = [found(*rows, scores=np.linspace(1, 0.5, 101))]
     assert coco_map(outputs, [true(A)]) == 0.0
@@ -249,30 +246,26 @@ def test_what_is_not_finite_is_no_number():
         assert math.isnan(CocoEvaluation(outputs, [true(A)]).by_class[1])
 
 
-@pytest.mark.parametrize(
-    "outputs, targets, message",
-    [
-        ([found(A)], [], "outputs of 1 pictures, targets of 0: expected as many, and one at least"),
+def test_what_are_no_detections_and_settings_that_cannot_be_are_refused():
+    one, target = found(A), true(A)
+    no_dict = "expected a list with a dict for each picture"
+    for outputs, targets, message in (
+        ([one], [], "outputs of 1 pictures, targets of 0: expected as many, and one at least"),
         ([], [], "and one at least"),
-        (found(A), [true(A)], "outputs: expected a list with a dict for each picture, .* got dict"),
-        ([found(A)], [3], "targets: expected a list with a dict for each picture"),
-        ([true(A)], [true(A)], r"outputs\[0\] has boxes, labels, expected boxes, labels, scores"),
-        ([{**found(A), "boxes": np.ones(4)}], [true(A)], r"\(4,\).*expected \(n, 4\)"),
-        ([found(A)], [{**true(A), "labels": np.ones(1)}], r"targets\[0\]: .*labels are integers"),
-        ([found(A, scores=[1, 2])], [true(A)], r"shapes \(1, 4\), \(1,\), \(2,\)"),
-    ],
-)  # fmt: skip
-def test_what_are_no_detections_is_refused(outputs, targets, message):
-    for metric in (coco_map, voc_map, detection_f1):
-        with pytest.raises(ArgumentError, match=message):
-            metric(outputs, targets)
-
-
-def test_settings_that_cannot_be_are_refused():
-    for call, message in (
-        (lambda: voc_map([found(A)], [true(A)], points=10), "points=10: expected 11, or None"),
-        (lambda: voc_map([found(A)], [true(A)], iou=1.5), "iou=1.5"),
-        (lambda: detection_f1([found(A)], [true(A)], threshold=-1), "threshold=-1"),
+        (one, [target], f"outputs: {no_dict}, .* got dict"),
+        ([one], [3], f"targets: {no_dict}"),
+        ([target], [target], r"outputs\[0\] has boxes, labels, expected boxes, labels, scores"),
+        ([{**one, "boxes": np.ones(4)}], [target], r"\(4,\).*expected \(n, 4\)"),
+        ([one], [{**target, "labels": np.ones(1)}], r"targets\[0\]: .*labels are integers"),
+        ([found(A, scores=[1, 2])], [target], r"shapes \(1, 4\), \(1,\), \(2,\)"),
+    ):
+        for metric in (coco_map, voc_map, detection_f1):
+            with pytest.raises(ArgumentError, match=message):
+                metric(outputs, targets)
+    for metric, setting, message in (
+        (voc_map, {"points": 10}, "points=10: expected 11, or None"),
+        (voc_map, {"iou": 1.5}, "iou=1.5"),
+        (detection_f1, {"threshold": -1}, "threshold=-1"),
     ):
         with pytest.raises(ArgumentError, match=message):
-            call()
+            metric([one], [target], **setting)

@@ -2,36 +2,34 @@
 
 import csv
 import json
-import math
 import re
 
 import pytest
-from lab_blobs import blobs, clouds
+from lab_blobs import blobs, clouds, comparison_of, runs_trained
 
-from minifp.data import TensorDataset
+from minifp import optim
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
-from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
 from minifp.lab.results import store
 from minifp.lab.run import Run
 from minifp.lab.workers import here
 from minifp.numerics import policy
+from minifp.report import drawing
 
 BOTH = ("float32", "mixed")
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    """Pages are made without them, in a tenth of the time."""
+    monkeypatch.setattr(drawing, "is_available", lambda: False)
 
 
 @pytest.fixture
 def trained(monkeypatch):
     """The (precision, seed) pairs that are really trained, in order."""
-    calls, train = [], here.train
-
-    def counted(task, precision, seed, *args, **kwargs):
-        calls.append((precision, seed))
-        return train(task, precision, seed, *args, **kwargs)
-
-    monkeypatch.setattr(here, "train", counted)
-    return calls
+    return runs_trained(monkeypatch)
 
 
 def made_up(precision, seed, metric, status="finished"):
@@ -39,22 +37,12 @@ def made_up(precision, seed, metric, status="finished"):
     return Run(precision, seed, status, metric=metric, steps=10, bytes={"weights": 4})
 
 
-def from_runs(*runs, precisions=BOTH, margin=0.5, dial=0):
-    """A comparison of runs that were never trained."""
-    seeds = sorted({run.seed for run in runs})
-    whole = comparing.opened(
-        blobs(margin=margin, dial=dial), blobs().data(), list(precisions), seeds, None
-    )
-    whole.runs, whole.asked = list(runs), []
-    return whole
+def from_runs(*runs, dial=0):
+    """A comparison of them, in both precisions."""
+    return comparison_of(runs, BOTH, margin=0.5, dial=dial)
 
 
 # ---- one call ------------------------------------------------------------------------------------
-
-
-def test_all_precisions_of_a_seed_are_trained_before_the_next_seed(trained):
-    compare(blobs(steps=2), BOTH, 2, progress=False)
-    assert trained == [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)]
 
 
 def test_mixed_and_float32_compare_as_rows():
@@ -65,7 +53,7 @@ def test_mixed_and_float32_compare_as_rows():
     assert mixed.pairs == 3 and mixed.low <= mixed.difference <= mixed.high
     assert mixed.verdict in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE")
     assert mixed.bytes["weights"] * 2 == base.bytes["weights"]
-    assert base.seconds_per_step > 0
+    assert base.seconds_per_step > 0 and repr(result) == result.table()
 
 
 def test_float32_with_an_exact_loss_scale_is_equivalent_with_no_deviation():
@@ -75,23 +63,23 @@ def test_float32_with_an_exact_loss_scale_is_equivalent_with_no_deviation():
     assert row.paired.sd == 0
 
 
-def test_one_seed_gives_a_difference_but_no_verdict():
+def test_one_or_two_seeds_give_a_difference_but_no_verdict():
     result = compare(blobs(steps=5), BOTH, 1, progress=False)
     row = result.row("mixed")
     assert row.pairs == 1 and row.difference is not None
     assert (row.low, row.high, row.verdict, row.sd) == (None, None, None, None)
-    said = "no verdict from 1 pair of runs: at least 3 seeds are needed."
-    assert said in result.verdict_sentence()
-
-
-def test_two_seeds_give_an_interval_but_no_verdict():
-    runs = [made_up(p, s, 90.0 + s) for s in range(2) for p in BOTH]
-    result = from_runs(*runs)
+    said = "no verdict from {} of runs: at least 3 seeds are needed."
+    assert said.format("1 pair") in result.verdict_sentence()
+    result = from_runs(*[made_up(p, s, 90.0 + s) for s in range(2) for p in BOTH])
     row = result.row("mixed")
     assert (row.difference, row.low, row.verdict, row.needed) == (0, 0, None, 3)
-    said = "no verdict from 2 pairs of runs: at least 3 seeds are needed."
-    assert said in result.verdict_sentence()
+    assert said.format("2 pairs") in result.verdict_sentence()
     assert "no verdict from 2 seeds; at least 3 are needed" in result.table()
+    few = "3 seeds only: pictures show intervals from 5 seeds on"
+    assert few in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
+    assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
+    result = from_runs(made_up("float32", 0, 90.0))  # a precision without runs yet
+    assert (result.row("mixed").n, result.row("mixed").mean) == (0, None)
 
 
 @pytest.mark.parametrize("are_same", [False, True])
@@ -115,68 +103,45 @@ def test_a_precision_may_be_an_object_and_goes_by_its_canonical_text():
     assert result.baseline == "mixed,loss_scale=128"
 
 
-def test_epochs_steps_and_dial_of_the_call_go_before_the_tasks_own():
+def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(trained, capsys):
+    compare(blobs(steps=2), BOTH, 2)
+    said = capsys.readouterr()
+    assert said.out == "" and "blobs" in said.err
+    assert trained == [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)]
     by_epochs = compare(blobs(steps=7), ["float32"], 1, epochs=1, progress=False)
     by_steps = compare(blobs(), ["float32"], 1, steps=3, dial=2, progress=False)
-    assert by_epochs.runs[0].steps == 10
+    assert by_epochs.runs[0].steps == 10  # what the call says goes before the task's own
     assert by_steps.runs[0].steps == 3 and by_steps.dial == 2
 
 
-def test_progress_goes_to_standard_error(capsys):
-    compare(blobs(steps=2), ["float32"], 1)
-    said = capsys.readouterr()
-    assert said.out == "" and "blobs" in said.err
-
-
 @pytest.mark.parametrize(
-    "arguments, error, message",
+    "arguments, message",
     [
-        ({"precisions": ["half"]}, PrecisionError, "no precision 'half'"),
-        ({"precisions": []}, ArgumentError, "precisions is empty"),
-        (
-            {"precisions": ["mixed", "mixed,loss_scale=dynamic"]},
-            ArgumentError,
-            "mixed is given twice",
-        ),
-        ({"seeds": 0}, ArgumentError, "seeds=0: expected how many (at least 1)"),
-        ({"seeds": [1, 1]}, ArgumentError, "seeds=[1, 1]"),
-        ({"seeds": [-1]}, ArgumentError, "seeds=[-1]"),
-        ({"seeds": True}, ArgumentError, "seeds=True"),
-        ({"seeds": 1.5}, ArgumentError, "seeds=1.5"),
-        ({"seeds": "three"}, ArgumentError, "seeds='three'"),
-        ({"epochs": 1, "steps": 1}, ArgumentError, "give one of them"),
-        ({"epochs": 0}, ArgumentError, "epochs is 0, expected an integer of at least 1"),
-        ({"dial": 0.5}, ArgumentError, "dial is 0.5"),
-        ({"figures": "png"}, ArgumentError, "figures='png' without out"),
+        ({"precisions": ["half"]}, "no precision 'half'"),
+        ({"precisions": []}, "precisions is empty"),
+        ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed is given twice"),
+        ({"seeds": 0}, "seeds=0: expected how many (at least 1)"),
+        ({"seeds": [1, 1]}, "seeds=[1, 1]"),
+        ({"seeds": [-1]}, "seeds=[-1]"),
+        ({"seeds": True}, "seeds=True"),
+        ({"seeds": 1.5}, "seeds=1.5"),
+        ({"seeds": "three"}, "seeds='three'"),
+        ({"epochs": 1, "steps": 1}, "give one of them"),
+        ({"epochs": 0}, "epochs is 0, expected an integer of at least 1"),
+        ({"dial": 0.5}, "dial is 0.5"),
+        ({"figures": "png"}, "figures='png' without out"),
+        ({"data": None}, "the task's data function returned NoneType"),
+        ({"data": (clouds(4, 0),)}, "expected a pair: (training set, test set)"),
+        ({"data": (clouds(4, 0), 3)}, "the test set is a int"),
+        ({"data": (([1.0], [2]), clouds(4, 0))}, "the training set is a tuple, expected a data"),
+        ({"data": (clouds(0, 0), clouds(4, 0))}, "the training set is empty"),
     ],
 )
-def test_arguments_that_cannot_be(arguments, error, message):
+def test_arguments_and_data_that_cannot_be(arguments, message):
+    task = blobs(data=lambda: arguments.pop("data")) if "data" in arguments else blobs()
+    error = DataError if "data" in arguments else (ArgumentError, PrecisionError)
     with pytest.raises(error, match=re.escape(message)):
-        compare(blobs(), progress=False, **arguments)
-
-
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (None, "the task's data function returned NoneType"),
-        ((clouds(4, 0),), "expected a pair: (training set, test set)"),
-        ((clouds(4, 0), 3), "the test set is a int"),
-        ((([1.0], [2]), clouds(4, 0)), "the training set is a tuple, expected a data set"),
-        ((clouds(0, 0), clouds(4, 0)), "the training set is empty"),
-    ],
-)
-def test_data_that_is_none(data, message):
-    with pytest.raises(DataError, match=re.escape(message)):
-        compare(blobs(data=lambda: data), progress=False)
-
-
-def test_nan_in_the_data_is_an_error_that_names_the_batch():
-    x, t = clouds(160, 1).arrays
-    x = x.copy()
-    x[5, 0] = math.nan
-    broken = TensorDataset(x, t)
-    with pytest.raises(DataError, match=r"NaN or Inf in the inputs of batch \d of epoch 0"):
-        compare(blobs(data=lambda: (broken, broken)), progress=False)
+        compare(task, progress=False, **{k: v for k, v in arguments.items() if k != "data"})
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -189,43 +154,24 @@ def test_pairs_are_by_seed_and_not_by_place():
 
 
 def test_a_diverged_run_is_counted_and_never_averaged():
-    runs = [made_up("float32", s, 95.0) for s in range(3)]
-    runs += [
-        made_up("mixed", 0, 95.0),
-        made_up("mixed", 1, 10.0, "diverged"),
-        made_up("mixed", 2, 95.0),
-    ]
-    row = from_runs(*runs).row("mixed")
+    base = [made_up("float32", s, 95.0) for s in range(3)]
+    lost = made_up("mixed", 1, 10.0, "diverged")
+    row = from_runs(*base, made_up("mixed", 0, 95.0), lost, made_up("mixed", 2, 95.0)).row("mixed")
     assert (row.n, row.diverged, row.pairs) == (3, 1, 2)
     assert row.mean == 95.0
     assert row.verdict == "DIVERGED"
-
-
-def test_a_precision_whose_runs_all_diverged_has_a_row():
-    runs = [made_up("float32", s, 95.0) for s in range(3)]
-    runs += [made_up("mixed", s, None, "stopped") for s in range(3)]
-    result = from_runs(*runs)
-    row = result.row("mixed")
-    assert (row.mean, row.sd, row.difference, row.diverged, row.verdict) == (
-        None,
-        None,
-        None,
-        3,
-        "DIVERGED",
-    )
+    result = from_runs(*base, *[made_up("mixed", s, None, "stopped") for s in range(3)])
+    row = result.row("mixed")  # of which all are lost
+    assert (row.mean, row.sd, row.difference) == (None, None, None)
+    assert (row.diverged, row.verdict) == (3, "DIVERGED")
     assert "DIVERGED in 3 of 3 runs" in result.verdict_sentence()
     assert sum("mixed, seed" in note for note in result.notes()) == 3
-
-
-def test_a_seed_whose_baseline_diverged_is_no_pair():
-    runs = [
-        made_up("float32", 0, None, "diverged"),
-        made_up("float32", 1, 90.0),
-        made_up("float32", 2, 91.0),
-    ]
-    runs += [made_up("mixed", s, 90.0 + s) for s in range(3)]
-    row = from_runs(*runs).row("mixed")
+    base[0] = made_up("float32", 0, None, "diverged")  # a seed whose baseline is lost is no pair
+    base[2] = made_up("float32", 2, 96.0)
+    row = from_runs(*base, *[made_up("mixed", s, 95.0 + s) for s in range(3)]).row("mixed")
     assert (row.pairs, row.diverged, row.difference) == (2, 0, 1.0)
+    both = made_up("mixed", 0, None, "stopped"), *(made_up("mixed", s, 95.0 + s) for s in (1, 2))
+    assert from_runs(*base, *both).row("mixed").verdict != "DIVERGED"  # where both are lost
 
 
 def test_an_inconclusive_row_says_how_many_seeds_are_needed():
@@ -235,11 +181,7 @@ def test_an_inconclusive_row_says_how_many_seeds_are_needed():
     assert result.row("mixed").verdict == "INCONCLUSIVE"
     assert result.row("mixed").needed == 48
     assert "INCONCLUSIVE at a margin of 0.5 points; about 48 seeds" in result.verdict_sentence()
-
-
-def test_a_precision_without_runs_yet_has_an_empty_row():
-    result = from_runs(made_up("float32", 0, 90.0))
-    assert (result.row("mixed").n, result.row("mixed").mean) == (0, None)
+    assert "mixed: inconclusive with 4 seeds; about 48 are needed" in result.table()
 
 
 def test_the_dial_is_explained_where_it_is_used():
@@ -250,14 +192,6 @@ def test_the_dial_is_explained_where_it_is_used():
         "Exponent dial k = 11" in result.dial_note() and "2,048 times as many" in result.dial_note()
     )
     assert result.dial_note() in result.notes()
-
-
-def test_few_seeds_are_pointed_out():
-    assert (
-        "3 seeds only: pictures show intervals from 5 seeds on"
-        in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
-    )
-    assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
 
 
 # ---- on disk -------------------------------------------------------------------------------------
@@ -295,17 +229,12 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
     assert len(lines) == sum(run["steps"] for run in held["runs"])
 
 
-def test_the_same_folder_again_trains_nothing(tmp_path, trained):
-    first = compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):
+    """The same, more seeds, more precisions."""
+    first = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
     trained.clear()
-    again = compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
-    assert trained == []
-    assert again.rows() == first.rows()
-
-
-def test_more_seeds_and_more_precisions_train_only_what_is_missing(tmp_path, trained):
-    compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
-    trained.clear()
+    again = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    assert trained == [] and again.rows() == first.rows()
     compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
     assert trained == [("float32", 1), ("mixed", 1)]
     trained.clear()
@@ -315,85 +244,49 @@ def test_more_seeds_and_more_precisions_train_only_what_is_missing(tmp_path, tra
     assert grown.baseline == "float32" and len(grown.runs) == 6
 
 
-def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, trained):
+@pytest.mark.parametrize("finished", [0, 3])
+def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, trained, finished):
     counted = here.train
 
-    def interrupted(task, precision, seed, *args, **kwargs):
-        if len(trained) == 3:
+    def interrupted(*args, **kwargs):
+        if len(trained) == finished:
             raise KeyboardInterrupt
-        return counted(task, precision, seed, *args, **kwargs)
+        return counted(*args, **kwargs)
 
     with monkeypatch.context() as patch:
         patch.setattr(here, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
     left = Comparison.load(tmp_path)
-    assert len(left.runs) == 3
-    assert left.missing() == [("mixed", 1)]
-    assert "1 of 4 runs are still to be made" in " ".join(left.notes())
-    assert left.row("mixed").pairs == 1
+    missing = [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)][finished:]
+    assert len(left.runs) == finished and sorted(left.missing()) == sorted(missing)
+    assert f"{4 - finished} of 4 runs are still to be made" in " ".join(left.notes())
+    assert left.row("mixed").pairs == finished // 2
     trained.clear()
     compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
-    assert trained == [("mixed", 1)]
+    assert trained == missing
 
 
-def test_an_interrupt_before_the_first_run_leaves_a_folder_that_can_go_on(tmp_path, monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
+def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name(tmp_path):
+    def again(**changes):
+        task = blobs(**{"steps": 3, **changes})
+        compare(task, ["float32"], 1, out=tmp_path, progress=False)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(here, "train", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
-    left = Comparison.load(tmp_path)
-    assert (left.runs, len(left.missing())) == ([], 2)
-    assert len(compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False).runs) == 2
-
-
-def test_a_folder_that_cannot_be_written_to_is_found_before_training(tmp_path, trained):
-    path = tmp_path / "file"
-    path.write_text("not a folder", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="cannot write into out="):
-        compare(blobs(), BOTH, 1, out=path, progress=False)
-    assert trained == []
-
-
-@pytest.mark.parametrize(
-    "change, named",
-    [
+    again()
+    for change, named in (
         ({"steps": 4}, "steps was 3 and is now 4"),
         ({"dial": 2}, "dial was 0 and is now 2"),
         ({"batch_size": 8}, "batch size was 16 and is now 8"),
         ({"clip_norm": 1.0}, "clip norm was None and is now 1.0"),
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data was 'clouds, 160"),
-    ],
-)
-def test_other_settings_in_the_same_folder_are_refused_by_name(tmp_path, change, named):
-    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
-    with pytest.raises(ArgumentError, match=re.escape(named)):
-        compare(blobs(**{"steps": 3, **change}), ["float32"], 1, out=tmp_path, progress=False)
-
-
-def test_another_learning_rate_is_another_setting(tmp_path):
-    from minifp import optim
-
-    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
-    faster = blobs(steps=3, optimizer=lambda parameters: optim.Adam(parameters, lr=0.05))
-    with pytest.raises(ArgumentError, match="optimizer was .*0.02.* and is now .*0.05"):
-        compare(faster, ["float32"], 1, out=tmp_path, progress=False)
-
-
-def test_a_damaged_run_is_named_with_what_to_do(tmp_path):
-    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
+        ({"optimizer": lambda p: optim.Adam(p, lr=0.05)}, "optimizer was .*0.02.* is now .*0.05"),
+    ):
+        with pytest.raises(ArgumentError, match=named):
+            again(**change)
     (path,) = (tmp_path / "runs").glob("*.json")
     path.write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="Delete it and compare again"):
-        compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
-
-
-def test_a_folder_without_results_says_so(tmp_path):
-    with pytest.raises(DataError, match="no results.json in"):
-        Comparison.load(tmp_path)
+        again()
 
 
 def pictures(folder):
@@ -403,6 +296,7 @@ def pictures(folder):
 
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
     drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
     given = {"out": tmp_path, "progress": False}
@@ -427,16 +321,19 @@ def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeyp
     assert pictures(tmp_path) == ["report.html"]
 
 
-@pytest.mark.parametrize("name", ["report.html", "loss.png", "results.json", "runs"])
-def test_each_place_is_tried_before_training(tmp_path, trained, name):
+@pytest.mark.parametrize("name", ["", "report.html", "loss.png", "results.json", "runs"])
+def test_each_place_is_tried_before_training(tmp_path, trained, monkeypatch, name):
     pytest.importorskip("matplotlib")
-    if name == "runs":
-        (tmp_path / name).write_text("no folder", encoding="utf-8")
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
+    out = tmp_path / "out"
+    if name in ("", "runs"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("no folder", encoding="utf-8")
     else:
-        (tmp_path / name).mkdir()
+        (out / name).mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ArgumentError, match="cannot write into out="):
-        compare(blobs(), BOTH, 1, out=tmp_path, figures="png", progress=False)
+        compare(blobs(), BOTH, 1, out=out, figures="png", progress=False)
     assert trained == [] and sorted(tmp_path.rglob("*")) == before
 
 
@@ -446,6 +343,8 @@ def test_no_folder_is_no_folder_to_keep_runs_in(tmp_path, trained, monkeypatch):
         compare(blobs(), BOTH, 1, out="", progress=False)
     with pytest.raises(ArgumentError, match="a path is empty"):
         Comparison.load("")
+    with pytest.raises(DataError, match="no results.json in"):
+        Comparison.load(tmp_path)
     assert trained == [] and not list(tmp_path.iterdir())
 
 
@@ -459,20 +358,11 @@ def test_a_precision_of_very_many_switches_is_kept_too(tmp_path):
     ]
 
 
-def test_no_half_written_files_are_left(tmp_path):
-    compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
-    assert not list(tmp_path.rglob("*.part"))
-
-
-def test_a_comparison_shows_itself_as_its_table():
-    result = compare(blobs(), ["float32"], seeds=1, progress=False)
-    assert repr(result) == result.table()
-
-
-def test_pictures_that_cannot_be_made_are_refused_before_training(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
-    with pytest.raises(MinifpError, match="pip install matplotlib"):
-        compare(blobs(), out=tmp_path / "runs", figures="png", progress=False)
-    with pytest.raises(ArgumentError, match="expected one of png, svg, pdf"):
-        compare(blobs(), out=tmp_path / "runs", figures="gif", progress=False)
+def test_pictures_that_cannot_be_made_are_refused_before_training(tmp_path):
+    for figures, error, message in (
+        ("png", MinifpError, "pip install matplotlib"),
+        ("gif", ArgumentError, "expected one of png, svg, pdf"),
+    ):
+        with pytest.raises(error, match=message):
+            compare(blobs(), out=tmp_path / "runs", figures=figures, progress=False)
     assert not (tmp_path / "runs").exists()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from terminals import call
 
 from minifp.errors import ArgumentError
 from minifp.lab import compile_ahead as ahead
@@ -18,7 +19,7 @@ from minifp.runtime.cpu.pool import Chunked
 from minifp.teach.warming import jobs_for_lessons
 
 
-def test_what_is_compiled_meanwhile_is_listed():
+def test_what_is_compiled_meanwhile_is_listed(monkeypatch):
     part = ahead.Compiled("lenet", "mixed")
     with ahead.listed(part):
         with compiling("relu_dx"), compiling("of relu_dx"):
@@ -26,6 +27,9 @@ def test_what_is_compiled_meanwhile_is_listed():
         with compiling("adam"):
             pass
     assert part.kernels == ["relu_dx", "adam"] and PROGRESS.tell is None
+    monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
+    with pytest.raises(ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
+        ahead.jobs_for(["mlp", "lnet"])
 
 
 def test_each_precision_is_trained_and_once_more_nothing_is_compiled(monkeypatch):
@@ -37,6 +41,7 @@ def test_each_precision_is_trained_and_once_more_nothing_is_compiled(monkeypatch
     assert not [part.kernels for part in again if part.kernels]
 
 
+@pytest.mark.nightly
 def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
     monkeypatch.setenv(kernel_cache.ENVIRONMENT, str(tmp_path))
     jobs = ahead.jobs_for(["mlp"], ("float32", "mixed"))
@@ -46,23 +51,6 @@ def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
     assert list(tmp_path.rglob("*.o"))
     again = ahead.compile_ahead(jobs, progress=False, processes=2)
     assert not [part.kernels for part in again if part.kernels]
-
-
-def test_an_unknown_model_is_refused_before_anything_is_compiled(monkeypatch):
-    monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
-    with pytest.raises(ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
-        ahead.jobs_for(["mlp", "lnet"])
-
-
-def test_where_nothing_can_be_compiled_the_command_says_why(monkeypatch):
-    pytest.importorskip("click")
-    from click.testing import CliRunner
-
-    from minifp.cli import main
-
-    monkeypatch.setattr(cpu, "why_not_derived", lambda: "MINIFP_KERNELS=numpy")
-    result = CliRunner().invoke(main, ["warmup"])
-    assert result.output == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
 
 
 @pytest.fixture
@@ -75,31 +63,27 @@ def own_cache(tmp_path, monkeypatch):
     return kernel
 
 
-def test_what_was_compiled_is_known_as_long_as_all_files_are_there(own_cache):
+def test_what_was_compiled_is_known_as_long_as_all_files_are_there(own_cache, monkeypatch):
+    def recorded():
+        warm_record.write_down(["mlp, mixed"])
+        warm_record.write_down(["lenet, mixed"])
+        assert warm_record.warmed() == {"mlp, mixed", "lenet, mixed"}
+
     assert warm_record.warmed() == set()
-    warm_record.write_down(["mlp, mixed"])
-    warm_record.write_down(["lenet, mixed"])
-    assert warm_record.warmed() == {"mlp, mixed", "lenet, mixed"}
+    recorded()
     own_cache.with_name("more.o").write_bytes(b"")
     assert warm_record.warmed() == {"mlp, mixed", "lenet, mixed"}
+    with monkeypatch.context() as patch:
+        patch.setattr(warm_record.environment, "processor", lambda: "another")
+        warm_record.digest.cache_clear()
+        assert warm_record.warmed() == set()
+    warm_record.digest.cache_clear()
+    for damaged in ("", "[]", '{"jobs": ["mlp, mixed"]}', '{"files": 3}'):
+        warm_record.record().write_text(damaged, encoding="utf-8")
+        assert warm_record.warmed() == set()
+    recorded()
     own_cache.unlink()
     assert warm_record.warmed() == set()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"jobs": ["mlp, mixed"]}', '{"files": 3}'])
-def test_a_record_that_is_damaged_is_none(text, own_cache):
-    warm_record.record().write_text(text, encoding="utf-8")
-    assert warm_record.warmed() == set()
-
-
-def test_another_processor_or_version_has_a_record_of_its_own(own_cache, monkeypatch):
-    warm_record.write_down(["mlp, mixed"])
-    monkeypatch.setattr(warm_record.environment, "processor", lambda: "another")
-    warm_record.digest.cache_clear()
-    try:
-        assert warm_record.warmed() == set()
-    finally:
-        warm_record.digest.cache_clear()
 
 
 def test_several_processes_compile_and_are_told_apart():
@@ -118,10 +102,6 @@ def own_number(i):
 
 
 def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monkeypatch):
-    pytest.importorskip("click")
-    from click.testing import CliRunner
-
-    from minifp.cli import main
     from minifp.lab.commands import warmup
 
     done = []
@@ -132,9 +112,11 @@ def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monk
 
     job = ahead.Job("tiny", "mixed", compiled)
     monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: [job])
-    first, second = (CliRunner().invoke(main, ["warmup", "-q", "-j", "1"]).output for _ in "12")
+    first, second = (call("warmup", "-q", "-j", "1").output for _ in "12")
     assert "tiny mixed    1 kernels compiled" in first and "Compiled 1 kernels in" in first
     assert "All kernels are there: nothing was compiled" in second and done == [1]
+    monkeypatch.setattr(cpu, "why_not_derived", lambda: "MINIFP_KERNELS=numpy")
+    assert call("warmup").output == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
 
 
 def test_lessons_need_each_model_in_each_precision_and_the_microscope():

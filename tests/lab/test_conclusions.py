@@ -4,15 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 from minifp.errors import ArgumentError
 from minifp.lab import Metric, compare
-from minifp.lab.comparison import opened
 from minifp.lab.page import controls_section, verdicts
 from minifp.lab.run import Run
-
-DRAW = np.random.default_rng(7)
 
 
 def made_up(arm, seed, course, losses=(0.5, 0.4, 0.3, 0.3), status="finished", **more):
@@ -30,11 +27,7 @@ def settled(end):
 
 def from_runs(runs, **task):
     """A comparison of them, over 360 test examples."""
-    arms = list(dict.fromkeys(run.precision for run in runs))
-    chosen = blobs(**{"margin": 1.0, **task})
-    whole = opened(chosen, chosen.data(), arms, sorted({r.seed for r in runs}), None)
-    whole.runs, whole.asked = list(runs), []
-    return whole
+    return comparison_of(runs, **{"margin": 1.0, **task})
 
 
 def ends(**arms):
@@ -152,11 +145,12 @@ def test_the_steps_of_an_accuracy_are_those_of_its_test_examples():
         run.evaluations = run.evaluations[-1:]
     assert not from_runs(runs, margin=1.3).row("mixed").coarse
     assert from_runs(runs, margin=1.2).row("mixed").coarse.startswith("accuracy over 80 test")
-
-
-def test_a_metric_without_steps_is_never_too_coarse():
-    runs = ends(float32=DRAW.uniform(90, 99, 4), mixed=DRAW.uniform(90, 99, 4))
-    assert not from_runs(runs, margin=1e-4).row("mixed").coarse
+    draw = np.random.default_rng(7)
+    runs = ends(float32=draw.uniform(90, 99, 4), mixed=draw.uniform(90, 99, 4))
+    assert not from_runs(runs, margin=1e-4).row("mixed").coarse  # it has no steps
+    for field, value in (("target", math.nan), ("target", "90"), ("loss_margin", 0)):
+        with pytest.raises(ArgumentError, match=f"Task 'blobs': {field} is"):
+            blobs(**{field: value})
 
 
 def test_runs_that_still_become_better_are_not_converged():
@@ -194,49 +188,37 @@ def test_an_arm_that_always_ends_elsewhere_is_special_and_controls_get_no_verdic
     (answer,) = whole.answers()
     assert answer.special is True and answer.p < 0.01
     assert answer.controls == ["float32@order", "float32@ulp", "float32@kernels"]
-    assert (
-        "mixed is special, which no harmless perturbation is: seed by seed its accuracy ends"
-        in whole.table()
-    )
+    told = "mixed is special, which no harmless perturbation is: seed by seed its accuracy ends"
+    assert told in whole.table()
     for row in whole.rows():
         if row.is_control:
             assert row.verdict is None and row.needed is None
     assert whole.row("mixed@ulp").difference == pytest.approx(-0.1)  # from mixed, not float32
     assert whole.baseline == "float32"
     assert not any("@" in c.arm for c in whole.claims() if c.verdict or c.holm)
-
-
-def test_two_seeds_tell_neither():
     arms = {"float32": BASE[:2], "mixed": [b - 3 for b in BASE[:2]]}
-    whole = from_runs(ends(**arms, float32_at_ulp=BASE[:2]))
+    whole = from_runs(ends(**arms, float32_at_ulp=BASE[:2]))  # two seeds tell neither
     (answer,) = whole.answers()
     assert answer.special is None and answer.least_p > 0.05
     assert "not so that 2 seeds could tell it from one" in " ".join(whole.answer_sentences())
-
-
-def test_an_arm_that_diverges_where_no_control_does_is_special():
     runs = ends(float32=BASE, mixed=BASE, float32_at_order=moved(1, 1))
     for run in runs[6:8]:
-        run.status = "diverged"
+        run.status = "diverged"  # where no control does
     (said,) = from_runs(runs).answer_sentences()
     assert said.startswith("mixed is special: 2 runs of it diverged where float32 did not")
 
 
-def test_a_repetition_must_be_exactly_zero():
+def test_a_repetition_must_be_exactly_zero_and_a_control_needs_what_it_disturbs():
     runs = ends(float32=BASE, mixed=BASE, float32_at_repeat=BASE)
     whole = from_runs(runs)
     assert not any("NOT REPEATABLE" in note for note in whole.notes())
     assert whole.answers() == []  # a repetition is no disturbance
     runs[-1].history["loss"][1] += 1e-12
     whole = from_runs(runs)
-    assert whole.notes()[0].startswith(
-        "NOT REPEATABLE: float32@repeat, seed 5: loss differs at step 2"
-    )
+    told = "NOT REPEATABLE: float32@repeat, seed 5: loss differs at step 2"
+    assert whole.notes()[0].startswith(told)
     assert whole.table().startswith("NOT REPEATABLE")
     assert verdicts.headline(whole).startswith("not repeatable; ")
-
-
-def test_a_control_without_what_it_disturbs_is_told():
     whole = from_runs(ends(float32=BASE, mixed_at_ulp=BASE))
     assert "mixed@ulp has nothing to be held against: add mixed" in " ".join(whole.notes())
     assert whole.row("mixed@ulp").difference is None
@@ -258,11 +240,3 @@ def test_real_controls_have_bands_of_distances_and_a_section():
 
 
 # ---- the task ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "field, value", [("target", math.nan), ("target", "90"), ("loss_margin", 0)]
-)
-def test_targets_and_margins_that_cannot_be(field, value):
-    with pytest.raises(ArgumentError, match=f"Task 'blobs': {field} is"):
-        blobs(**{field: value})

@@ -22,15 +22,10 @@ def test_there_are_four_parts_with_three_seeds_in_folders_of_their_own():
     assert [part.key for part in PARTS] == ["a", "b", "c", "d"]
     assert len({part.name for part in PARTS}) == 4
     assert {part.seeds for part in PARTS} == {3}
-    assert all(part.title and part.claim and part.look and part.honest for part in PARTS)
-
-
-@pytest.mark.parametrize("key", PART)
-def test_every_part_begins_with_float32_and_says_its_dial(key):
-    part = PART[key]
-    dial = part.task().dial
-    assert part.precisions[:2] == ("float32", "mixed")
-    assert ("Exponent dial" in part.honest) == (dial != 0)
+    for part in PARTS:
+        assert part.title and part.claim and part.look
+        assert part.precisions[:2] == ("float32", "mixed")
+        assert ("Exponent dial" in part.honest) == (part.task().dial != 0)
 
 
 @pytest.mark.slow
@@ -41,6 +36,7 @@ def test_lenet_in_mixed_precision_ends_where_float32_ends():
     assert mixed.bytes["activations"] * 2 == single.bytes["activations"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_without_masters_a_tiny_learning_rate_loses_most_of_the_accuracy():
     single, mixed, without = (run("b", p) for p in PART["b"].precisions)
@@ -49,6 +45,7 @@ def test_without_masters_a_tiny_learning_rate_loses_most_of_the_accuracy():
     assert abs(mixed.metric - single.metric) < 1.5
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_without_loss_scaling_the_dialled_lstm_diverges_and_with_it_it_matches():
     assert run("c", "mixed,loss_scale=off").status == "diverged"

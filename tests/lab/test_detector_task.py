@@ -142,13 +142,7 @@ def test_what_each_precision_sees_is_drawn_from_its_folder(made, tmp_path):
     assert b"no detections" in (tmp_path / "one.svg").read_bytes()
 
 
-def test_numbers_of_a_metric_that_has_several_are_all_there():
-    evaluation = DetectionEvaluation({"all": lambda y, t: CocoEvaluation(y, t).stats}, keep=0)
-    run = train(task(evaluate=evaluation, metrics=(), steps=2), "float32", 0)
-    assert {"AP", "AP50", "AR_100"} <= {*run.metrics} and run.kept["detections"].shape == (0, 7)
-
-
-def test_a_detector_whose_outputs_are_not_finite_has_diverged():
+def test_a_detector_whose_outputs_are_not_finite_has_diverged_and_all_numbers_are_kept():
     def evaluate(state, test_set):
         for p in state.model.parameters():
             p.array[...] = np.nan
@@ -156,6 +150,15 @@ def test_a_detector_whose_outputs_are_not_finite_has_diverged():
 
     run = train(task(evaluate=evaluate, steps=2), "float32", 0)
     assert run.metrics["AP"] == [None] and run.status == "diverged"
+    evaluation = DetectionEvaluation({"all": lambda y, t: CocoEvaluation(y, t).stats}, keep=0)
+    run = train(task(evaluate=evaluation, metrics=(), steps=2), "float32", 0)
+    assert {"AP", "AP50", "AR_100"} <= {*run.metrics} and run.kept["detections"].shape == (0, 7)
+    outputs, _ = detections(5, most_found=4)
+    rows = as_rows(outputs)
+    assert rows.shape == (sum(len(o["scores"]) for o in outputs), 7)
+    for one, other in zip(outputs, from_rows(rows, 5)):
+        for key in ("boxes", "scores", "labels"):
+            np.testing.assert_array_equal(one[key], other[key])
 
 
 def test_detectors_are_judged_without_an_evaluation_of_their_own_too():
@@ -184,6 +187,8 @@ def test_detectors_are_judged_without_an_evaluation_of_their_own_too():
 def test_lists_of_dicts_have_one_for_each_example():
     batches = [[{"boxes": np.ones((n, 4))} for n in (1, 2)], [{"boxes": np.ones((0, 4))}]]
     assert [len(d["boxes"]) for d in together(batches)] == [1, 2, 0]
+    fields = together([{"centre": np.ones((2, 3)), "kind": np.arange(2)} for _ in range(2)])
+    assert fields["centre"].shape == (4, 3) and fields["kind"].tolist() == [0, 1, 0, 1]
     pictures = [np.ones((3, 5, 5))] * 2
     assert count((pictures, batches[0])) == count((pictures, tuple(batches[0]))) == 2
     assert count(batches[0]) == 2 and count(np.ones((7, 2))) == 7
@@ -202,33 +207,21 @@ def test_nan_in_a_target_is_found_and_no_boxes_are_no_error():
         train(task(data=data, transform=None), "float32", 0)
 
 
-@pytest.mark.parametrize(
-    "settings, message",
-    [
+def test_settings_that_cannot_be_are_refused():
+    for settings, message in (
         ({"metrics": [coco_map]}, "metrics=.*: expected functions of .outputs, targets., by name"),
         ({"metrics": {"AP": 3}}, "expected functions"),
         ({"batch_size": 0}, "batch_size=0: expected an integer, at least 1"),
         ({"keep": -1}, "keep=-1"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(settings, message):
-    with pytest.raises(ArgumentError, match=message):
-        DetectionEvaluation(**settings)
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            DetectionEvaluation(**settings)
     wrong = DetectionEvaluation(detect=lambda model, pictures: 3)
     with pytest.raises(ArgumentError, match="outputs: expected a list with a dict for each"):
         train(task(evaluate=wrong, metrics=()), "float32", 0)
 
 
 # ---- drawn ---------------------------------------------------------------------------------------
-
-
-def test_kept_rows_are_the_detections():
-    outputs, _ = detections(5, most_found=4)
-    rows = as_rows(outputs)
-    assert rows.shape == (sum(len(o["scores"]) for o in outputs), 7)
-    for one, other in zip(outputs, from_rows(rows, 5)):
-        for key in ("boxes", "scores", "labels"):
-            np.testing.assert_array_equal(one[key], other[key])
 
 
 def drawn(found, *, pictures=None, **settings):
@@ -273,35 +266,6 @@ def test_a_figure_has_boxes_where_they_are_with_classes_and_scores():
     assert len(figure.axes[1].patches) == 3
 
 
-def test_nothing_is_cut_off_and_names_are_readable():
-    from matplotlib.text import Text
-
-    figure, _ = drawn({"mixed,loss_scale=1,master_weights=off": [SEEN, EMPTY], "float32": None})
-    figure.draw_without_rendering()
-    titles = {axes.get_title("left") for axes in figure.axes} - {""}
-    texts = [t for t in figure.findobj(Text) if t.get_text() in titles]
-    extents = [t.get_window_extent() for t in (*texts, *figure.legends[0].get_texts())]
-    assert len(texts) == 5 and len(extents) == 10
-    for box in extents:
-        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
-        assert figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1
-    assert not any(a.overlaps(b) for i, a in enumerate(extents) for b in extents[:i])
-    for color in boxes_drawn.COLORS:
-        assert contrast(color, boxes_drawn.readable_on(color)) >= 4.5
-
-
-def contrast(one, other):
-    """The ratio of WCAG 2, from 1 to 21."""
-
-    def luminance(color):
-        levels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in levels]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted(map(luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
-
-
 def test_files_are_the_same_every_time_and_go_into_pages(tmp_path):
     arguments = [np.zeros((3, 20, 30))], drawn(BOTH)[1][:1], {"float32": [SEEN]}, None
     paths = [tmp_path / name for name in ("a.svg", "b.svg", "c.pdf")]
@@ -311,23 +275,17 @@ def test_files_are_the_same_every_time_and_go_into_pages(tmp_path):
     assert inline.count("<image") == 6 and 'id="seen-title"' in inline
 
 
-@pytest.mark.parametrize(
-    "path, changes, message",
-    [
+def test_what_does_not_fit_together_is_refused(tmp_path, monkeypatch):
+    held = {"pictures": [np.zeros((3, 4, 4))] * 2, "targets": drawn(BOTH)[1], "found": BOTH}
+    for name, changes, message in (
         ("a.jpg", {}, "expected a name that ends in .png, .svg, .pdf"),
         ("a.png", {"pictures": [np.zeros((3, 4, 4))]}, "1 pictures, 2 targets"),
         ("a.png", {"pictures": [np.zeros((2, 4, 4))] * 2}, "expected .1, H, W. or .3, H, W."),
         ("a.png", {"found": {"x": [SEEN]}}, "outputs of 1 pictures, targets of 2"),
         ("a.png", {"least": math.nan}, "least=nan"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(tmp_path, path, changes, message):
-    arguments = {"pictures": [np.zeros((3, 4, 4))] * 2, "targets": drawn(BOTH)[1], "found": BOTH}
-    with pytest.raises(ArgumentError, match=message):
-        draw_detections(tmp_path / path, **{**arguments, **changes})
-
-
-def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            draw_detections(tmp_path / name, **{**held, **changes})
     monkeypatch.setattr(drawing, "is_available", lambda: False)
     with pytest.raises(MinifpError, match="pip install matplotlib"):
         drawn(BOTH)

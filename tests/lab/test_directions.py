@@ -17,7 +17,7 @@ from minifp.lab.tasks import load_task
 from minifp.models import DeepSpeech2, Seq2Seq
 from minifp.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("one_thread")]
 UNSCALED, SCALED = "mixed,loss_scale=1", "mixed,loss_scale=128"
 
 

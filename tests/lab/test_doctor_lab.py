@@ -4,23 +4,18 @@ import json
 import shutil
 import sys
 from collections import namedtuple
+from functools import partial
 
 import pytest
+from terminals import call
 
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
 from minifp.lab import warm_record
 from minifp.lab.commands import doctor_lab as seat
 from minifp.lab.commands.doctor_lab import Check
 from minifp.runtime import cpu
 from minifp.teach.warming import jobs_for_lessons
 
-
-def doctor(*words):
-    """What the command answers."""
-    return CliRunner().invoke(cli.main, ["doctor", *words])
+doctor = partial(call, "doctor")
 
 
 @pytest.fixture
@@ -56,9 +51,8 @@ def test_a_seat_that_is_not_says_what_mends_it(monkeypatch):
                                  "ok": False}  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [["--json"], ["--kernels", "--lab"]])
-def test_options_that_would_do_nothing_are_refused(words):
-    assert doctor(*words).exit_code == 2
+def test_options_that_would_do_nothing_are_refused():
+    assert doctor("--json").exit_code == doctor("--kernels", "--lab").exit_code == 2
 
 
 def test_kernels_are_ready_when_all_parts_were_compiled(warm, monkeypatch):
@@ -68,9 +62,6 @@ def test_kernels_are_ready_when_all_parts_were_compiled(warm, monkeypatch):
     left = len(jobs_for_lessons())
     assert seat.kernels().said.startswith(f"{left - 1} of {left} parts")
     assert seat.kernels().mend == "minifp warmup"
-
-
-def test_kernels_that_nobody_can_compile_are_mended_otherwise(warm, monkeypatch):
     monkeypatch.setattr(cpu, "numba_error", lambda is_tried: ImportError("no numba"))
     monkeypatch.delenv("MINIFP_KERNELS", raising=False)
     assert "pip install --upgrade numba" in seat.kernels().mend
@@ -97,7 +88,7 @@ def test_a_kernel_of_another_python_is_none(monkeypatch, tmp_path):
         assert found.ok == ok and ("-m ipykernel install --user" in found.mend) == (not ok)
 
 
-def test_room_is_measured(monkeypatch):
+def test_room_speed_and_threads_are_measured(monkeypatch):
     usage = namedtuple("usage", "total used free")
     for free, ok in ((seat.DISK, True), (seat.DISK - 1, False)):
         monkeypatch.setattr(shutil, "disk_usage", lambda place, n=free: usage(2 * n, n, n))
@@ -105,15 +96,9 @@ def test_room_is_measured(monkeypatch):
     for free, ok in ((seat.MEMORY, True), (seat.MEMORY - 1, False), (None, True)):
         monkeypatch.setattr(seat, "available", lambda n=free: n)
         assert seat.memory().ok == ok
-
-
-def test_a_slow_machine_is_told(monkeypatch):
     most = seat.PLANNED * seat.SLOWER / 1000
     for seconds, ok in ((0.99 * most, True), (1.01 * most, False)):
         monkeypatch.setattr(seat, "step_seconds", lambda s=seconds: s)
         assert seat.speed().ok == ok
-
-
-def test_more_threads_than_cores_are_told(monkeypatch):
     monkeypatch.setattr(seat, "get_num_threads", lambda: 10**6)
     assert seat.threads().mend == "unset MINIFP_THREADS"

@@ -59,9 +59,10 @@ def test_of_equally_long_utterances_it_is_the_interval_of_a_mean():
 
 
 def test_what_has_no_rate_is_refused():
-    with pytest.raises(ArgumentError, match="1 hypotheses for 2 references"):
-        lab.character_error_rate(["a"], ["a", "b"])
-    with pytest.raises(ArgumentError, match="all references are empty"):
-        lab.word_error_rate(["a"], [" "])
-    with pytest.raises(ArgumentError, match="confidence=1"):
-        lab.error_rate(["a"], ["a"], confidence=1.0)
+    for call, said in (
+        (lambda: lab.character_error_rate(["a"], ["a", "b"]), "1 hypotheses for 2 references"),
+        (lambda: lab.word_error_rate(["a"], [" "]), "all references are empty"),
+        (lambda: lab.error_rate(["a"], ["a"], confidence=1.0), "confidence=1"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            call()

@@ -57,14 +57,11 @@ def test_tensorboard_reads_each_run(tmp_path):
     assert event_files.there(tmp_path) == []  # else some would be missing
 
 
-def test_without_tensorboard_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_without_tensorboard_or_a_folder_the_error_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard.compat.proto", None)
     with pytest.raises(MinifpError, match="python -m pip install tensorboard"):
         compare(blobs(), out=tmp_path / "new", progress=False, tensorboard=True)
     assert not (tmp_path / "new").exists()
-
-
-def test_event_files_need_a_folder():
     with pytest.raises(ArgumentError, match="tensorboard=True without out"):
         compare(blobs(), progress=False, tensorboard=True)
 

@@ -57,21 +57,17 @@ def test_its_interval_is_narrow_where_pictures_are_many_and_holds_what_it_is_of(
     assert 82 <= sum(covered) <= 97  # 90 of 100 are expected, with a deviation of 3
 
 
-@pytest.mark.parametrize(
-    "made, real, said",
-    [
+def test_features_that_do_not_fit_are_refused_and_those_that_are_no_numbers_have_no_distance(small):
+    for made, real, said in (
         (np.ones((20, 3)), np.ones((20, 4)), r"\(m, d\)"),
         (np.ones((19, 4)), np.ones((20, 4)), "at least two"),
         (np.ones(20), np.ones(20), r"\(m, d\)"),
-    ],
-)
-def test_features_that_do_not_fit_are_refused(made, real, said):
-    with pytest.raises(ShapeError, match=said):
-        feature_distance(made, real)
-
-
-def test_features_that_are_no_numbers_have_no_distance():
+    ):
+        with pytest.raises(ShapeError, match=said):
+            feature_distance(made, real)
     assert np.isnan(feature_distance(np.full((20, 4), np.nan), normal(0, 20)).kernel)
+    with pytest.raises(ArgumentError, match=r"skip is 'never', expected \"each\" or \"together\""):
+        replace(small[0], skip="never")
 
 
 # ---- the scorer ---------------------------------------------------------------------------------
@@ -172,8 +168,3 @@ def test_the_generators_loss_leaves_the_discriminator_alone(small):
     for a, b in zip(once, both):
         np.testing.assert_array_equal(a, b)
     assert all(p.requires_grad for p in networks["gan"].parameters())
-
-
-def test_a_policy_of_skipping_that_is_none_is_refused(small):
-    with pytest.raises(ArgumentError, match=r"skip is 'never', expected \"each\" or \"together\""):
-        replace(small[0], skip="never")

@@ -8,7 +8,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, runs_trained
 
 from minifp import optim
 from minifp.errors import ArgumentError, PrecisionError
@@ -26,20 +26,13 @@ from minifp.lab.workers import here
 from minifp.lab.workers.travel import Named, ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.optim import lr_scheduler
-
-
-@pytest.fixture
-def without_pictures(monkeypatch):
-    """They take most of the time."""
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
-
+from minifp.report import drawing
 
 # ---- values --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name, given, values",
-    [
+def test_values_are_read_as_they_are_written_and_others_refused():
+    for name, given, values in (
         ("lr", "1e-4..1e-1:4", [1e-4, 1e-3, 1e-2, 1e-1]),
         ("lr", "1e-4..1e-3:3", [1e-4, 3.162e-4, 1e-3]),
         ("lr", "0..0.2:3:lin", [0.0, 0.1, 0.2]),
@@ -47,16 +40,10 @@ def without_pictures(monkeypatch):
         ("loss_scale", "1,8,128,dynamic,off", [1, 8, 128, "dynamic", False]),
         ("lr", [1e-3, "0.01..0.1:2"], [1e-3, 0.01, 0.1]),
         ("lr", 0.5, [0.5]),
-    ],
-)
-def test_values_are_read_as_they_are_written(name, given, values):
-    found = values_of(name, given)
-    assert found == values and [*map(type, found)] == [*map(type, values)]
-
-
-@pytest.mark.parametrize(
-    "given, message",
-    [
+    ):
+        found = values_of(name, given)
+        assert found == values and [*map(type, found)] == [*map(type, values)]
+    for given, message in (
         ("0..1:3", r"both ends must be above 0; .* write 0\.\.1:3:lin"),
         ("1..2:1", "expected two numbers and at least 2"),
         ("a..b:3", "expected two numbers"),
@@ -64,37 +51,36 @@ def test_values_are_read_as_they_are_written(name, given, values):
         ("1,,2", "expected values such as"),
         ("1,1.0", "each value once"),
         ([], "each value once"),
-    ],
-)
-def test_values_that_are_none_are_refused(given, message):
-    with pytest.raises(ArgumentError, match=message):
-        values_of("lr", given)
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            values_of("lr", given)
 
 
 # ---- changes -------------------------------------------------------------------------------------
 
 
-def test_each_name_has_its_place():
+def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_what_can():
     task = blobs()
     assert place_of("lr", 0.1, task) == place_of("betas", (0.9, 0.99), task) == "optimizer"
     assert place_of("batch_size", 8, task) == place_of("accumulate", 2, task) == "task"
     assert place_of("accumulate", "float16", task) == place_of("loss_scale", 8, task) == "precision"
-
-
-@pytest.mark.parametrize(
-    "name, value, message",
-    [
+    for name, value, message in (
         ("learning_rate", 0.1, "no such thing to change: expected .*lr"),
         ("batchsize", 8, "expected batch_size"),
         ("batch_size", 1.5, "batch_size=1.5: expected a whole number"),
         ("lr", "fast", "lr=fast: expected such as lr=0.02"),
         ("lr", -1.0, "lr=-1: "),
         ("amsgrad", 1, "amsgrad=1: expected such as amsgrad=off"),
-    ],
-)
-def test_a_change_that_cannot_be_is_refused_with_what_can(name, value, message):
-    with pytest.raises(ArgumentError, match=message):
-        changed(blobs(), {name: value})
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            changed(blobs(), {name: value})
+    eight = {"loss_scale": 8}  # which changes all precisions but float32
+    switches = eight | {"master_weights": False}
+    assert switched("mixed", switches) == "mixed,master_weights=off,loss_scale=8"
+    assert switched("mixed@ulp", {"loss_scale": "dynamic"}) == "mixed@ulp"
+    assert switched("float32@order", eight) == "float32@order"
+    with pytest.raises(PrecisionError, match="loss_scale='fast'"):
+        switched("mixed", {"loss_scale": "fast"})
 
 
 def test_changes_reach_the_optimizer_its_schedule_and_the_task():
@@ -125,43 +111,21 @@ def two_optimizers():
     return blobs(model=lambda: {"a": model(), "b": model()}, optimizer=of_each)
 
 
-def test_switches_change_all_precisions_but_float32():
-    assert switched("mixed", {"loss_scale": 8, "master_weights": False}) == (
-        "mixed,master_weights=off,loss_scale=8"
-    )
-    assert switched("mixed@ulp", {"loss_scale": "dynamic"}) == "mixed@ulp"
-    assert switched("float32@order", {"loss_scale": 8}) == "float32@order"
-    with pytest.raises(PrecisionError, match="loss_scale='fast'"):
-        switched("mixed", {"loss_scale": "fast"})
-
-
-def test_a_changed_task_travels_by_its_name_and_its_changes(tmp_path):
-    path = tmp_path / "swept.py"
-    path.write_text("from lab_blobs import blobs\ntask = blobs()\n", encoding="utf-8")
-    grid = grid_of(f"{path}:task", {"lr": "0.1,0.2"}, steps=3)
-    task = grid.task_of(grid.cells()[1])
-    sent = ticket(grid.base, {**grid.lengths, "lr": 0.2}, task)
-    assert isinstance(sent, Named) and sent.changes == (("steps", 3), ("lr", 0.2))
-    there = sent.load()
-    assert settings(there, there.data()) == settings(task, task.data())
-
-
 # ---- sweeps --------------------------------------------------------------------------------------
 
 SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
 
 
 @pytest.fixture
-def trained(monkeypatch, without_pictures):
+def trained(monkeypatch):
     """The runs that are really trained, in order."""
-    calls, train = [], here.train
+    return runs_trained(monkeypatch)
 
-    def counted(task, arm, seed, *args, **kwargs):
-        calls.append((arm, seed))
-        return train(task, arm, seed, *args, **kwargs)
 
-    monkeypatch.setattr(here, "train", counted)
-    return calls
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    """They take most of the time."""
+    monkeypatch.setattr(drawing, "is_available", lambda: False)
 
 
 def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
@@ -184,6 +148,7 @@ def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
 
 def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
     of_cells = dict.fromkeys(figures.FIGURES, ())
     monkeypatch.setattr(figures, "FIGURES", of_cells)
     swept = sweep(
@@ -248,7 +213,6 @@ weight_decay = [0.0, 0.1]
 """
 
 
-@pytest.mark.usefixtures("without_pictures")
 def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
     text = "from lab_blobs import blobs\ntask = blobs()\n"
     (tmp_path / "swept.py").write_text(text, encoding="utf-8")
@@ -270,12 +234,17 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(ArgumentError, match=message):
             read_grid(path)
+    grid = grid_of(f"{tmp_path / 'swept.py'}:task", {"lr": "0.1,0.2"}, steps=3)
+    task = grid.task_of(grid.cells()[1])  # which travels by its name and its changes
+    sent = ticket(grid.base, {**grid.lengths, "lr": 0.2}, task)
+    assert isinstance(sent, Named) and sent.changes == (("steps", 3), ("lr", 0.2))
+    there = sent.load()
+    assert settings(there, there.data()) == settings(task, task.data())
 
 
 # ---- how long ------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("without_pictures")
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
     grid = grid_of(blobs(), SET, seeds=2, epochs=2)
     whole = estimate(grid, tmp_path / "new")
@@ -301,20 +270,18 @@ def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
 
 def test_a_step_that_overflows_is_no_measure_of_the_others(monkeypatch):
     """Each takes 1 s; one that is skipped 2 s more, and an evaluation 4."""
-    now = [0.0]
+    now, overflows = [0.0], [0]
     one = Wanted(None, blobs(), blobs().data(), "mixed", 0)
 
-    def cost(overflows):
-        def train(task, arm, seed, data, told):
-            skipped = [int(step < overflows) for step in range(task.steps)]
-            for step, skip in enumerate(skipped):
-                now[0] += 1 + 2 * skip + 4 * (step == task.steps - 1)
-                told(None)
-            return SimpleNamespace(history={"skipped": skipped})
+    def train(task, arm, seed, data, told):
+        skipped = [int(step < overflows[0]) for step in range(task.steps)]
+        for step, skip in enumerate(skipped):
+            now[0] += 1 + 2 * skip + 4 * (step == task.steps - 1)
+            told(None)
+        return SimpleNamespace(history={"skipped": skipped})
 
-        monkeypatch.setattr(measuring, "train", train)
-        return measuring.measured(one)
-
+    monkeypatch.setattr(measuring, "train", train)
     monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    assert [cost(overflows) for overflows in (0, 4, 10)] == 3 * [Cost(1.0, 4.0)]
-    assert cost(overflows=100) == Cost(3.0, 4.0)  # where all are skipped
+    for count, step in ((0, 1.0), (4, 1.0), (10, 1.0), (100, 3.0)):  # of 100 all are skipped
+        overflows[0] = count
+        assert measuring.measured(one) == Cost(step, 4.0)

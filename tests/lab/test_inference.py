@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from lab_blobs import blobs, clouds
+from terminals import call
 
 import minifp as fp
 from minifp.errors import ArgumentError, CheckpointError
@@ -17,11 +18,14 @@ from minifp.lab.results import store
 from minifp.lab.resume import train_one
 from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
+from minifp.report import drawing
 
-pytest.importorskip("click")
-from click.testing import CliRunner
 
-from minifp import cli
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    """Pages of comparisons are made without them, in a tenth of the time."""
+    monkeypatch.setattr(drawing, "is_available", lambda: False)
+
 
 QUIET = {"progress": False, "repeats": 1}
 
@@ -65,19 +69,12 @@ def test_runs_that_are_there_without_weights_are_made_again(tmp_path):
     assert moved.read_bytes() == path.read_bytes()
 
 
-def test_weights_that_are_to_be_kept_nowhere_are_refused():
-    with pytest.raises(ArgumentError, match="keep_weights=True without out"):
-        fp.compare("mlp", keep_weights=True)
-    with pytest.raises(ArgumentError, match="keep_weights=True without out"):
-        fp.gallery("vgg-d", keep_weights=True)
-
-
 def test_the_command_needs_nothing_but_the_file(tmp_path):
     path, out = tmp_path / "m.safetensors", tmp_path / "out"
     run = train_one("mlp", "float32", epochs=1, save=path, progress=False)
     words = ["evaluate", path, "--precision", "mixed", "float32", "-q", "--repeats", 1]
     words += ["--out", out, "--figures", "none"]
-    result = CliRunner().invoke(cli.main, [*map(str, words)], catch_exceptions=False)
+    result = call(*words)
     assert result.exit_code == 0 and "mlp-digits (float32, seed 0)" in result.output
     (held,) = json.loads((out / "evaluation.json").read_text(encoding="utf-8"))["checkpoints"]
     assert held["results"]["float32"]["metrics"] == {"accuracy": run.metric}
@@ -92,25 +89,18 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
 # ---- what is measured ---------------------------------------------------------------------------
 
 
-def test_bytes_are_those_of_the_arrays_that_are_alive(folder):
+def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often(folder, tie):
     """At the peak the batch, what ReLU reads and what it makes are there: 2 + 16 + 16 numbers."""
-    found = fp.evaluate(folder, ["float32", "mixed"], task=blobs(), batch=24, **QUIET).judged[0]
+    settings = {"batch": 24, "progress": False, "repeats": 2}
+    found = fp.evaluate(folder, ["float32", "mixed"], task=blobs(), **settings).judged[0]
     weights = 2 * 16 + 16 + 16 * 4 + 4
     for precision, size in (("float32", 4), ("mixed", 2)):
         held = found.results[precision].bytes
         assert held == {"weights": weights * size, "activations": 24 * 34 * size}
+        assert len(found.results[precision].times) == 2
     assert found.results["mixed"].held == found.base.held / 2
-
-
-def test_every_precision_is_timed_as_often(folder):
-    path = folder / "runs" / "mixed,seed=0.safetensors"
-    found = fp.evaluate(path, ["mixed", "float16"], task=blobs(), progress=False, repeats=2)
-    assert all(len(r.times) == 2 for judged in found.judged for r in judged.results.values())
-
-
-def test_fewer_examples_are_the_first_ones(tie):
-    found = fp.evaluate(tie, "float32", task=tied(40), examples=7, **QUIET).judged[0]
-    assert found.base.predictions.targets.shape == (7,) and found.batch == 7
+    first = fp.evaluate(tie, "float32", task=tied(40), examples=7, **QUIET).judged[0]
+    assert first.base.predictions.targets.shape == (7,) and first.batch == 7
 
 
 def pictures(n):
@@ -134,8 +124,9 @@ def tie(tmp_path):
     return fp.save(tmp_path / "tied.safetensors", model=model)
 
 
-def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path):
+def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path, monkeypatch):
     pytest.importorskip("PIL")
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
     out = tmp_path / "out"
     found = fp.evaluate(tie, ["mixed", "float32"], task=tied(), out=out, figures="png", **QUIET)
     (judged,) = found.judged
@@ -190,12 +181,9 @@ def test_outputs_that_are_not_finite_name_no_class():
     other = predictions_of(y[::-1].copy(), t)
     both = changed(found, other)
     assert both.places.ravel().tolist() == [0, 1, 2, 3] and (both.gained, both.lost) == (1, 2)
-
-
-def test_what_is_no_class_has_no_predictions():
-    assert predictions_of(np.ones((3, 2)), np.ones((3, 2))) is None
-    assert predictions_of(np.ones((3, 2)), np.ones(4, int)) is None
-    assert predictions_of([np.ones((3, 2)), np.ones((3, 2))], np.ones(3, int)) is None
+    ones = np.ones((3, 2))
+    for outputs, targets in ((ones, ones), (ones, np.ones(4, int)), ([ones] * 2, np.ones(3, int))):
+        assert predictions_of(outputs, targets) is None  # which are no classes
     sequence = predictions_of(np.eye(4)[None].repeat(2, 0), np.zeros((2, 4), int))
     assert sequence.classes.tolist() == [[0, 1, 2, 3]] * 2
 
@@ -224,44 +212,33 @@ def test_a_picture_is_the_bytes_of_its_file_also_in_parts_of_a_data_set():
 # ---- files that cannot be -----------------------------------------------------------------------
 
 
-def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
-    path = tmp_path / "x.safetensors"
+def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, monkeypatch):
+    monkeypatch.setattr(drawing, "is_available", lambda: True)
+    path, empty = tmp_path / "x.safetensors", tmp_path / "empty"
     path.write_bytes(b"no tensors at all")
-    with pytest.raises(CheckpointError, match="truncated, damaged, or no safetensors"):
-        fp.evaluate(path)
-    with pytest.raises(CheckpointError, match="No such file"):
-        fp.evaluate(tmp_path / "y.safetensors")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ArgumentError, match="no checkpoint in the folder .*--keep-weights"):
-        fp.evaluate(tmp_path / "empty")
-    with pytest.raises(ArgumentError, match="expected at least one file"):
-        fp.evaluate([])
-
-
-def test_a_file_that_does_not_tell_its_task_or_is_of_another_is_refused(folder, tie):
-    with pytest.raises(CheckpointError, match="'blobs' was made in a program, .* --task"):
-        fp.evaluate(folder)
-    with pytest.raises(CheckpointError, match="not of which task they are: name it"):
-        fp.evaluate(tie)
-    with pytest.raises(CheckpointError, match="is of the task 'blobs', not of 'tied'"):
-        fp.evaluate(folder, task=tied())
-    with pytest.raises(CheckpointError, match="missing: 0.weight"):
-        fp.evaluate(tie, task=blobs(), **QUIET)
-
-
-def test_other_test_data_than_at_the_time_are_told(folder):
+    empty.mkdir()
+    task = blobs()
+    for source, settings, told in (
+        (path, {}, "truncated, damaged, or no safetensors"),
+        (tmp_path / "y.safetensors", {}, "No such file"),
+        (empty, {}, "no checkpoint in the folder .*--keep-weights"),
+        ([], {}, "expected at least one file"),
+        (folder, {}, "'blobs' was made in a program, .* --task"),
+        (tie, {}, "not of which task they are: name it"),
+        (folder, {"task": tied()}, "is of the task 'blobs', not of 'tied'"),
+        (tie, {"task": task}, "missing: 0.weight"),
+        (folder, {"task": task, "repeats": 0}, "repeats=0"),
+        (folder, {"task": task, "batch": 1.5}, "batch=1.5"),
+        (folder, {"task": task, "examples": 0}, "examples=0"),
+        (folder, {"task": task, "figures": "png"}, "figures='png' without out"),
+        (folder, {"task": task, "precisions": ["mixed", "mixed"]}, "given twice"),
+    ):
+        with pytest.raises((ArgumentError, CheckpointError), match=told):
+            fp.evaluate(source, **{**QUIET, **settings})
+    for keep in (lambda: fp.compare("mlp", keep_weights=True),
+                 lambda: fp.gallery("vgg-d", keep_weights=True)):  # fmt: skip
+        with pytest.raises(ArgumentError, match="keep_weights=True without out"):
+            keep()
     other = blobs(data=lambda: (clouds(160, 1), clouds(80, 3)))
     table = fp.evaluate(folder, "float32", task=other, **QUIET).table()
     assert "the test data was 'clouds, 80 examples, sha256" in table
-
-
-def test_wrong_arguments_are_refused(folder):
-    for wrong, told in (
-        ({"repeats": 0}, "repeats=0"),
-        ({"batch": 1.5}, "batch=1.5"),
-        ({"examples": 0}, "examples=0"),
-        ({"figures": "png"}, "figures='png' without out"),
-        ({"precisions": ["mixed", "mixed"]}, "given twice"),
-    ):
-        with pytest.raises(ArgumentError, match=told):
-            fp.evaluate(folder, task=blobs(), progress=False, **wrong)

@@ -29,25 +29,13 @@ def one_step(precision, model=None, backwards=1):
 NUMBERS = I * H + H + H * C + C
 
 
-@pytest.mark.parametrize("precision, size, masters", [("float32", 4, 0), ("mixed", 2, 4)])
-def test_weights_and_masters_are_counted_by_their_format(precision, size, masters):
-    found = one_step(precision)
-    assert set(found) == set(KINDS)
-    assert found["weights"] == size * NUMBERS
-    assert found["masters"] == masters * NUMBERS
-    assert found["optimizer_state"] == 0
-
-
 @pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])
 def test_activations_are_what_backward_reads_and_no_weight_or_input(precision, size):
     """At least tanh's value and the logits' probabilities or logits; nothing is counted twice."""
     found = one_step(precision)
+    assert set(found) == set(KINDS) and found["optimizer_state"] == 0
     assert size * B * H <= found["activations"] <= size * B * (2 * H) + 4 * B * (2 * C)
-
-
-def test_gradients_are_at_least_those_of_all_weights():
-    found = one_step("float32")
-    assert 4 * NUMBERS <= found["gradients"] <= 4 * (NUMBERS + 2 * B * H)
+    assert size * NUMBERS <= found["gradients"] <= size * (NUMBERS + 2 * B * H)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
@@ -61,8 +49,3 @@ def test_views_count_as_the_memory_they_look_at():
     whole = np.zeros((4, 6), np.float32)
     assert buffer(whole[1:].reshape(-1)[::2]) is whole
     assert buffer(np.frombuffer(b"12345678", np.uint8)[2:]).nbytes == 8
-
-
-def test_nothing_is_left_behind():
-    one_step("mixed")
-    assert fp.autograd.tape.observers == []

@@ -6,11 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs, clouds
+from terminals import call
 
 from minifp import lab
-from minifp.cli import main
 from minifp.errors import ArgumentError, FileError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
@@ -83,36 +82,31 @@ def test_the_whole_is_what_one_call_makes(halves, tmp_path):
     assert len(before) == 3 * 6 and len(Comparison.load(tmp_path / "whole").runs) == 8
 
 
-@pytest.mark.parametrize(
-    "changes, named",
-    [
+def test_other_settings_or_data_are_refused_by_name(tmp_path):
+    first = made(tmp_path / "first", ["float32"], 1, evaluate=None)
+    for i, (changes, named) in enumerate((
         ({"steps": 13}, r"steps is 12 in .*first and 13 in .*second"),
         ({"batch_size": 8}, "batch size is 16 in .* and 8 in"),
         ({"margin": 0.25}, "margin is 0.5 in .* and 0.25 in"),
         ({"dial": 3}, "dial is 0 in .* and 3 in"),
         ({"accumulate": 2}, "accumulated batches is None in .* and 2 in"),
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data is 'clouds, 160 ex"),
-    ],
-)
-def test_other_settings_or_data_are_refused_by_name(tmp_path, changes, named):
-    first = made(tmp_path / "first", ["float32"], 1, evaluate=None)
-    second = made(tmp_path / "second", ["float32"], [1], evaluate=None, **changes)
-    with pytest.raises(ArgumentError, match=named):
-        lab.merge(first, second, out=tmp_path / "whole")
-    assert not (tmp_path / "whole").exists()
+    )):  # fmt: skip
+        second = made(tmp_path / f"second{i}", ["float32"], [1], evaluate=None, **changes)
+        with pytest.raises(ArgumentError, match=named):
+            lab.merge(first, second, out=tmp_path / "whole")
+        assert not (tmp_path / "whole").exists()
 
 
-@pytest.mark.parametrize(
-    "fields, named",
-    [
+def test_a_run_with_other_results_is_refused_with_what_to_do(halves, other):
+    for fields, named in (
         ({"metric": 12.5}, "metric differ"),
-        ({"steps": 11, "status": "stopped"}, "status, steps differ"),
-    ],
-)
-def test_a_run_with_other_results_is_refused_with_what_to_do(halves, other, fields, named):
-    changed(other, **fields)
-    with pytest.raises(ArgumentError, match=rf"mixed, seed 1 .*{named}.*runs.mixed,seed=1.json"):
-        lab.merge(halves[0], other)
+        ({"steps": 11, "status": "stopped"}, "status, metric, steps differ"),
+    ):
+        changed(other, **fields)
+        told = rf"mixed, seed 1 .*{named}.*runs.mixed,seed=1.json"
+        with pytest.raises(ArgumentError, match=told):
+            lab.merge(halves[0], other)
 
 
 def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other):
@@ -166,13 +160,10 @@ def test_another_machine_is_named(halves, other, tmp_path):
 
 
 def test_the_command_says_what_it_found(halves, other, tmp_path):
-    def call(*words):
-        return CliRunner().invoke(main, ["merge", *map(str, words)])
-
-    result = call(*halves, "--out", tmp_path / "whole", "--figures", "none")
+    result = call("merge", *halves, "--out", tmp_path / "whole", "--figures", "none")
     assert result.exit_code == 0, result.output
     assert "6 runs in all, 2 of them twice and the same to the last bit." in result.output
     assert f"Report: {tmp_path / 'whole' / 'report.html'}" in result.output
     assert (tmp_path / "whole" / "report.html").is_file()
-    result = call(halves[0], changed(other, metric=1.0))
+    result = call("merge", halves[0], changed(other, metric=1.0))
     assert result.exit_code == 2 and "metric differ" in result.output

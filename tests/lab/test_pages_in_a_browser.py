@@ -9,6 +9,7 @@ from test_comparison_page import four, made, made_run, parts
 
 from minifp.lab.page import curves, story
 
+pytestmark = pytest.mark.nightly
 SIZES = [(1440, "light"), (390, "dark")]
 BASE, MIXED = "float32", "mixed"
 

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 import minifp as fp
 from minifp.errors import ArgumentError
 from minifp.lab import Comparison, registration
-from minifp.lab.comparison import opened
 from minifp.lab.conclusions.planning import counts, curve
 from minifp.lab.page import figures, power_table
 from minifp.lab.planning import Plan
@@ -22,53 +21,42 @@ BOTH = ["float32", "mixed"]
 
 def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
     """A comparison of runs that were never trained, and differ by so much."""
-    runs = []
-    for seed, d in enumerate(differences):
-        runs.append(Run("float32", seed, metric=90.0 + 0.37 * seed, steps=4))
-        runs.append(Run("mixed", seed, metric=90.0 + 0.37 * seed + d, steps=4))
-        runs.append(Run("float32@ulp", seed, metric=90.0 + 0.37 * seed, steps=4))
-    seeds = list(range(len(differences)))
-    task = blobs(**{"margin": 0.4, **more})
-    whole = opened(task, task.data(), [*BOTH, "float32@ulp"], seeds, None)
-    whole.runs = runs
-    return whole
+    runs = [
+        Run(arm, seed, metric=90.0 + 0.37 * seed + (d if arm == "mixed" else 0), steps=4)
+        for seed, d in enumerate(differences)
+        for arm in (*BOTH, "float32@ulp")
+    ]
+    return comparison_of(runs, **{"margin": 0.4, **more})
 
 
 def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
-    (need,) = Plan(pilot(), 0.9).needs
+    whole = pilot()
+    (need,) = Plan(whole, 0.9).needs
     assert (need.arm, need.pairs, need.score) == ("mixed", 5, "accuracy")  # no control
     assert tost_power(need.seeds, need.sd, 0.4) >= 0.9 > tost_power(need.seeds - 1, need.sd, 0.4)
     assert need.at_best < need.seeds < need.at_worst and need.now < 0.9
-    assert Plan(pilot(), 0.9).seeds == need.seeds > Plan(pilot(), 0.5).seeds
+    assert Plan(whole, 0.9).seeds == need.seeds > Plan(whole, 0.5).seeds
     powers = curve(need, counts([need]))
     assert powers == sorted(powers) and powers[-1] > 0.9
+    if drawing.is_available():
+        (panel,) = figures.wanted(whole, "power")
+        assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
+        assert "mixed needs" in figures.panel_svg(whole, "power", "m")
+        assert not figures.wanted(pilot((0.1,)), "power")
 
 
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
     plan = Plan(pilot())
     text = repr(plan)
-    assert (
-        f"Take {plan.seeds} seeds, or to be cautious {plan.needs[0].at_worst}." in text
-        and "Power, by the number of seeds" in text
-    )
+    most = plan.needs[0].at_worst
+    assert f"Take {plan.seeds} seeds, or to be cautious {most}." in text
+    assert "Power, by the number of seeds" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "nothing can be planned" in repr(Plan(pilot((0.1,))))
     assert Plan(pilot((0.1,))).seeds is None
-
-
-@pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
-def test_a_comparison_has_its_power_curve_as_a_picture():
-    whole = pilot()
-    (panel,) = figures.wanted(whole, "power")
-    assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
-    assert "mixed needs" in figures.panel_svg(whole, "power", "m")
-    assert not figures.wanted(pilot((0.1,)), "power")
-
-
-@pytest.mark.parametrize("power", [0, 1.0, "0.8"])
-def test_a_power_that_is_none_is_refused(power):
-    with pytest.raises(ArgumentError, match="between 0 and 1"):
-        fp.plan(blobs(steps=1), power=power)
+    for power in (0, 1.0, "0.8"):
+        with pytest.raises(ArgumentError, match="between 0 and 1"):
+            fp.plan(blobs(steps=1), power=power)
 
 
 # ---- what was registered -------------------------------------------------------------------------
@@ -104,15 +92,6 @@ def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(
     assert registration.warnings(result.registered) == []
 
 
-def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path, no_page):
-    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    changed = fp.compare(blobs(steps=2, margin=5.0), BOTH, 1, out=tmp_path, progress=False)
-    told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
-    assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
-    first, second = registered(tmp_path)
-    assert second["before"] == first["sha256"] != second["sha256"]
-
-
 def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path, no_page):
     plan = fp.plan(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
     assert f"The pilot's runs are in {tmp_path}" in " ".join(repr(plan).split())
@@ -124,12 +103,20 @@ def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path,
     assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
 
 
-def test_runs_of_before_are_no_plan_and_an_edited_one_is_refused(tmp_path, no_page):
-    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused(tmp_path, no_page):
+    def again(**changes):
+        return fp.compare(blobs(steps=2, **changes), BOTH, 1, out=tmp_path, progress=False)
+
+    again()
     path = tmp_path / registration.FILE
-    path.write_text(path.read_text(encoding="utf-8").replace("0.5", "0.6"), encoding="utf-8")
+    held = path.read_text(encoding="utf-8")
+    changed = again(margin=5.0)
+    told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
+    assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
+    first, second = registered(tmp_path)
+    assert second["before"] == first["sha256"] != second["sha256"]
+    path.write_text(held.replace("0.5", "0.6"), encoding="utf-8")
     with pytest.raises(ArgumentError, match="not what its hash is of"):
-        fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    path.unlink()
-    late = fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
-    assert "Nothing was registered before the first 2 runs" in " ".join(late.notes())
+        again()
+    path.unlink()  # runs of before are no plan
+    assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())

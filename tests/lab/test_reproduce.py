@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from lab_blobs import blobs
+from terminals import call
 
-from minifp.cli import main
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
 from minifp.lab.results import origin, reproduce
@@ -45,7 +44,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "the tasks").mkdir()
     (tmp_path / "the tasks" / "my task.py").write_text(FILE, encoding="utf-8")
     words = "-p float32 mixed,loss_scale=8 --seeds 1,4 --out runs/one --quiet".split()
-    result = CliRunner().invoke(main, ["compare", "the tasks/my task.py:mine", *words])
+    result = call("compare", "the tasks/my task.py:mine", *words)
     assert result.exit_code == 0, result.output
     return tmp_path
 
@@ -78,7 +77,7 @@ def of(*asked, **changes):
     return replace(first, **fields)
 
 
-def test_arms_with_the_same_seeds_are_one_call():
+def test_arms_with_the_same_seeds_are_one_call(monkeypatch):
     asked = [(p, s) for s in range(3) for p in ("float32", "mixed@order")] + [("mixed", 7)]
     made = origin.Origin("lenet", "mnist", "cuda", {"MINIFP_KERNELS": "numpy; true"}, "0a1b2c")
     text = reproduce.script(of(*asked, origin=made, dial=3))
@@ -87,13 +86,10 @@ def test_arms_with_the_same_seeds_are_one_call():
     assert f"--precision float32 mixed@order --seeds 3 {ends}" in text
     assert f"--precision mixed --seeds 7, {ends}" in text
     assert "\nexport MINIFP_KERNELS='numpy; true'\n" in text and "\n# commit: 0a1b2c\n" in text
-
-
-def test_one_seed_alone_can_be_asked_for(monkeypatch):
-    asked = {}
-    monkeypatch.setattr("minifp.lab.compare", lambda *words, **more: asked.update(words=words))
-    CliRunner().invoke(main, ["compare", "mlp", "--seeds", "7,"])
-    assert asked["words"][2] == [7]
+    calls = []
+    monkeypatch.setattr("minifp.lab.compare", lambda *words, **more: calls.append(words))
+    call("compare", "mlp", "--seeds", "7,")  # one seed alone
+    assert calls[0][2] == [7]
 
 
 def test_an_origin_is_told_without_folders_of_the_machine(tmp_path, monkeypatch):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, comparison_of
 
 from minifp.errors import DataError
 from minifp.lab import Comparison, Metric
-from minifp.lab.comparison import compare, opened
+from minifp.lab.comparison import compare
 from minifp.lab.results import latex, store, summary, tidy
 from minifp.lab.run import Run
 
@@ -135,13 +135,13 @@ def test_a_history_is_read_back_to_the_last_bit(folder, tmp_path):
     assert run.history["twice"] == [2 * loss for loss in run.history["loss"]]
 
 
-@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", None])
-def test_a_history_of_something_else_is_refused(folder, tmp_path, content):
+def test_a_history_of_something_else_is_refused(folder, tmp_path):
     whole = (folder / "history.csv").read_text(encoding="utf-8")
     path = tmp_path / "history.csv"
-    path.write_text(whole[:-40] if content is None else content, encoding="utf-8")
-    with pytest.raises(DataError, match="expected a history that minifp wrote"):
-        tidy.read_history(path, ["accuracy", "seed", "twice"])
+    for content in ("", "a,b\n1,2\n", whole[:-40]):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match="expected a history that minifp wrote"):
+            tidy.read_history(path, ["accuracy", "seed", "twice"])
 
 
 # ---- table.tex -----------------------------------------------------------------------------------
@@ -172,33 +172,25 @@ def test_a_verdict_stands_with_its_adjusted_p(tmp_path):
         for seed, shift in enumerate((0.1, -0.1, 0.0, 0.1, -0.1))
         for arm in ("float32", "mixed")
     ]
-    task = blobs(margin=0.5)
-    whole = opened(task, task.data(), ["float32", "mixed"], list(range(5)), None)
-    whole.runs = runs
+    whole = comparison_of(runs, margin=0.5)
     row = latex.table(whole).splitlines()[-3].removesuffix(r" \\").split(" & ")
     assert row[0] == r"\texttt{mixed}" and row[-2] == "EQUIVALENT"
     assert row[-1] == "$<0.001$" and whole.claims()[0].holm_of_verdict < 0.001
     assert latex.p_text(0.0321) == "$0.032$"
 
 
-def test_names_are_escaped():
-    assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
-        r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
-    )
-
-
-@pytest.mark.parametrize(
-    "values, text",
-    [
+def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escaped():
+    for values, text in (
         ([0.123456, 0.123556], r"$0.123506 \pm 0.000071$"),
         ([1234.0, 1300.0], r"$1267 \pm 47$"),
         ([2.0], "$2.000$"),
         ([0.0, 0.0], r"$0.0 \pm 0.0$"),
         ([], ""),
-    ],
-)
-def test_further_metrics_have_two_digits_of_their_deviation(values, text):
-    assert latex.spread(*latex.moments(values)) == text
+    ):
+        assert latex.spread(*latex.moments(values)) == text
+    assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
+        r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
+    )
 
 
 # ---- results.json --------------------------------------------------------------------------------
@@ -217,11 +209,6 @@ def held(folder):
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
-def test_results_follow_the_published_schema_which_they_name(folder, validator):
-    validator.validate(held(folder))
-    assert held(folder)["schema"] == summary.schema()["$id"] == summary.SCHEMA
-
-
 def put(value, *path):
     """A change: what lies at this path is another value."""
 
@@ -234,9 +221,10 @@ def put(value, *path):
     return change
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_results_follow_the_published_schema_which_takes_nothing_else(folder, validator):
+    validator.validate(held(folder))
+    assert held(folder)["schema"] == summary.schema()["$id"] == summary.SCHEMA
+    for change in (
         put("urn:minifp:results:0", "schema"),
         put(1, "something else"),
         put("done", "runs", 0, "status"),
@@ -247,12 +235,10 @@ def put(value, *path):
         put("PERHAPS", "rows", 1, "verdict"),
         put(0, "task", "margin"),
         lambda whole: whole["runs"][0].pop("metrics"),
-    ],
-)
-def test_the_schema_takes_nothing_else(folder, validator, change):
-    other = copy.deepcopy(held(folder))
-    change(other)
-    assert not validator.is_valid(other)
+    ):
+        other = copy.deepcopy(held(folder))
+        change(other)
+        assert not validator.is_valid(other), change
 
 
 def test_results_of_another_version_are_not_read(folder, tmp_path):

@@ -66,13 +66,10 @@ def test_a_new_speaker_is_heard_in_tests_alone(tones):
         assert train.alphabet == data.strings.DIGITS and train.inputs[0].shape[1] == 40
 
 
-def test_settings_are_the_papers_claim_on_laptop_size():
+def test_networks_are_of_laptop_size():
     assert showing.WINGS["speech"] is speech.EXHIBITS
-    assert speech.EXHIBITS[0].seeds["evening"] == 8
-    assert [*speech.SPEAKERS] == [e.name.rpartition("-")[2] for e in speech.EXHIBITS[1:-1]]
     for exhibit in speech.EXHIBITS[:2]:
         tasks = [exhibit.task(scale) for scale in SCALES]
         assert len({(task.epochs, exhibit.seeds[s]) for task, s in zip(tasks, SCALES)}) == 3
-        assert all(t.goal == "min" for t in tasks)
         found = fp.summary(tasks[0].model, (200, 40), precisions=["mixed"])
         assert found.multiply_adds < 3e7 and found.layers[0].output == (50, 1, 11)

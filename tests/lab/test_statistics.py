@@ -35,12 +35,6 @@ def test_distributions_are_scipys(df):
         assert ours == pytest.approx(scipy.stats.chi2.ppf(p, df))
 
 
-@pytest.mark.parametrize("count, n", [(0, 3), (0, 10), (1, 10), (4, 7), (10, 10)])
-def test_the_interval_of_a_share_is_scipys(count, n):
-    theirs = scipy.stats.binomtest(count, n).proportion_ci(0.95, "exact")
-    assert clopper_pearson(count, n) == pytest.approx((theirs.low, theirs.high))
-
-
 # ---- pairs --------------------------------------------------------------------------------------
 
 
@@ -54,15 +48,13 @@ def test_both_tests_and_the_interval_are_scipys():
     assert (p.low, p.high) == pytest.approx((interval.low, interval.high))
     assert p.p_different == pytest.approx(1 - high.pvalue) and p.p_equivalent == p.p_high
     assert (p.p_not_worse("max"), p.p_not_worse("min")) == (p.p_low, p.p_high)
-
-
-def test_a_worked_example_of_three_pairs():
-    p = paired.compare_paired([91.0, 92.0, 93.5], [91.2, 91.8, 93.2], margin=0.5)
-    assert p.n == 3
-    assert p.mean == pytest.approx(0.1)
-    assert p.sd == pytest.approx(0.26457513)
+    p = paired.compare_paired([91.0, 92.0, 93.5], [91.2, 91.8, 93.2], margin=0.5)  # by hand
+    assert p.n == 3 and (p.mean, p.sd) == pytest.approx((0.1, 0.26457513))
     assert (p.low, p.high) == pytest.approx((0.1 - 0.44603, 0.1 + 0.44603), abs=1e-4)
     assert (p.verdict, p.needed) == ("INCONCLUSIVE", 5)
+    for count, n in ((0, 3), (0, 10), (1, 10), (4, 7), (10, 10)):
+        theirs = scipy.stats.binomtest(count, n).proportion_ci(0.95, "exact")
+        assert clopper_pearson(count, n) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_small_differences_are_equivalent_and_large_ones_different():
@@ -71,53 +63,32 @@ def test_small_differences_are_equivalent_and_large_ones_different():
     far = [b + d for b, d in zip(base, (-70.0, -75.0, -68.0, -80.0, -71.0))]
     assert paired.compare_paired(near, base, 0.5).verdict == "EQUIVALENT"
     assert paired.compare_paired(far, base, 0.5).verdict == "DIFFERENT"
-
-
-def test_a_difference_that_is_real_but_perhaps_within_the_margin_is_inconclusive():
     assert paired.judge(0.1, 0.7, 0.5) == "INCONCLUSIVE"
     assert paired.judge(-0.7, -0.6, 0.5) == "DIFFERENT"
     assert paired.judge(-0.5, 0.0, 0.5) == "INCONCLUSIVE"  # the border belongs to neither
-
-
-def test_equal_runs_have_no_deviation_and_are_equivalent():
-    p = paired.compare_paired([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], margin=0.5)
+    p = paired.compare_paired([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], margin=0.5)  # equal runs
     assert (p.mean, p.sd, p.low, p.high, p.verdict) == (0, 0, 0, 0, "EQUIVALENT")
     assert (p.p_low, p.p_high, p.sign_flip_p) == (0, 0, 1)
-
-
-def test_one_constant_difference_beyond_the_margin_is_different():
-    p = paired.compare_paired([3.0, 4.0, 4.0], [1.0, 2.0, 2.0], margin=0.5)
+    p = paired.compare_paired([3.0, 4.0, 4.0], [1.0, 2.0, 2.0], margin=0.5)  # 2 apart
     assert (p.sd, p.verdict, p.p_high, p.p_different) == (0, "DIFFERENT", 1, 0)
     assert p.pairing_gain == math.inf
-
-
-@pytest.mark.parametrize("shift", [0.0, 5.0])
-def test_two_pairs_are_too_few_for_a_verdict(shift):
-    p = paired.compare_paired([1.0 + shift, 2.0 + shift], [1.0, 2.0], margin=0.5)
-    assert (p.verdict, p.needed, p.mean, p.low) == (None, 3, shift, shift)
-
-
-@pytest.mark.parametrize("values, baseline", [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([], [])])
-def test_fewer_than_two_pairs_are_refused(values, baseline):
-    with pytest.raises(ArgumentError, match="at least 2"):
-        paired.compare_paired(values, baseline, 0.5)
+    for shift in (0.0, 5.0):  # two pairs are too few for a verdict
+        p = paired.compare_paired([1.0 + shift, 2.0 + shift], [1.0, 2.0], margin=0.5)
+        assert (p.verdict, p.needed, p.mean, p.low) == (None, 3, shift, shift)
+    for values, baseline in (([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([], [])):
+        with pytest.raises(ArgumentError, match="at least 2"):
+            paired.compare_paired(values, baseline, 0.5)
 
 
 @settings(max_examples=20)
 @given(samples)
-def test_the_verdict_is_that_of_the_tests(pairs):
-    p = paired.compare_paired(*zip(*pairs), margin=10.0)
+def test_the_verdict_is_that_of_the_tests_and_mirrored_if_the_sides_are_swapped(pairs):
+    a, b = zip(*pairs)
+    p, q = paired.compare_paired(a, b, 10.0), paired.compare_paired(b, a, 10.0)
     if abs(p.p_equivalent - 0.05) > 1e-6:
         assert (p.verdict == "EQUIVALENT") == (p.p_equivalent < 0.05)
     if abs(p.p_different - 0.05) > 1e-6:
         assert (p.verdict == "DIFFERENT") == (p.p_different < 0.05)
-
-
-@settings(max_examples=20)
-@given(samples)
-def test_swapping_the_sides_mirrors_the_interval(pairs):
-    a, b = zip(*pairs)
-    p, q = paired.compare_paired(a, b, 10.0), paired.compare_paired(b, a, 10.0)
     assert (p.low, p.high, p.verdict) == (-q.high, -q.low, q.verdict)
 
 
@@ -129,10 +100,7 @@ def test_sign_flips_are_scipys():
         (SAMPLE,), np.sum, permutation_type="samples", n_resamples=2 ** len(SAMPLE)
     )
     assert permutation.sign_flip_p(SAMPLE) == pytest.approx(theirs.pvalue)
-
-
-def test_three_pairs_cannot_go_below_a_sign_flip_p_of_a_quarter():
-    assert permutation.sign_flip_p([5.0, 6.0, 7.0]) == 0.25
+    assert permutation.sign_flip_p([5.0, 6.0, 7.0]) == 0.25  # three pairs cannot go below it
     assert permutation.sign_flip_p([5.0, -6.0, 1.0]) == 1.0
 
 

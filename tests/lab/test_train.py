@@ -17,24 +17,20 @@ import numpy as np
 import pytest
 from lab_blobs import clouds
 from snapshots import frozen
+from terminals import call
 
 import minifp as fp
 from minifp.lab.resume import train_one
 from minifp.lab.run import Training
-from minifp.saving import files, tensor_file
-
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli
+from minifp.saving import checkpoint, files, tensor_file
 
 ROOT = Path(fp.__file__).parents[1]
 TIMES = ("seconds", "processor_seconds", "seconds_per_step")
 
 
-def call(*words):
-    """What a command answers."""
-    return CliRunner().invoke(cli.main, [str(word) for word in words])
+def at_night(value):
+    """A parameter for the nightly alone."""
+    return pytest.param(value, marks=pytest.mark.nightly)
 
 
 def outside(*words, **settings):
@@ -72,28 +68,22 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, precision):
     assert tree[2] == tree[3]
 
 
-def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path):
-    path = tmp_path / "c"
-    first = train_one("mlp", steps=12, save=path, progress=False)
-    before = content(path)
-    again = train_one("mlp", steps=12, resume=path, progress=False)
-    assert content(path) == before
-    assert (again.metric, again.history) == (first.metric, first.history)
-
-
-def test_saved_where_and_when_it_is_asked_for(tmp_path, monkeypatch):
-    from minifp.saving import checkpoint
-
+def test_saved_where_and_when_it_is_asked_for_and_a_finished_run_stays_as_it_is(tmp_path):
     saved, save = [], checkpoint.save
 
     def noted(path, *args, extra, **kwargs):
         saved.append((Path(path).name, extra["run"]["steps"]))
         return save(path, *args, extra=extra, **kwargs)
 
-    monkeypatch.setattr(checkpoint, "save", noted)
-    train_one("mlp", steps=12, save=tmp_path / "a", every=5, progress=False)
-    train_one("mlp", steps=14, save=tmp_path / "b", resume=tmp_path / "a", every=1, progress=False)
+    a, b = tmp_path / "a", tmp_path / "b"
+    with mock.patch.object(checkpoint, "save", noted):
+        train_one("mlp", steps=12, save=a, every=5, progress=False)
+        first = train_one("mlp", steps=14, save=b, resume=a, every=1, progress=False)
     assert saved == [("a", 5), ("a", 10), ("a", 12), ("b", 13), ("b", 14)]
+    before = content(b)
+    again = train_one("mlp", steps=14, resume=b, progress=False)
+    assert content(b) == before
+    assert (again.metric, again.history) == (first.metric, first.history)
 
 
 def test_the_command_trains_saves_and_goes_on(tmp_path):
@@ -105,32 +95,26 @@ def test_the_command_trains_saves_and_goes_on(tmp_path):
     assert result.exit_code == 0 and "15, of which" in result.output
     model = fp.load_task("mlp").model()
     assert fp.load(path, model=model)["run"]["steps"] == 15
-
-
-def test_without_a_path_it_says_that_nothing_is_kept():
     result = call("train", "mlp", "--steps", 3, "--precision", "float32", "--seed", 5, "-q")
     assert result.exit_code == 0
     assert "float32, seed 5" in result.output and "Nothing was written" in result.output
 
 
-@pytest.mark.parametrize(
-    "words, problem",
-    [
-        (("lenet",), "is of another run: task: 'mlp-digits' then, 'lenet-digits' now"),
-        (("mlp", "--seed", "7"), "seed: 0 then, 7 now"),
-        (("mlp", "--precision", "float32"), "precision: 'mixed' then, 'float32' now"),
-        (("mlp", "--dial", "3"), "dial: 0 then, 3 now"),
-        (("mlp", "--data", "digits", "--steps", "2"), "has done 6 steps, more than the 2"),
-        (("mlp", "--every", "0"), "every=0"),
-    ],
-)
-def test_another_run_is_not_gone_on_with(tmp_path, words, problem):
+def test_another_run_is_not_gone_on_with(tmp_path):
     path = tmp_path / "c"
     train_one("mlp", steps=6, save=path, progress=False)
     before = path.read_bytes()
-    result = call("train", *words, "--resume", path, "-q")
-    assert result.exit_code == 2 and problem in " ".join(result.output.split())
-    assert path.read_bytes() == before
+    for words, problem in (
+        ("lenet", "is of another run: task: 'mlp-digits' then, 'lenet-digits' now"),
+        ("mlp --seed 7", "seed: 0 then, 7 now"),
+        ("mlp --precision float32", "precision: 'mixed' then, 'float32' now"),
+        ("mlp --dial 3", "dial: 0 then, 3 now"),
+        ("mlp --data digits --steps 2", "has done 6 steps, more than the 2"),
+        ("mlp --every 0", "every=0"),
+    ):
+        result = call("train", *words.split(), "--resume", path, "-q")
+        assert result.exit_code == 2 and problem in " ".join(result.output.split())
+        assert path.read_bytes() == before
 
 
 # ---- longer than it was meant to ----------------------------------------------------------------
@@ -201,32 +185,15 @@ MODEL = {"model": lambda: fp.nn.Linear(2, 4), "batch_size": 16}
 
 
 def test_a_scheduler_of_ones_own_has_no_longer_run(tmp_path):
-    class Mine:
-        def __init__(self, *given):
-            pass
-
-        def step(self):
-            pass
-
-        def state_dict(self):
-            return {}
-
-        def load_state_dict(self, state):
-            pass
-
-    task = replace(fp.load_task("mlp"), schedule=Mine)
+    mine = mock.Mock(spec=["step", "state_dict", "load_state_dict"])
+    mine.state_dict.return_value = {}
+    task = replace(fp.load_task("mlp"), schedule=lambda optimizer, steps: mine)
     train_one(task, steps=2, save=tmp_path / "c", progress=False)
     with pytest.raises(fp.CheckpointError, match="steps: 2 then, 5 now"):
         train_one(task, steps=5, resume=tmp_path / "c", progress=False)
 
 
 # ---- what cannot be kept ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", [("--save", ""), ("--resume", "")])
-def test_an_empty_path_is_refused(words):
-    result = call("train", "mlp", "--steps", 1, *words)
-    assert result.exit_code == 2 and "path is empty" in result.output
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path):
@@ -257,16 +224,20 @@ def test_a_disk_that_fills_up_leaves_the_last_checkpoint(tmp_path):
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["c"]
 
 
-def test_checkpoints_of_ones_own_program_are_told_apart(tmp_path):
+def test_what_cannot_be_resumed_is_refused(tmp_path):
     fp.save(tmp_path / "c", model=fp.load_task("mlp").model(), extra={"step": 1})
-    result = call("train", "mlp", "--resume", tmp_path / "c")
-    assert result.exit_code == 2 and "not written by `minifp train`" in result.output
-    result = call("train", "mlp", "--resume", tmp_path / "nothing")
-    assert result.exit_code == 2 and "No such file" in result.output
-    result = call("train", "mlp", "--every", "3")
-    assert result.exit_code == 2 and "without save" in result.output
+    for words, problem in (
+        (("--resume", tmp_path / "c"), "not written by `minifp train`"),
+        (("--resume", tmp_path / "nothing"), "No such file"),
+        (("--every", "3"), "without save"),
+        (("--save", ""), "path is empty"),
+        (("--resume", ""), "path is empty"),
+    ):
+        result = call("train", "mlp", *words)
+        assert result.exit_code == 2 and problem in result.output
 
 
+@pytest.mark.nightly
 def test_the_number_of_threads_changes_no_bit(tmp_path):
     """Saved with one thread and resumed with two, as with two and one, and as in one go."""
     whole = tmp_path / "whole"
@@ -294,7 +265,7 @@ def test_the_number_of_threads_changes_no_bit(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, *map(at_night, (signal.SIGKILL, signal.SIGTERM))])
 def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
     path, when = tmp_path / "c", chance.Random(1)
     process = outside("mlp", "--steps", 1000000, "--save", path, "--every", 1)
@@ -319,8 +290,6 @@ def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
 
 def test_a_run_that_ends_where_a_checkpoint_lies_between_evaluations_is_evaluated(tmp_path):
     """The checkpoint of step 5 was written before any evaluation."""
-    from minifp.saving import checkpoint
-
     save, kept = checkpoint.save, tmp_path / "5"
 
     def copied(path, *args, extra, **kwargs):

@@ -20,7 +20,7 @@ ENGLISH = ["A cat sleeps.", "Two dogs run in the park.", "A bird sings on a tall
 FRENCH = ["Un chat dort.", "Deux chiens courent au parc.", "Un oiseau chante sur un grand arbre."]
 
 
-def test_scores_are_100_for_what_is_the_same_and_say_how_they_were_counted():
+def test_scores_are_100_for_what_is_the_same_and_say_how_they_were_counted(monkeypatch):
     found = scores_of(FRENCH, FRENCH)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert re.search(r"BLEU .*case:mixed.*tok:13a", found.signatures)
@@ -30,9 +30,6 @@ def test_scores_are_100_for_what_is_the_same_and_say_how_they_were_counted():
     assert scores_of([s.lower() for s in FRENCH], FRENCH).bleu < 100  # capitals count
     with pytest.raises(DataError, match="1 translations and 3 references"):
         scores_of(FRENCH[:1], FRENCH)
-
-
-def test_without_sacrebleu_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     with pytest.raises(MinifpError, match=r'pip install "minifp\[translation\]"'):
         scores_of(FRENCH, FRENCH)
@@ -64,8 +61,3 @@ def test_the_task_of_the_gallery_trains_on_any_sentences_and_keeps_what_it_says(
     assert run.kept["our sentence"].startswith(translation.OURS["en"])
     train_set, test_set = small.data()
     assert len(train_set) == 15 and test_set.target.decode(test_set[0][1]) == FRENCH[0]
-
-
-def test_exhibits_are_of_other_sentences_each():
-    tasks = [exhibit.task("evening") for exhibit in translation.EXHIBITS]
-    assert len({task.name for task in tasks}) == len({t.description for t in tasks}) == 3

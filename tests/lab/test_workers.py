@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_pat
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
 
 
+@pytest.mark.nightly
 def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_path):
     distributed = pytest.importorskip("distributed")
     let_die(mortal, "parent")
@@ -109,15 +111,22 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
 
 def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     base = load_task("lenet", "digits")
-    assert ticket(base, {"steps": 3, "dial": None}, base) == Named(
-        "lenet", "digits", (("steps", 3),)
-    )
-    of_file = ticket(load_task(mortal), {}, load_task(mortal))
+    named = ticket(base, {"steps": 3, "dial": None}, base)
+    assert named == Named("lenet", "digits", (("steps", 3),))
+    task = load_task(mortal)
+    of_file = ticket(task, {"steps": 2}, task)
     assert of_file.spec == mortal and b"os._exit" in of_file.text
+    elsewhere = replace(of_file, spec=of_file.spec.replace("mortal.py", "elsewhere.py"))
+    loaded = elsewhere.load()  # where the file is not there, it is written anew
+    assert (loaded.name, loaded.steps, loaded.source) == ("blobs", 2, task.source)
     changed = replace(base, batch_size=8)
     assert changed.origin is None
     by_value = ticket(changed, {}, changed)
     assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
+    lock = threading.Lock()
+    task = blobs(model=lambda: lock)  # which cannot be pickled
+    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
+        ticket(task, {}, task)
 
 
 def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
@@ -133,27 +142,13 @@ def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
         load_task("no_such_module:task")
 
 
-def test_a_file_that_is_not_there_is_written_anew(mortal):
-    task = load_task(mortal)
-    there = ticket(task, {"steps": 2}, task)
-    elsewhere = replace(there, spec=there.spec.replace("mortal.py", "elsewhere.py"))
-    loaded = elsewhere.load()
-    assert (loaded.name, loaded.steps, loaded.source) == ("blobs", 2, task.source)
-
-
-def test_what_cannot_be_pickled_is_refused_with_the_field_and_a_way():
-    lock = threading.Lock()
-    task = blobs(model=lambda: lock)
-    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
-        ticket(task, {}, task)
-
-
 def test_other_data_in_the_other_process_are_refused():
     draw = np.random.default_rng(0)
 
     def other_each_time():
         train, test = blobs().data()
-        return replace_targets(train, draw), test
+        x, t = train.arrays
+        return type(train)(x, draw.integers(0, 4, len(t)), name="clouds"), test
 
     task = blobs(data=other_each_time)
     config = compare(task, ["float32"], 1, steps=1, progress=False).config
@@ -162,22 +157,19 @@ def test_other_data_in_the_other_process_are_refused():
         jobs.check_same(job, jobs.settings(task, task.data()))
 
 
-def replace_targets(dataset, draw):
-    """The same points with other targets."""
-    x, t = dataset.arrays
-    return type(dataset)(x, draw.integers(0, 4, len(t)), name="clouds")
-
-
-@pytest.mark.parametrize("jobs", [0, -1, True, 1.5, "2"])
-def test_a_number_of_processes_is_one(jobs):
-    with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
-        compare(blobs(), jobs=jobs, progress=False)
-
-
-def test_without_loky_the_way_to_get_it_is_told(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "loky", None)
+def test_processes_that_there_cannot_be_are_refused(monkeypatch):
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
+            compare(blobs(), jobs=wrong, progress=False)
+    monkeypatch.setitem(sys.modules, "loky", None)
     with pytest.raises(ArgumentError, match="jobs=2 needs loky: python -m pip install loky"):
         Local(2)
+    monkeypatch.setattr(engines, "IN_BROWSER", True)
+    monkeypatch.setattr(callers, "told", WeakKeyDictionary())
+    with pytest.warns(MisuseWarning, match="a browser has no processes"):
+        assert isinstance(engines.engine_for(2), Here)
+    with pytest.raises(ArgumentError, match="at least 1"):
+        engines.engine_for(0)
 
 
 # ---- how long it will take -----------------------------------------------------------------------
@@ -264,12 +256,3 @@ def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):
     job = Wanted(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
     assert job.variables == {"MINIFP_KERNELS": "numpy"} and job.device == "cpu"
     assert job.keep_weights
-
-
-def test_in_a_browser_runs_are_made_one_by_one_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(engines, "IN_BROWSER", True)
-    monkeypatch.setattr(callers, "told", WeakKeyDictionary())
-    with pytest.warns(MisuseWarning, match="a browser has no processes"):
-        assert isinstance(engines.engine_for(2), Here)
-    with pytest.raises(ArgumentError, match="at least 1"):
-        engines.engine_for(0)

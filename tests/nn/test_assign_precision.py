@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import LAYERS
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -71,9 +72,6 @@ def formats(model, of=lambda p: p.dtype):
     return {name: kinds.pop() if len(kinds) == 1 else kinds for name, kinds in named.items()}
 
 
-# ---- what holds where ---------------------------------------------------------------------------
-
-
 def test_lenet_with_its_last_layer_in_float32():
     model = made("mixed;fc2=float32", fp.models.LeNet)
     plain = made("float32", fp.models.LeNet)
@@ -109,7 +107,7 @@ def test_operations_compute_and_store_as_the_part_of_their_module_says():
     assert seen["head"]["linear"] == (float16, str(Precision.parse(text)))
 
 
-def test_a_part_holds_inside_and_later_ones_win():
+def test_a_part_holds_inside_later_ones_win_and_a_copy_has_them():
     inside = "float32;decoder=mixed;decoder.2=float16;*=bfloat16"
     assert {*formats(made(inside)).values()} == {bfloat16, float32}  # norms: norm_parameters
     model = made("float32;*=bfloat16;decoder=mixed;decoder.2=float16")
@@ -118,6 +116,10 @@ def test_a_part_holds_inside_and_later_ones_win():
     norm = model.decoder[2]
     assert norm.running_mean.dtype == norm.running_var.dtype == float16
     assert formats(made("mixed;decoder.*=float32"))["decoder.1"] == float32
+    model = made(MANY)
+    same = copy.deepcopy(model)
+    assert formats(same) == formats(model) and str(same.head.precision) == "float16"
+    assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
 
 
 def test_what_a_named_tuple_or_a_state_has_inside_enters_as_well():
@@ -134,12 +136,14 @@ def test_what_a_named_tuple_or_a_state_has_inside_enters_as_well():
     assert {y.data.dtype, h.dtype, c.dtype} == {float16}
 
 
-def test_narrow_parts_of_a_float32_model_have_masters_and_a_loss_scale():
+def test_narrow_parts_have_masters_and_a_loss_scale_and_are_not_assigned_under_an_optimizer():
     optimizer = trainer(made("float32;head=mixed"))
     assert optimizer.master_weights and optimizer.scale == 2**16
-
-
-# ---- training -----------------------------------------------------------------------------------
+    model = made("float32")
+    optimizer = trainer(model)
+    fp.assign_precision(model, "mixed;head=float32")
+    with pytest.raises(PrecisionError, match="was stored in float32 .*when the optimizer was made"):
+        train(model, optimizer, batches(1))
 
 
 @pytest.mark.parametrize("everywhere", ["mixed;*=float32", "float16;?*=float32;*=float32"])
@@ -171,16 +175,6 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path):
     for mine, theirs in zip(loaded.parameters(), model.parameters()):
         exact = theirs.array if theirs.exact is None else theirs.exact
         np.testing.assert_array_equal(mine.array, np.asarray(exact, np.float32))
-
-
-def test_a_copy_of_a_model_has_its_parts():
-    model = made(MANY)
-    same = copy.deepcopy(model)
-    assert formats(same) == formats(model) and str(same.head.precision) == "float16"
-    assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
-
-
-# ---- products -----------------------------------------------------------------------------------
 
 
 def test_a_part_changes_one_product_of_its_modules_and_nothing_else():
@@ -241,20 +235,15 @@ def test_layers_say_whether_they_multiply(make, shape):
     assert any(map(may_multiply, layer.modules())) == bool(found)
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_a_model_without_its_parts_neither_computes_nor_trains():
     with fp.precision("mixed;head=float32"):
         model = Translator()
         optimizer_of = [nn.Parameter(np.ones(2))], model.parameters(), model.head.parameters()
         F.relu(fp.ones(2)) + nn.MSELoss()(fp.ones(2), fp.ones(2))  # of no parameters
     for part in (model, model.head):
-        with pytest.raises(PrecisionError, match=r"fp.assign_precision\(model\) once"):
-            part(fp.ones(4, 5, 6))
+        refuses(PrecisionError, r"fp.assign_precision\(model\) once", part, fp.ones(4, 5, 6))
     for parameters in optimizer_of:
-        with pytest.raises(PrecisionError, match="fp.assign_precision"):
-            optim.Adam(parameters)
+        refuses(PrecisionError, "fp.assign_precision", optim.Adam, parameters)
     outside = Translator()
     with (
         fp.precision("mixed;head=float32"),
@@ -290,14 +279,6 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
     with pytest.raises(ArgumentError, match="critic is a list: expected a Module"):
         fp.assign_precision({"critic": []}, "mixed")
     assert formats(model) == before
-
-
-def test_an_optimizer_is_not_trained_on_with_weights_that_were_assigned_since():
-    model = made("float32")
-    optimizer = trainer(model)
-    fp.assign_precision(model, "mixed;head=float32")
-    with pytest.raises(PrecisionError, match="was stored in float32 .*when the optimizer was made"):
-        train(model, optimizer, batches(1))
 
 
 def test_several_models_have_their_names_before_their_paths():

@@ -4,22 +4,15 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def names(module):
     return list(module.state_dict())
-
-
-# ---- lists of modules ---------------------------------------------------------------------------
 
 
 def changed(m, kind):
@@ -64,7 +57,7 @@ def test_a_slice_is_a_container_of_the_same_modules_with_pytorchs_names(kind, to
     assert [n for n, _ in whole.named_children()] == ["0", "1", "2"]
 
 
-def test_a_slice_leaves_the_paths_on_the_tape_as_they_were():
+def test_paths_on_the_tape_follow_what_was_put_in_and_taken_out_and_no_slice():
     class Model(nn.Module):
         def __init__(self):
             self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.Linear(3, 3)])
@@ -75,9 +68,6 @@ def test_a_slice_leaves_the_paths_on_the_tape_as_they_were():
             return x
 
     assert Model()(fp.ones(1, 3)).node.module == "Model.blocks.1"
-
-
-def test_paths_on_the_tape_follow_what_was_put_in_and_taken_out():
     model = nn.Sequential(nn.Tanh(), nn.Linear(3, 3))
     model.insert(0, nn.ReLU())
     assert model(fp.ones(1, 3)).node.module == "Sequential.2"
@@ -94,28 +84,19 @@ def test_a_sequential_may_be_named():
     assert not isinstance(nn.ModuleList(), nn.Sequential)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: nn.Sequential({"train": nn.ReLU()}), fp.ArgumentError, "'train' is the name of"),
-        (lambda: nn.Sequential({"a": 3}), fp.ArgumentError, "'a' is a int, not a Module"),
-        (lambda: nn.ModuleList([3]), fp.ArgumentError, "ModuleList: argument 0 is a int"),
-        (lambda: nn.ModuleList(3), fp.ArgumentError, "ModuleList: int: expected several"),
-        (lambda: nn.ModuleList().append(F.relu), fp.ArgumentError, "is a function"),
-        (lambda: nn.Sequential().insert(0, 3), fp.ArgumentError, "Sequential: argument 0"),
-        (lambda: nn.Sequential().insert(1, nn.ReLU()), IndexError, "no index 1"),
-        (lambda: nn.Sequential(nn.ReLU()).__setitem__(0, 3), fp.ArgumentError, "not a Module"),
-        (lambda: nn.Sequential()[0], IndexError, "range"),
-        (lambda: nn.ModuleDict(3), fp.ArgumentError, "ModuleDict: int: expected a dict"),
-        (lambda: nn.ModuleDict({"a": nn.ReLU()}).pop("b"), KeyError, "no 'b'"),
-    ],
+test_what_is_no_module_or_not_there_is_refused = each_refused(
+    (lambda: nn.Sequential({"train": nn.ReLU()}), fp.ArgumentError, "'train' is the name of"),
+    (lambda: nn.Sequential({"a": 3}), fp.ArgumentError, "'a' is a int, not a Module"),
+    (lambda: nn.ModuleList([3]), fp.ArgumentError, "ModuleList: argument 0 is a int"),
+    (lambda: nn.ModuleList(3), fp.ArgumentError, "ModuleList: int: expected several"),
+    (lambda: nn.ModuleList().append(F.relu), fp.ArgumentError, "is a function"),
+    (lambda: nn.Sequential().insert(0, 3), fp.ArgumentError, "Sequential: argument 0"),
+    (lambda: nn.Sequential().insert(1, nn.ReLU()), IndexError, "no index 1"),
+    (lambda: nn.Sequential(nn.ReLU()).__setitem__(0, 3), fp.ArgumentError, "not a Module"),
+    (lambda: nn.Sequential()[0], IndexError, "range"),
+    (lambda: nn.ModuleDict(3), fp.ArgumentError, "ModuleDict: int: expected a dict"),
+    (lambda: nn.ModuleDict({"a": nn.ReLU()}).pop("b"), KeyError, "no 'b'"),
 )
-def test_what_is_no_module_or_not_there_is_refused(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
-
-
-# ---- dicts of modules ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["training", "precision", "_name", "_before_forward", "keys"])
@@ -135,9 +116,6 @@ def test_what_a_module_dict_gives_up_is_gone():
     assert list(nn.ModuleDict(heads)) == ["a", "c"]
     heads.clear()
     assert len(heads) == 0 and heads.state_dict() == {}
-
-
-# ---- parameters ---------------------------------------------------------------------------------
 
 
 def with_parameters(m, tensor):
@@ -161,30 +139,22 @@ def test_lists_and_dicts_of_parameters_are_owned_as_in_pytorch(torch):
     assert [n for n, _ in ours.named_parameters()] == [n for n, _ in theirs.named_parameters()]
     assert len(ours.several) == 5 and ours.several[-1] is list(ours.several)[4]
     assert isinstance(ours.several[1:3], nn.ParameterList) and len(ours.several[1:3]) == 2
-    assert "b" in ours.named and list(ours.named) == ours.named.keys() == ["b", "c"]
-    assert ours.named["b"] is dict(ours.named.items())["b"] is ours.named.values()[0]
+    assert "b" in ours.named and list(ours.named) == list(ours.named.keys()) == ["b", "c"]
+    assert ours.named["b"] is dict(ours.named.items())["b"] is list(ours.named.values())[0]
     assert "(0): Parameter of float32 (2, 3)" in repr(ours)
     ours.named.clear()
     assert len(ours.named) == 0
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: nn.ParameterList([3]), fp.DTypeError, "ParameterList: 0 is a int"),
-        (lambda: nn.ParameterList(fp.ones(3)), fp.DTypeError, "expected several"),
-        (lambda: nn.ParameterDict(3), fp.ArgumentError, "ParameterDict: int"),
-        (lambda: nn.ParameterDict({"training": fp.ones(1)}), fp.ArgumentError, "'training' is the"),
-        (lambda: nn.ParameterDict()["a"], KeyError, "no 'a'"),
-        (lambda: nn.ParameterList()(1), fp.ArgumentError, "not called"),
-    ],
+test_what_is_no_parameter_or_not_there_is_refused = each_refused(
+    (lambda: nn.ParameterList([3]), fp.DTypeError, "ParameterList: 0 is a int"),
+    (lambda: nn.ParameterList(fp.ones(3)), fp.DTypeError, "expected several"),
+    (lambda: nn.ParameterDict(3), fp.ArgumentError, "ParameterDict: int"),
+    (lambda: nn.ParameterDict({"training": fp.ones(1)}), fp.ArgumentError, "'training' is the"),
+    (lambda: nn.ParameterDict()["a"], KeyError, "no 'a'"),
+    (lambda: nn.ParameterList()(1), fp.ArgumentError, "not called"),
 )
-def test_what_is_no_parameter_or_not_there_is_refused(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
 
-
-# ---- in place -----------------------------------------------------------------------------------
 
 IN_PLACE = (
     *("ReLU", "ReLU6", "LeakyReLU", "ELU", "CELU", "SELU", "SiLU", "Mish", "Hardtanh"),
@@ -203,17 +173,12 @@ def test_inplace_overwrites_nothing(name):
         results.append(getattr(nn, name)(inplace=inplace)(x).array)
     np.testing.assert_array_equal(*results)
     np.testing.assert_array_equal(x.array, before)
-    with pytest.raises(fp.ArgumentError, match=f"{name}: inplace=3"):
-        getattr(nn, name)(inplace=3)
+    refuses(fp.ArgumentError, f"{name}: inplace=3", getattr(nn, name), inplace=3)
 
 
 @pytest.mark.parametrize("name", ["ReLU", "Tanh", "Sigmoid", "Softsign", "LogSigmoid", "SELU"])
 def test_too_many_arguments_are_refused_by_the_layers_name(name):
-    with pytest.raises(TypeError, match=rf"{name}\.__init__"):
-        getattr(nn, name)(True, 4)
-
-
-# ---- whole channels -----------------------------------------------------------------------------
+    refuses(TypeError, rf"{name}\.__init__", getattr(nn, name), True, 4)
 
 
 @pytest.mark.parametrize(
@@ -242,47 +207,32 @@ def test_layers_of_channel_dropout_are_pytorchs_where_nothing_is_random(p, torch
         assert getattr(nn, name)(0.5).eval()(x) is x
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: F.dropout1d(fp.ones(2)), fp.ShapeError, r"dropout1d: input of shape \(2,\)"),
-        (lambda: F.dropout2d(fp.ones(2, 3, 4)), fp.ShapeError, "dropout2d.*dropout1d"),
-        (lambda: F.dropout2d([1.0]), fp.DTypeError, "dropout2d"),
-        (lambda: F.dropout1d(fp.ones(2, 3), 2), fp.ArgumentError, "dropout1d: p=2"),
-        (lambda: nn.Dropout2d(-1), fp.ArgumentError, "Dropout2d: p=-1"),
-        (lambda: nn.ZeroPad2d((1, 2)), fp.ArgumentError, r"ZeroPad2d: padding=\(1, 2\)"),
-        (lambda: nn.ReflectionPad1d(1.5), fp.ArgumentError, "ReflectionPad1d: padding=1.5"),
-        (lambda: nn.ConstantPad1d(1, "a"), fp.ArgumentError, "ConstantPad1d: value='a'"),
-        (lambda: nn.ReplicationPad2d(1)(fp.ones(2, 2)), fp.ShapeError, "ReplicationPad2d on"),
-        (lambda: nn.ZeroPad1d(1)([1.0]), fp.DTypeError, "pad"),
-        (lambda: nn.PixelShuffle(0), fp.ArgumentError, "PixelShuffle: upscale_factor=0"),
-        (lambda: nn.Unfold(0), fp.ShapeError, "Unfold: kernel_size=0"),
-        (lambda: nn.Fold(3, 2, padding=-1), fp.ShapeError, "Fold: padding=-1"),
-    ],
+test_what_makes_no_sense_is_refused_by_name = each_refused(
+    (lambda: F.dropout1d(fp.ones(2)), fp.ShapeError, r"dropout1d: input of shape \(2,\)"),
+    (lambda: F.dropout2d(fp.ones(2, 3, 4)), fp.ShapeError, "dropout2d.*dropout1d"),
+    (lambda: F.dropout2d([1.0]), fp.DTypeError, "dropout2d"),
+    (lambda: F.dropout1d(fp.ones(2, 3), 2), fp.ArgumentError, "dropout1d: p=2"),
+    (lambda: nn.Dropout2d(-1), fp.ArgumentError, "Dropout2d: p=-1"),
+    (lambda: nn.ZeroPad2d((1, 2)), fp.ArgumentError, r"ZeroPad2d: padding=\(1, 2\)"),
+    (lambda: nn.ReflectionPad1d(1.5), fp.ArgumentError, "ReflectionPad1d: padding=1.5"),
+    (lambda: nn.ConstantPad1d(1, "a"), fp.ArgumentError, "ConstantPad1d: value='a'"),
+    (lambda: nn.ReplicationPad2d(1)(fp.ones(2, 2)), fp.ShapeError, "ReplicationPad2d on"),
+    (lambda: nn.ZeroPad1d(1)([1.0]), fp.DTypeError, "pad"),
+    (lambda: nn.PixelShuffle(0), fp.ArgumentError, "PixelShuffle: upscale_factor=0"),
+    (lambda: nn.Unfold(0), fp.ShapeError, "Unfold: kernel_size=0"),
+    (lambda: nn.Fold(3, 2, padding=-1), fp.ShapeError, "Fold: padding=-1"),
 )
-def test_what_makes_no_sense_is_refused_by_name(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
 
 
-# ---- how they are written -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(lambda m, n=n: getattr(m, f"{n}Pad2d")(1) for n in ("Zero", "Reflection", "Circular")),
-        lambda m: m.ConstantPad1d(1, 2.0),
-        *(lambda m, n=n: getattr(m, n)(inplace=True) for n in IN_PLACE[:9]),
-        lambda m: m.PixelShuffle(2),
-        lambda m: m.PixelUnshuffle(2),
-        lambda m: m.Unfold(2),
-        lambda m: m.Fold((3, 4), 2),
-        lambda m: m.RNNCell(2, 3, nonlinearity="relu"),
-        lambda m: m.GRUCell(2, 3, False),
-        lambda m: m.UpsamplingNearest2d(3),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    *(lambda m, n=n: getattr(m, f"{n}Pad2d")(1) for n in ("Zero", "Reflection", "Circular")),
+    lambda m: m.ConstantPad1d(1, 2.0),
+    *(lambda m, n=n: getattr(m, n)(inplace=True) for n in IN_PLACE[:9]),
+    lambda m: m.PixelShuffle(2), lambda m: m.PixelUnshuffle(2), lambda m: m.Unfold(2),
+    lambda m: m.Fold((3, 4), 2),
+    lambda m: m.RNNCell(2, 3, nonlinearity="relu"),
+    lambda m: m.GRUCell(2, 3, False), lambda m: m.UpsamplingNearest2d(3),
+])  # fmt: skip
 def test_layers_are_written_as_pytorchs(make, torch):
     assert repr(make(nn)) == repr(make(torch.nn))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp.errors import ArgumentError
@@ -84,5 +85,4 @@ def test_its_weights_are_pytorchs_examples():
 
 @pytest.mark.parametrize("size", [4, 24, 0, 8.0])
 def test_sizes_that_no_doubling_reaches_are_refused(size):
-    with pytest.raises(ArgumentError, match=f"size={size}"):
-        DCGAN(size)
+    refuses(ArgumentError, f"size={size}", DCGAN, size)

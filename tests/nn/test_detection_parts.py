@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp.errors import ArgumentError, DTypeError, ShapeError
@@ -30,9 +31,7 @@ def objects(*counts, size=200, labels=5, seed=0):
 
 
 # ---- boxes to start from ------------------------------------------------------------------------
-
-
-def test_ssd300_has_8732_default_boxes():
+def test_ssd300_has_8732_default_boxes_at_equal_distances_inside_of_the_picture():
     boxes = detection.DefaultBoxes(**SSD300)((300, 300), GRIDS)
     assert boxes.shape == (8732, 4) and boxes.dtype == np.float32
     side, between = 0.07 * 300, np.sqrt(0.07 * 0.15) * 300
@@ -41,16 +40,10 @@ def test_ssd300_has_8732_default_boxes():
     expected = [(4 - w / 2, 4 - h / 2, 4 + w / 2, 4 + h / 2) for w, h in sides]
     np.testing.assert_allclose(boxes[:4], expected, rtol=1e-5)
     assert (boxes[-4] == [19.5, 19.5, 280.5, 280.5]).all()  # 0.87 of the picture, in its middle
-
-
-def test_default_boxes_are_at_most_as_large_as_the_picture():
     whole = [0, 0, 60, 40]
     for clip, expected in ((True, [whole] * 2), (False, [[-15, -10, 75, 50], [-30, -20, 90, 60]])):
         make = detection.DefaultBoxes([[]], scales=(1.5, 8 / 3), clip=clip)
         np.testing.assert_allclose(make((40, 60), [(1, 1)]), expected, atol=1e-5)
-
-
-def test_scales_are_at_equal_distances_unless_they_are_given():
     found = detection.DefaultBoxes([[2]] * 4, min_ratio=0.2, max_ratio=0.8).scales
     np.testing.assert_allclose(found, [0.2, 0.4, 0.6, 0.8, 1.0])
 
@@ -65,44 +58,31 @@ def test_anchors_have_the_published_areas_and_stand_a_stride_apart():
     np.testing.assert_array_equal(anchors[9 * 50] - anchors[0], [0, 16, 0, 16])
 
 
-@pytest.mark.parametrize(
-    "make, what",
-    [
-        (lambda: detection.DefaultBoxes([[2]], scales=[0.1]), "scales: 1 numbers, expected 2"),
-        (lambda: detection.DefaultBoxes([[2], [-1]]), "aspect_ratios: -1"),
-        (lambda: detection.DefaultBoxes([[2]], min_ratio=0.95), "min_ratio"),
-        (lambda: detection.DefaultBoxes([[2]])((32, 32), [(4, 4), (2, 2)]), "was given 2"),
-        (lambda: detection.AnchorGenerator(((8,),), ((1,), (2,))), "sizes of 1 feature maps"),
-        (lambda: detection.Matcher(0.3, 0.7), "low_threshold=0.7"),
-        (lambda: detection.BalancedSampler(0, 0.5, "x"), "count=0"),
-        (lambda: MultiBoxLoss(negative_ratio=-1), "negative_ratio=-1"),
-        (lambda: detection.DetectionTransform((0.5,), (0.0,)), "none of image_std 0"),
-    ],
+test_what_makes_no_sense_is_refused = each_refused(
+    (lambda: detection.DefaultBoxes([[2]], scales=[0.1]), "scales: 1 numbers, expected 2"),
+    (lambda: detection.DefaultBoxes([[2], [-1]]), "aspect_ratios: -1"),
+    (lambda: detection.DefaultBoxes([[2]], min_ratio=0.95), "min_ratio"),
+    (lambda: detection.DefaultBoxes([[2]])((32, 32), [(4, 4), (2, 2)]), "was given 2"),
+    (lambda: detection.AnchorGenerator(((8,),), ((1,), (2,))), "sizes of 1 feature maps"),
+    (lambda: detection.Matcher(0.3, 0.7), "low_threshold=0.7"),
+    (lambda: detection.BalancedSampler(0, 0.5, "x"), "count=0"),
+    (lambda: MultiBoxLoss(negative_ratio=-1), "negative_ratio=-1"),
+    (lambda: detection.DetectionTransform((0.5,), (0.0,)), "none of image_std 0"),
+    error=ArgumentError,
 )
-def test_what_makes_no_sense_is_refused(make, what):
-    with pytest.raises(ArgumentError, match=what):
-        make()
 
 
 # ---- matching -----------------------------------------------------------------------------------
-
-
-def test_a_box_finds_what_it_overlaps_with_most_if_that_is_enough():
+def test_a_box_finds_what_it_overlaps_with_most_if_that_is_enough_and_each_object_a_box():
     quality = np.array([[0.8, 0.2, 0.5, 0.1], [0.6, 0.25, 0.5, 0.65]], np.float32)
     found = detection.Matcher(0.6, 0.3)(quality)
     np.testing.assert_array_equal(found, [0, NOTHING, BETWEEN, 1])
     low = np.array([[0.1, 0.2, 0.2], [0.9, 0.0, 0.25]], np.float32)  # the first is found by two
     found = detection.Matcher(0.6, 0.3, allow_low_quality_matches=True)(low)
     np.testing.assert_array_equal(found, [1, 0, 1])
-
-
-def test_an_object_that_no_anchor_touches_is_found_by_none():
     quality = np.array([[0, 0, 0], [0.9, 0, 0.1]], np.float32)
     found = detection.Matcher(0.7, 0.3, allow_low_quality_matches=True)(quality)
     np.testing.assert_array_equal(found, [1, NOTHING, NOTHING])
-
-
-def test_each_object_has_a_default_box_and_the_last_has_it_of_several():
     quality = np.array([[0.7, 0.1, 0.3, 0], [0.2, 0.0, 0.4, 0], [0.1, 0, 0.35, 0]], np.float32)
     np.testing.assert_array_equal(detection.match_default_boxes(quality), [0, NOTHING, 2, NOTHING])
 
@@ -132,8 +112,6 @@ def test_boxes_and_matches_are_float32s_in_every_precision(precision):
 
 
 # ---- sampling -----------------------------------------------------------------------------------
-
-
 def test_samples_are_balanced_and_made_up_of_the_others_where_there_are_too_few():
     labels = np.array([1] * 100 + [0] * 300 + [-1] * 50)
     positives, negatives = detection.BalancedSampler(64, 0.25, "some")(labels)
@@ -165,16 +143,10 @@ def test_the_hardest_boxes_without_object_count_three_for_each_with_one():
         wanted = min(3 * mine.sum(), (~mine).sum())
         order = [k for k in np.argsort(-its_losses) if not mine[k]]
         assert {*np.flatnonzero(of_picture)} == {*order[:wanted]}
-
-
-def test_nan_is_the_hardest_and_of_equal_ones_the_first_count():
     positives = np.array([[True, False, False, False, False, False]])
     losses = np.array([[9.0, 1.0, 1.0, np.nan, 1.0, 1.0]])
     chosen = detection.hard_negatives(losses, positives, 3.0)
     np.testing.assert_array_equal(np.flatnonzero(chosen), [1, 2, 3])
-
-
-def test_the_best_boxes_of_each_label_are_looked_at():
     labels, scores = np.array([2, 1, 2, 1, 2, 1]), np.array([0.5, 0.9, 0.5, 0.1, 0.8, 0.3])
     np.testing.assert_array_equal(best_of_labels(labels, scores, 2), [1, 5, 4, 0])
 
@@ -191,7 +163,7 @@ def predictions(pictures, classes=5, spread=1.0, requires_grad=False):
     return [fp.tensor(t.array, requires_grad=requires_grad) for t in (logits, deltas)]
 
 
-def test_the_multibox_loss_is_its_formula():
+def test_the_multibox_loss_is_its_formula_and_gradients_its_slopes():
     mine = objects(2, 0, 4)
     logits, deltas = predictions(3)
     found = MultiBoxLoss()(logits, deltas, BOXES, mine)
@@ -212,13 +184,13 @@ def test_the_multibox_loss_is_its_formula():
         matched += len(places)
     assert found["bbox_regression"].item() == pytest.approx(regression / matched, rel=1e-5)
     assert found["classification"].item() == pytest.approx(entropy / matched, rel=1e-5)
-
-
-def test_gradients_of_the_multibox_loss_are_its_slopes():
     with fp.precision("float64"):
         logits, deltas = predictions(2, requires_grad=True)
         mine, loss = objects(2, 1), MultiBoxLoss()
         assert fp.gradcheck(lambda *x: sum(loss(*x, BOXES, mine).values()), (logits, deltas))
+    logits, deltas = predictions(2)
+    with pytest.raises(ShapeError, match=r"expected \(1, 180, classes\)"):
+        MultiBoxLoss()(logits, deltas, BOXES, objects(1))
 
 
 def test_sums_of_losses_stay_float32_and_gradients_are_stored_as_activations():
@@ -247,49 +219,36 @@ def test_pictures_without_objects_have_no_loss_and_no_gradient(precision):
     assert not logits.grad.array.any() and not deltas.grad.array.any()
 
 
-def test_logits_that_do_not_fit_are_refused():
-    logits, deltas = predictions(2)
-    with pytest.raises(ShapeError, match=r"expected \(1, 180, classes\)"):
-        MultiBoxLoss()(logits, deltas, BOXES, objects(1))
-
-
 # ---- targets ------------------------------------------------------------------------------------
 
 BOX = [[10.0, 10.0, 50.0, 40.0]]
 
 
-@pytest.mark.parametrize(
-    "targets, error, what",
-    [
-        (None, ArgumentError, "training needs targets"),
-        ({"boxes": BOX, "labels": [1]}, ArgumentError, "one dict for 1 images"),
-        ([], ArgumentError, "0 targets for 1 images"),
-        ([{"boxes": BOX}], ArgumentError, r"targets\[0\] has no 'labels'"),
-        ([{"boxes": BOX, "labels": [1, 2]}], ShapeError, r"expected \(K, 4\) and \(K,\)"),
-        ([{"boxes": BOX, "labels": [0]}], ArgumentError, "label 0: expected 1 to 3"),
-        ([{"boxes": BOX, "labels": [4]}], ArgumentError, "label 4: expected 1 to 3"),
-        ([{"boxes": BOX, "labels": [1.0]}], DTypeError, "expected integers"),
-        ([{"boxes": np.float16(BOX), "labels": [1]}], DTypeError, "expected float32"),
-        ([{"boxes": [[50, 10, 10, 40]], "labels": [1]}], ArgumentError, "has no area"),
-        ([{"boxes": [[10, 10, 60, 40]], "labels": [1]}], ArgumentError, "not inside of its"),
-        ([{"boxes": [[-5, 10, 30, 40]], "labels": [1]}], ArgumentError, "clip_boxes_to_image"),
-        ([{"boxes": [[1, 1, np.nan, 9]], "labels": [1]}], ArgumentError, "not inside of its"),
-    ],
-)
+@pytest.mark.parametrize("targets, error, what", [
+    (None, ArgumentError, "training needs targets"),
+    ({"boxes": BOX, "labels": [1]}, ArgumentError, "one dict for 1 images"),
+    ([], ArgumentError, "0 targets for 1 images"),
+    ([{"boxes": BOX}], ArgumentError, r"targets\[0\] has no 'labels'"),
+    ([{"boxes": BOX, "labels": [1, 2]}], ShapeError, r"expected \(K, 4\) and \(K,\)"),
+    ([{"boxes": BOX, "labels": [0]}], ArgumentError, "label 0: expected 1 to 3"),
+    ([{"boxes": BOX, "labels": [4]}], ArgumentError, "label 4: expected 1 to 3"),
+    ([{"boxes": BOX, "labels": [1.0]}], DTypeError, "expected integers"),
+    ([{"boxes": np.float16(BOX), "labels": [1]}], DTypeError, "expected float32"),
+    ([{"boxes": [[50, 10, 10, 40]], "labels": [1]}], ArgumentError, "has no area"),
+    ([{"boxes": [[10, 10, 60, 40]], "labels": [1]}], ArgumentError, "not inside of its"),
+    ([{"boxes": [[-5, 10, 30, 40]], "labels": [1]}], ArgumentError, "clip_boxes_to_image"),
+    ([{"boxes": [[1, 1, np.nan, 9]], "labels": [1]}], ArgumentError, "not inside of its"),
+])  # fmt: skip
 def test_targets_that_cannot_be_are_refused(targets, error, what):
-    with pytest.raises(error, match=what):
-        detection.as_objects(targets, [(60, 50)], classes=4)
+    refuses(error, what, detection.as_objects, targets, [(60, 50)], classes=4)
 
 
-def test_targets_are_tensors_arrays_or_lists_and_may_be_empty():
+def test_targets_are_tensors_arrays_or_lists_and_crowds_teach_nothing():
     boxes = fp.tensor(BOX, dtype="float32")
     targets = [{"boxes": boxes, "labels": fp.tensor([2])}, {"boxes": [], "labels": []}]
     one, none = detection.as_objects(targets, [(60, 50)] * 2, classes=4)
     assert one.boxes.dtype == np.float32 and one.labels.tolist() == [2]
     assert none.boxes.shape == (0, 4) and none.labels.shape == (0,)
-
-
-def test_crowds_teach_nothing():
     targets = [{"boxes": np.array([BOX[0]] * 2), "labels": [2, 3], "iscrowd": [True, False]}]
     (found,) = detection.as_objects(targets, [(60, 50)], classes=4)
     assert found.labels.tolist() == [3] and found.boxes.shape == (1, 4)
@@ -298,8 +257,6 @@ def test_crowds_teach_nothing():
 
 
 # ---- pictures -----------------------------------------------------------------------------------
-
-
 def test_pictures_of_any_sizes_become_one_batch():
     transform = detection.DetectionTransform((0.5,) * 3, (0.25,) * 3, None, 40, 60, multiple=16)
     images = [fp.ones(3, 20, 25), fp.ones(3, 40, 80)]
@@ -319,9 +276,6 @@ def test_pictures_of_any_sizes_become_one_batch():
     assert [o.boxes.tolist() for o in there] == [[[0, 0, 50, 40]], [[0, 0, 60, 30]]]
     back = [rescaled(o.boxes, *s) for o, *s in zip(there, batch.sizes, batch.original)]
     np.testing.assert_array_equal(back, [o.boxes for o in given])
-
-
-def test_a_batch_of_the_wanted_size_is_only_normalised():
     images = fp.randn(2, 1, 8, 12)
     batch = detection.DetectionTransform((0.5,), (0.25,), (8, 12))(images)
     np.testing.assert_allclose(batch.images.array, (images.array - 0.5) / 0.25, rtol=1e-6)
@@ -329,25 +283,19 @@ def test_a_batch_of_the_wanted_size_is_only_normalised():
     np.testing.assert_array_equal(listed.images.array, batch.images.array)
 
 
-@pytest.mark.parametrize(
-    "images, error, what",
-    [
-        ([], DTypeError, "an empty list"),
-        (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
-        ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
-        (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
-        ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),
-        ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, r"uint8.* / 255"),
-    ],
-)
+@pytest.mark.parametrize("images, error, what", [
+    ([], DTypeError, "an empty list"),
+    (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
+    ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
+    (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
+    ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),
+    ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, r"uint8.* / 255"),
+])  # fmt: skip
 def test_pictures_that_are_none_are_refused(images, error, what):
-    with pytest.raises(error, match=what):
-        detection.DetectionTransform((0.5,) * 3, (0.25,) * 3)(images)
+    refuses(error, what, detection.DetectionTransform((0.5,) * 3, (0.25,) * 3), images)
 
 
 # ---- the same as torchvision's ------------------------------------------------------------------
-
-
 def test_boxes_and_matches_are_those_of_torchvision(torchvision):
     import torch
 

@@ -60,15 +60,12 @@ def plain(optimizer):
     return step
 
 
-@pytest.mark.parametrize(
-    "key, fix",
-    [
-        ("gain.fprop:accumulate", "linear layers, convolutions"),
-        ("gain.wgrad:accumulate", "or dgrad"),
-        ("mixing.wgrad:accumulate", "those of @, einsum and attention are dgrad"),
-        ("first.dgrad:accumulate", "which the input of a first layer has not"),
-    ],
-)
+@pytest.mark.parametrize("key, fix", [
+    ("gain.fprop:accumulate", "linear layers, convolutions"),
+    ("gain.wgrad:accumulate", "or dgrad"),
+    ("mixing.wgrad:accumulate", "those of @, einsum and attention are dgrad"),
+    ("first.dgrad:accumulate", "which the input of a first layer has not"),
+])  # fmt: skip
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_product_that_is_not_there_is_told_once(key, fix, mixed):
     text = f"float32;{key}=chunked:{8 + mixed}"  # one that no other test has told of
@@ -79,15 +76,12 @@ def test_a_product_that_is_not_there_is_told_once(key, fix, mixed):
     assert told_in_steps(text, mixed=mixed) == []
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        "*.wgrad:accumulate=float16;*.dgrad:accumulate=float16;*.fprop:accumulate=float16",
-        "mixing.dgrad:accumulate=float16;mixing.fprop:accumulate=float16",
-        "first.wgrad:accumulate=float16;last.dgrad:accumulate=float16",
-        "[fg]*.wgrad:accumulate=float16",  # of gain and of first, which has one
-    ],
-)
+@pytest.mark.parametrize("parts", [
+    "*.wgrad:accumulate=float16;*.dgrad:accumulate=float16;*.fprop:accumulate=float16",
+    "mixing.dgrad:accumulate=float16;mixing.fprop:accumulate=float16",
+    "first.wgrad:accumulate=float16;last.dgrad:accumulate=float16",
+    "[fg]*.wgrad:accumulate=float16",  # of gain and of first, which has one
+])  # fmt: skip
 def test_nothing_is_told_where_some_module_has_the_product(parts):
     assert told_in_steps(f"mixed;{parts}", mixed=True) == []
 

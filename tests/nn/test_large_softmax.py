@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused
 
 import minifp as fp
 from minifp import nn, optim
@@ -16,9 +17,6 @@ TARGETS = np.array([0, 8, 3, 5, 9, 4, 1])  # of the head, and of both clusters
 
 def adaptive(**more):
     return nn.AdaptiveLogSoftmaxWithLoss(8, 11, CUTOFFS, div_value=2.0, **more)
-
-
-# ---- adaptive -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("head_bias", [False, True])
@@ -56,9 +54,6 @@ def test_probabilities_of_an_adaptive_softmax_sum_to_1_and_are_those_of_the_loss
     assert found.loss.item() == pytest.approx(-p[np.arange(7), TARGETS].mean(), rel=1e-12)
     head_only = layer(x[:2], np.array([0, 3]))
     np.testing.assert_allclose(head_only.output.numpy(), p[[0, 1], [0, 3]], rtol=1e-12)
-
-
-# ---- sampled ------------------------------------------------------------------------------------
 
 
 def test_classes_are_drawn_log_uniformly_without_repetition():
@@ -119,30 +114,21 @@ def test_the_mean_gradient_of_samples_is_about_that_of_all_classes():
     assert off < np.linalg.norm(of_all) / 8 < without
 
 
-@pytest.mark.parametrize(
-    "wrong, error, said",
-    [
-        (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, []), ArgumentError, r"cutoffs=\[\]"),
-        (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [4, 4]), ArgumentError, "rising"),
-        (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [11]), ArgumentError, "1 to 10"),
-        (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [4, 7]), ArgumentError, "for cluster 1"),
-        (lambda: adaptive()(fp.randn(2, 8), [0, 11]), ArgumentError, "0 to 10"),
-        (lambda: adaptive()(fp.randn(2, 8), [0.0, 1.0]), DTypeError, "expected integers"),
-        (lambda: adaptive()(fp.randn(2, 7), [0, 1]), ShapeError, r"\(N, 8\) or \(8,\)"),
-        (lambda: adaptive()(fp.randn(2, 8), [0]), ShapeError, r"expected \(2,\)"),
-        (lambda: nn.SampledSoftmaxLoss(4, 5, 5), ArgumentError, "n_samples=5 of 5 classes"),
-        (lambda: nn.SampledSoftmaxLoss(4, 6, 5)(fp.randn(2, 4), [6, 0]), ArgumentError, "0 to 5"),
-        (lambda: nn.SampledSoftmaxLoss(4, 6, 5)(np.ones((1, 4)), [0]), DTypeError, "a ndarray"),
-        (lambda: BigLSTM(9, 4, 2, output="some"), ArgumentError, "'adaptive'"),
-        (lambda: BigLSTM(9, 4, 2, samples=5, embedding=3, tied=True), ArgumentError, "one size"),
-    ],
+test_what_cannot_be_is_refused = each_refused(
+    (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, []), ArgumentError, r"cutoffs=\[\]"),
+    (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [4, 4]), ArgumentError, "rising"),
+    (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [11]), ArgumentError, "1 to 10"),
+    (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 11, [4, 7]), ArgumentError, "for cluster 1"),
+    (lambda: adaptive()(fp.randn(2, 8), [0, 11]), ArgumentError, "0 to 10"),
+    (lambda: adaptive()(fp.randn(2, 8), [0.0, 1.0]), DTypeError, "expected integers"),
+    (lambda: adaptive()(fp.randn(2, 7), [0, 1]), ShapeError, r"\(N, 8\) or \(8,\)"),
+    (lambda: adaptive()(fp.randn(2, 8), [0]), ShapeError, r"expected \(2,\)"),
+    (lambda: nn.SampledSoftmaxLoss(4, 5, 5), ArgumentError, "n_samples=5 of 5 classes"),
+    (lambda: nn.SampledSoftmaxLoss(4, 6, 5)(fp.randn(2, 4), [6, 0]), ArgumentError, "0 to 5"),
+    (lambda: nn.SampledSoftmaxLoss(4, 6, 5)(np.ones((1, 4)), [0]), DTypeError, "a ndarray"),
+    (lambda: BigLSTM(9, 4, 2, output="some"), ArgumentError, "'adaptive'"),
+    (lambda: BigLSTM(9, 4, 2, samples=5, embedding=3, tied=True), ArgumentError, "one size"),
 )
-def test_what_cannot_be_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said):
-        wrong()
-
-
-# ---- the word model -----------------------------------------------------------------------------
 
 
 def test_it_is_as_large_as_published():

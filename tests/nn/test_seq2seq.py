@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from minifp.models.beam_search import Settings, beam_search
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -69,31 +70,23 @@ def test_gradients_of_attention_are_the_slopes(make):
     assert fp.gradcheck(fn, parts)
 
 
-@pytest.mark.parametrize(
-    "wrong, error, said",
-    [
-        (lambda: nn.LuongAttention(3, 5, "dot"), ArgumentError, "expected the same size"),
-        (lambda: nn.LuongAttention(3, 5, "sum"), ArgumentError, "'dot', 'general'"),
-        (lambda: nn.BahdanauAttention(3, 5, 0), ArgumentError, "hidden_size=0"),
-        (lambda: _called(fp.randn(2, 4), fp.randn(2, 4, 5)), ShapeError, r"\(B, T, 3\)"),
-        (lambda: _called(fp.randn(1, 3), fp.randn(2, 4, 5)), ShapeError, r"\(1, 3\)"),
-        (lambda: _called(np.ones((2, 3)), fp.randn(2, 4, 5)), DTypeError, "query is a ndarray"),
-        (lambda: _called(mask=np.ones((2, 4))), DTypeError, "expected booleans"),
-        (lambda: _called(mask=SEEN[:1]), ShapeError, r"expected \(2, 4\)"),
-        (lambda: _called(mask=SEEN & [[True], [False]]), ArgumentError, "row 1 has no position"),
-    ],
+test_what_attention_cannot_look_at_is_refused = each_refused(
+    (lambda: nn.LuongAttention(3, 5, "dot"), ArgumentError, "expected the same size"),
+    (lambda: nn.LuongAttention(3, 5, "sum"), ArgumentError, "'dot', 'general'"),
+    (lambda: nn.BahdanauAttention(3, 5, 0), ArgumentError, "hidden_size=0"),
+    (lambda: _called(fp.randn(2, 4), fp.randn(2, 4, 5)), ShapeError, r"\(B, T, 3\)"),
+    (lambda: _called(fp.randn(1, 3), fp.randn(2, 4, 5)), ShapeError, r"\(1, 3\)"),
+    (lambda: _called(np.ones((2, 3)), fp.randn(2, 4, 5)), DTypeError, "query is a ndarray"),
+    (lambda: _called(mask=np.ones((2, 4))), DTypeError, "expected booleans"),
+    (lambda: _called(mask=SEEN[:1]), ShapeError, r"expected \(2, 4\)"),
+    (lambda: _called(mask=SEEN & [[True], [False]]), ArgumentError, "row 1 has no position"),
 )
-def test_what_attention_cannot_look_at_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said):
-        wrong()
 
 
 def _called(query=None, keys=None, mask=None):
     query = fp.randn(2, 3) if query is None else query
     return nn.LuongAttention(3, 5)(query, fp.randn(2, 4, 5) if keys is None else keys, mask)
 
-
-# ---- the network --------------------------------------------------------------------------------
 
 SOURCE = np.array([[3, 4, 5, 6, 2], [7, 3, 2, 0, 0]])
 LENGTHS = [5, 3]
@@ -200,13 +193,8 @@ def test_a_network_that_is_no_number_still_ends():
     model = Seq2Seq(8, 9, 4, 1)
     model.decoder.head.bias.data = np.full(9, np.nan, np.float32)
     assert len(model.translate(fp.tensor(SOURCE), LENGTHS, longest=3)) == 2
-    with pytest.raises(ArgumentError, match="width=0"):
-        model.translate(fp.tensor(SOURCE), LENGTHS, width=0)
-    with pytest.raises(ArgumentError, match="'luong', 'bahdanau'"):
-        Seq2Seq(8, 9, attention="none")
-
-
-# ---- beam search --------------------------------------------------------------------------------
+    refuses(ArgumentError, "width=0", model.translate, fp.tensor(SOURCE), LENGTHS, width=0)
+    refuses(ArgumentError, "'luong', 'bahdanau'", Seq2Seq, 8, 9, attention="none")
 
 
 def chain(batch, seed):

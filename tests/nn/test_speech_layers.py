@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -29,9 +30,6 @@ def packed(x):
     return pack_padded_sequence(x, LENGTHS, enforce_sorted=False)
 
 
-# ---- normalisation ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rest", [(4,), (4, 6)])
 def test_statistics_are_those_of_all_steps_that_there_are(rest):
     x, layer, plain = batch(*rest), nn.SequenceBatchNorm(4), nn.BatchNorm1d(4)
@@ -46,15 +44,12 @@ def test_statistics_are_those_of_all_steps_that_there_are(rest):
     np.testing.assert_allclose(inside(layer(x, LENGTHS)), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_packed_and_a_padded_batch_are_normalised_alike():
+def test_a_packed_and_a_padded_batch_are_normalised_alike_and_without_lengths_all_steps():
     x = batch(4)
     y = nn.SequenceBatchNorm(4)(packed(x))
     padded, lengths = pad_packed_sequence(y)
     np.testing.assert_array_equal(lengths.array, LENGTHS)
     np.testing.assert_array_equal(padded.array, nn.SequenceBatchNorm(4)(x, LENGTHS).array)
-
-
-def test_without_lengths_all_steps_count():
     x = fp.randn(5, 3, 4)
     expected = nn.BatchNorm1d(4)(x.reshape(15, 4)).array.reshape(5, 3, 4)
     np.testing.assert_allclose(nn.SequenceBatchNorm(4)(x).array, expected, atol=1e-6)
@@ -62,22 +57,20 @@ def test_without_lengths_all_steps_count():
 
 @pytest.mark.parametrize("layer", [nn.SequenceBatchNorm(4), nn.RowConv(4, 1)])
 def test_lengths_that_do_not_fit_are_refused(layer):
-    with pytest.raises(ShapeError, match="lengths of shape"):
-        layer(batch(4), [1, 2])
-    with pytest.raises(ArgumentError, match="expected 1 to 5"):
-        layer(batch(4), [6, 1, 1])
+    refuses(ShapeError, "lengths of shape", layer, batch(4), [1, 2])
+    refuses(ArgumentError, "expected 1 to 5", layer, batch(4), [6, 1, 1])
     with pytest.raises(ArgumentError, match="of a PackedSequence, which has its own"):
         layer(packed(batch(4)), LENGTHS)
 
 
-def test_a_sequence_of_other_features_is_refused():
+def test_features_a_context_and_sizes_that_cannot_be_are_refused():
     with pytest.raises(ArgumentError, match="SequenceBatchNorm.3. on a tensor .*3 channels"):
         nn.SequenceBatchNorm(3)(batch(4), LENGTHS)
-    with pytest.raises(ShapeError, match="row_conv: input of shape"):
-        nn.RowConv(3, 1)(batch(4), LENGTHS)
-
-
-# ---- row convolution ----------------------------------------------------------------------------
+    refuses(ShapeError, "row_conv: input of shape", nn.RowConv(3, 1), batch(4), LENGTHS)
+    refuses(ArgumentError, "RowConv: context=-1", nn.RowConv, 2, -1)
+    refuses(ArgumentError, "2 channels, 1 kernels, 2 strides", DeepSpeech2, kernels=((11, 41),))
+    with pytest.raises(ShapeError, match=r"DeepSpeech2 on a tensor .*expected \(N, T, 12\)"):
+        DeepSpeech2(**SMALL)(fp.randn(2, 30, 13))
 
 
 def test_a_row_convolution_looks_ahead_and_not_beyond_the_end():
@@ -110,13 +103,6 @@ def test_gradients_of_both_are_the_slopes():
         assert not x.grad.array[np.arange(5)[:, None] >= LENGTHS].any()
         fp.gradcheck(lambda x, w: F.row_conv(norm(x, LENGTHS), w), (x, w))
 
-
-def test_a_context_that_is_no_count_is_refused():
-    with pytest.raises(ArgumentError, match="RowConv: context=-1"):
-        nn.RowConv(2, -1)
-
-
-# ---- the network --------------------------------------------------------------------------------
 
 SMALL = {
     "classes": 5, "features": 12, "hidden": 8, "layers": 2, "context": 2, "channels": (2, 3),
@@ -185,10 +171,3 @@ def test_a_small_one_learns_an_utterance(precision):
             optimizer.minimize(loss)
             losses.append(loss.item())
         assert losses[-1] < 0.5 * losses[0]
-
-
-def test_sizes_that_cannot_be_are_refused():
-    with pytest.raises(ArgumentError, match="2 channels, 1 kernels, 2 strides"):
-        DeepSpeech2(kernels=((11, 41),))
-    with pytest.raises(ShapeError, match=r"DeepSpeech2 on a tensor .*expected \(N, T, 12\)"):
-        DeepSpeech2(**SMALL)(fp.randn(2, 30, 13))

@@ -8,6 +8,7 @@ from minifp.models import DeepSpeech2
 from minifp.nn import functional as F
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+pytestmark = pytest.mark.nightly
 rnn = torch.nn.utils.rnn
 
 SMALL = {

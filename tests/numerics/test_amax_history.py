@@ -1,11 +1,12 @@
 """Delayed scaling: which steps count, whose history it is, and what leaves it as it was."""
 
 import copy
-import threading
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from watching import at_once
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -103,7 +104,7 @@ def test_what_jumps_saturates_for_one_step_and_is_counted():
     assert ratios.tolist() == [1, 1024, 1024] and counts == []  # 1000 in E5M2
 
 
-def test_micro_batches_and_a_shared_layer_are_one_step_with_the_largest():
+def test_micro_batches_shared_layers_and_a_second_backward_are_one_step_and_zeros_none():
     model, optimizer = made(lambda: nn.Linear(3, 3))
     take_step(model, optimizer, x_of(2.0), x_of(8.0), x_of(1.0))
     assert amaxes(model) == [(8.0,)]
@@ -113,6 +114,19 @@ def test_micro_batches_and_a_shared_layer_are_one_step_with_the_largest():
         optimizer.step()
         optimizer.zero_grad()
     assert amaxes(shared) == [(4.0, 4.0)]
+    model, optimizer = made(lambda: nn.Linear(3, 3))
+    y = model(x_of(2.0)).sum()
+    y.backward(retain_graph=True)
+    first = model.weight.grad.numpy().copy()
+    y.backward()
+    np.testing.assert_array_equal(model.weight.grad.numpy(), 2 * first)
+    optimizer.step()
+    assert amaxes(model) == [(2.0,)] and amaxes(model, "dy", "linear.linear_dw") == [(1.0,)]
+    model, optimizer = made(lambda: nn.Linear(3, 3))
+    take_step(model, optimizer, x_of(0.0))
+    assert amaxes(model) == []
+    take_step(model, optimizer, x_of(1e-6))
+    assert amaxes(model) == [(float(np.float32(1e-6)),)]
 
 
 def test_evaluation_and_what_is_done_again_leave_histories_as_they_were():
@@ -130,17 +144,6 @@ def test_evaluation_and_what_is_done_again_leave_histories_as_they_were():
     assert amaxes(model) == [(2.0, 3.0)]
 
 
-def test_a_second_backward_counts_as_the_first():
-    model, optimizer = made(lambda: nn.Linear(3, 3))
-    y = model(x_of(2.0)).sum()
-    y.backward(retain_graph=True)
-    first = model.weight.grad.numpy().copy()
-    y.backward()
-    np.testing.assert_array_equal(model.weight.grad.numpy(), 2 * first)
-    optimizer.step()
-    assert amaxes(model) == [(2.0,)] and amaxes(model, "dy", "linear.linear_dw") == [(1.0,)]
-
-
 def test_a_skipped_step_is_one_with_the_next_and_its_inf_is_forgotten():
     with fp.precision(DELAYED):
         model = nn.Linear(3, 3)
@@ -154,20 +157,9 @@ def test_a_skipped_step_is_one_with_the_next_and_its_inf_is_forgotten():
     assert amaxes(model, "dy", "linear.linear_dw") == [(1.0, 1.0)]
 
 
-def test_histories_are_those_of_a_model():
+def test_histories_are_those_of_a_model_whose_copy_goes_on_by_itself():
     with pytest.raises(fp.DTypeError, match="operand_histories: a Tensor: expected a Module"):
         fp.operand_histories(x_of(1.0))
-
-
-def test_zeros_tell_no_magnitude():
-    model, optimizer = made(lambda: nn.Linear(3, 3))
-    take_step(model, optimizer, x_of(0.0))
-    assert amaxes(model) == []
-    take_step(model, optimizer, x_of(1e-6))
-    assert amaxes(model) == [(float(np.float32(1e-6)),)]
-
-
-def test_a_copy_goes_on_by_itself():
     model, optimizer = made(lambda: nn.Linear(3, 3), lr=0.1)
     take_step(model, optimizer, x_of(2.0))
     model(x_of(4.0)).sum().backward()
@@ -186,11 +178,7 @@ def test_threads_that_share_a_model_note_the_largest():
         fp.grad(model(x).sum(), [model.weight])
 
     batches = [x_of(float(k + 1), rows=64) for k in range(8)]
-    workers = [threading.Thread(target=compute, args=(x,)) for x in batches]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(*(partial(compute, x) for x in batches))
     take_step(model, optimizer, x_of(1.0))
     assert amaxes(model) == [(8.0,)]
 

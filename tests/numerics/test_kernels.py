@@ -2,10 +2,11 @@
 
 import os
 import sys
-import threading
 
 import numpy as np
 import pytest
+from refusals import refuses
+from watching import at_once
 
 import minifp as fp
 from minifp.numerics import kernels
@@ -42,9 +43,6 @@ def half(*numbers):
     return np.array(numbers, float16)
 
 
-# ---- what the reference sees --------------------------------------------------------------------
-
-
 def test_a_reference_sees_floating_arrays_in_float32_and_others_as_they_are():
     seen = []
 
@@ -60,7 +58,7 @@ def test_a_reference_sees_floating_arrays_in_float32_and_others_as_they_are():
     assert (type(number), number) == (np.float32, np.float32(0.1))
 
 
-def test_every_result_is_rounded_once_in_the_format_its_rule_names():
+def test_every_result_is_rounded_once_in_the_format_its_rule_names_or_the_caller_wants():
     @kernel("map", "y", "x y", COMPUTE, GIVEN)
     def four(x, y):
         return (x + y,) * 4
@@ -73,8 +71,6 @@ def test_every_result_is_rounded_once_in_the_format_its_rule_names():
         to = (None, float64, float16, float16)
         assert [r.dtype for r in four(x, x, to=to)] == [float16, float64, float16, float16]
 
-
-def test_a_result_can_be_written_where_the_caller_wants_it():
     @kernel("map", GIVEN, GIVEN)
     def two(x):
         return x + 2.0**-12, x * 2
@@ -84,8 +80,6 @@ def test_a_result_can_be_written_where_the_caller_wants_it():
     assert first is into and into.tolist() == [1, 3]
     assert (second.dtype, second.tolist()) == (float32, [2, 6])
 
-
-def test_scalars_of_a_reduction_are_not_rounded_unless_a_format_is_given():
     @kernel("reduce", "x")
     def total(x, *, sum):
         return sum(x)
@@ -146,24 +140,7 @@ def test_integers_are_not_rounded_and_what_becomes_floating_takes_the_activation
             assert (fp.tensor([1, 2]) * 0.5).dtype == dtype
 
 
-def test_formats_are_worked_out_once_for_each_combination():
-    p = fp.Precision.parse("mixed,loss_scale=3")
-    x = fp.ones(2, dtype="float16")
-    with fp.precision(p):
-        x + x
-        known = dict(p.resolved)
-        x + x * 2.0 * x
-        x + fp.ones(3, 2, dtype="float16")
-        assert {k: v for k, v in p.resolved.items() if k in known} == known
-        x + fp.ones(2, dtype="float32")
-    names = [k.name for k, _ in p.resolved]
-    assert names.count("arithmetic.add_forward") == 2
-
-
-# ---- the list of kernels ------------------------------------------------------------------------
-
-
-def test_a_kernel_is_listed_with_its_rule_and_a_reference():
+def test_every_kernel_is_listed_with_a_name_of_its_own_a_known_role_and_a_reference():
     @kernel("map", "x")
     def mine(x):
         """What it does."""
@@ -176,9 +153,6 @@ def test_a_kernel_is_listed_with_its_rule_and_a_reference():
         "What it does.",
     )
     assert repr(mine) == "<kernel test_kernels.mine: map>"
-
-
-def test_every_kernel_has_a_name_of_its_own_a_known_role_and_names_its_arguments():
     names = [k.name for k in KERNELS]
     assert len(set(names)) == len(names) > 60
     for k in KERNELS:
@@ -187,10 +161,7 @@ def test_every_kernel_has_a_name_of_its_own_a_known_role_and_names_its_arguments
             assert spec in (COMPUTE, GIVEN) or set(spec.split()) <= set(k.names), k
 
 
-# ---- observers ----------------------------------------------------------------------------------
-
-
-def test_an_observer_sees_stored_arguments_and_stored_results():
+def test_an_observer_sees_what_is_stored_on_every_thread_until_it_is_gone():
     x = fp.tensor([1.0, 2.0], dtype="float16")
     with fp.precision("mixed"), Seen() as seen:
         y = x * 2.5
@@ -199,30 +170,22 @@ def test_an_observer_sees_stored_arguments_and_stored_results():
     assert args[0] is x.array and args[1] == 2.5
     assert results[0] is y.array
     assert (formats.compute, formats.out) == (float32, (float16,))
-
-
-def test_no_observer_is_asked_once_it_is_gone():
     with Seen() as seen:
         pass
     fp.ones(2) + fp.ones(2)
     assert not seen and not kernels.observers
-
-
-def test_observers_see_the_calls_of_every_thread():
     with Seen() as seen:
-        thread = threading.Thread(target=lambda: fp.ones(2) + fp.ones(2))
-        thread.start()
-        thread.join()
+        at_once(lambda: fp.ones(2) + fp.ones(2))
     assert [call[0].name for call in seen] == ["arithmetic.add_forward"]
 
 
-# ---- devices ------------------------------------------------------------------------------------
-
-
-def test_the_cpu_is_the_default_device(monkeypatch):
+def test_the_cpu_is_the_default_device_and_others_are_refused_with_those_there_are(monkeypatch):
     assert as_device(None) == as_device("cpu") == "cpu"
     monkeypatch.setenv("MINIFP_DEVICE", "cpu")
     assert as_device(None) == "cpu"
+    refuses(fp.DeviceError, "'cuda:1'.*CUDA_VISIBLE_DEVICES=1", fp.tensor, [1.0], device="cuda:1")
+    with pytest.raises(fp.ArgumentError, match="device 'tpu': expected 'cpu' or 'cuda'"):
+        fp.tensor([1.0], device="tpu")
 
 
 @pytest.fixture
@@ -239,32 +202,16 @@ def test_cuda_where_there_is_none_is_an_error_that_says_so(device, without_cupy,
     makers = [lambda: fp.tensor([1.0], device=device), lambda: fp.ones(2).to(device)]
     makers += [lambda: fp.zeros(2, device=device)]
     for make in makers:
-        with pytest.raises(fp.DeviceError, match=r"'cuda' needs CuPy.*pip install .*cuda13.*drop"):
-            make()
+        refuses(fp.DeviceError, r"'cuda' needs CuPy.*pip install .*cuda13.*drop", make)
     monkeypatch.setitem(os.environ, "MINIFP_DEVICE", device)
-    with pytest.raises(fp.DeviceError, match="'cuda'"):
-        fp.tensor([1.0])
+    refuses(fp.DeviceError, "'cuda'", fp.tensor, [1.0])
 
 
-def test_a_second_gpu_is_chosen_by_the_environment():
-    with pytest.raises(fp.DeviceError, match="'cuda:1'.*CUDA_VISIBLE_DEVICES=1"):
-        fp.tensor([1.0], device="cuda:1")
-
-
-def test_a_device_that_does_not_exist_is_refused_with_those_that_do():
-    with pytest.raises(fp.ArgumentError, match="device 'tpu': expected 'cpu' or 'cuda'"):
-        fp.tensor([1.0], device="tpu")
-
-
-@pytest.mark.parametrize(
-    "rule, message",
-    [
-        (("mapp", "x"), "role='mapp': expected one of"),
-        (("map", "z"), "result='z': expected one of"),
-    ],
-)
+@pytest.mark.parametrize("rule, message", [
+    (("mapp", "x"), "role='mapp': expected one of"),
+    (("map", "z"), "result='z': expected one of"),
+])  # fmt: skip
 def test_a_rule_that_cannot_be_is_refused_where_it_is_written(rule, message):
     known = list(kernels.KERNELS)
-    with pytest.raises(fp.ArgumentError, match=message):
-        fp.kernel(*rule)(lambda x: x)
+    refuses(fp.ArgumentError, message, fp.kernel(*rule), lambda x: x)
     assert known == kernels.KERNELS

@@ -7,6 +7,7 @@ import pytest
 from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -41,9 +42,6 @@ def significant_bits(x):
     return max([54 - len(bin(int(n) & -int(n))[2:]) for n in digits.flat if n], default=0)
 
 
-# ---- one operand --------------------------------------------------------------------------------
-
-
 @given(st.floats(2.0**-110, 2.0**126, width=32), st.sampled_from(["float8_e4m3fn", "float8_e5m2"]))
 def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_format(amax, name):
     largest = format_of(name).max
@@ -51,9 +49,21 @@ def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_for
     assert np.frexp(scale)[0] == 0.5 and amax * scale <= largest < amax * scale * 2
 
 
-def test_what_has_no_maximum_is_not_scaled():
+def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_alone():
     amax = np.array([0, np.inf, np.nan], float32)
     np.testing.assert_array_equal(scale_of(amax, 448.0), 1)
+    x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
+    y = rounded(x, Rounding(E4M3, CURRENT), (0,))
+    np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
+    half = np.array([65504, -65504], "f2")  # rounded up they would be Inf
+    np.testing.assert_array_equal(rounded(half, Rounding(E4M3, CURRENT), (0,)), [61440, -61440])
+    x, w = np.full((2, 16), 2.0**-30, float32), np.ones((1, 16), float32)
+    x[0] = 1.0
+    found = {}
+    for scale in ("current", "row", "off"):
+        with fp.precision(f"float32,operands=float8_e4m3fn,operand_scale={scale}"):
+            found[scale] = linear_forward(x, w, None)[:, 0].tolist()
+    assert found == {"current": [16, 0], "row": [16, 2.0**-26], "off": [16, 0]}
 
 
 @pytest.mark.parametrize("scale", [CURRENT, ROW, None])
@@ -71,14 +81,6 @@ def test_an_operand_is_what_ml_dtypes_rounds_over_the_scale(scale, name):
     np.testing.assert_array_equal(
         upcast(rounded(x, Rounding(format, scale), (1,)), float32), expected
     )
-
-
-def test_too_large_numbers_saturate_and_what_is_not_finite_stays():
-    x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
-    y = rounded(x, Rounding(E4M3, CURRENT), (0,))
-    np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
-    half = np.array([65504, -65504], "f2")  # rounded up they would be Inf
-    np.testing.assert_array_equal(rounded(half, Rounding(E4M3, CURRENT), (0,)), [61440, -61440])
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
@@ -135,11 +137,7 @@ def test_tf32_is_for_operands_alone():
         lambda: fp.Precision.parse("float32,accumulate=tf32"),
         lambda: fp.tensor([1.0], dtype="tf32"),
     ):
-        with pytest.raises(fp.PrecisionError, match=why):
-            wrong()
-
-
-# ---- products -----------------------------------------------------------------------------------
+        refuses(fp.PrecisionError, why, wrong)
 
 
 @pytest.mark.parametrize("variant", [lambda p: p, policy.by_references], ids=["compiled", "numpy"])
@@ -169,16 +167,6 @@ def test_a_product_is_that_of_the_codes_over_both_scales(variant):
             ours = product(*args, to=float32)
         with fp.precision(variant(fp.Precision())):
             np.testing.assert_array_equal(ours, product(*of_codes, to=float32) / scale)
-
-
-def test_a_row_has_a_scale_of_its_own():
-    x, w = np.full((2, 16), 2.0**-30, float32), np.ones((1, 16), float32)
-    x[0] = 1.0
-    found = {}
-    for scale in ("current", "row", "off"):
-        with fp.precision(f"float32,operands=float8_e4m3fn,operand_scale={scale}"):
-            found[scale] = linear_forward(x, w, None)[:, 0].tolist()
-    assert found == {"current": [16, 0], "row": [16, 2.0**-26], "off": [16, 0]}
 
 
 PRODUCTS = {"dot", *" ".join(map(autocast.OPERATIONS.get, ("product", "recurrence"))).split()}
@@ -262,28 +250,18 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
             assert (a != c).any()
 
 
-# ---- what is refused, and what is said ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        ("float32,operand_scale=current", "operand_scale=current without operands to scale"),
-        ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
-        ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
-        ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
-        ("mixed,operands=float16", "rounds nothing that is stored in float16"),
-        ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
-        (
-            "float32,gradient_operands=float32",
-            "rounds nothing .* expected off, or a format of fewer",
-        ),
-        ("float8,operands=fp8", "expected off, tf32, float16"),
-    ],
-)
+@pytest.mark.parametrize("text, problem", [
+    ("float32,operand_scale=current", "operand_scale=current without operands to scale"),
+    ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
+    ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
+    ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
+    ("mixed,operands=float16", "rounds nothing that is stored in float16"),
+    ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
+    ("float32,gradient_operands=float32", "rounds nothing .* expected off, or a format of fewer"),
+    ("float8,operands=fp8", "expected off, tf32, float16"),
+])  # fmt: skip
 def test_switches_that_would_do_nothing_are_refused(text, problem):
-    with pytest.raises(fp.PrecisionError, match=problem):
-        fp.Precision.parse(text)
+    refuses(fp.PrecisionError, problem, fp.Precision.parse, text)
 
 
 def test_a_kernel_that_does_not_say_its_operands_is_refused():

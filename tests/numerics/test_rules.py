@@ -11,19 +11,11 @@ from minifp.numerics.sum_format import SumFormat
 F16, F32, F64, WEAK32 = (float16, False), (float32, False), (float64, False), (float32, True)
 
 
-@pytest.mark.parametrize(
-    "spec, kinds, out",
-    [
-        ("x", (F16, F32), float16),
-        ("y", (F16, F32), float32),
-        ("x y", (F16, F32), float32),
-        ("x y", (F16, WEAK32), float16),
-        ("x y", ((float16, True), WEAK32), float32),
-        ("x y", (F16, None), float16),
-        (COMPUTE, (F16, F16), float32),
-        (GIVEN, (F16, F64), float64),
-    ],
-)
+@pytest.mark.parametrize("spec, kinds, out", [
+    ("x", (F16, F32), float16), ("y", (F16, F32), float32), ("x y", (F16, F32), float32),
+    ("x y", (F16, WEAK32), float16), ("x y", ((float16, True), WEAK32), float32),
+    ("x y", (F16, None), float16), (COMPUTE, (F16, F16), float32), (GIVEN, (F16, F64), float64),
+])  # fmt: skip
 def test_a_result_takes_the_format_of_the_arguments_its_rule_names(spec, kinds, out):
     for role in rules.ROLES:
         formats = resolve(Rule(role, (spec,)), ("x", "y"), kinds, NAMED["mixed"])
@@ -48,20 +40,17 @@ def test_sums_are_in_what_the_precision_says_but_never_below_what_they_add():
     assert p.accumulate == "chunked:32"
 
 
-@pytest.mark.parametrize(
-    "dtypes, are_weights, text, met",
-    [
-        ((float16, float16), (False, True), "mixed", None),
-        ((float32, float16), (False, True), "mixed", float16),
-        ((float16, float32), (False, True), "mixed,weights=float32", float16),
-        ((float32, float32), (False, True), "mixed,weights=float32", float16),
-        ((float32, float16), (False, True), "mixed,activations=float32", float32),
-        ((None, float16), (False, True), "mixed", None),
-        ((float64, float64), (False, True), "float32", None),
-        ((float16, float32), (False, True), "float32", float32),
-        ((float16, float64), (False, True), "float32", float32),
-    ],
-)
+@pytest.mark.parametrize("dtypes, are_weights, text, met", [
+    ((float16, float16), (False, True), "mixed", None),
+    ((float32, float16), (False, True), "mixed", float16),
+    ((float16, float32), (False, True), "mixed,weights=float32", float16),
+    ((float32, float32), (False, True), "mixed,weights=float32", float16),
+    ((float32, float16), (False, True), "mixed,activations=float32", float32),
+    ((None, float16), (False, True), "mixed", None),
+    ((float64, float64), (False, True), "float32", None),
+    ((float16, float32), (False, True), "float32", float32),
+    ((float16, float64), (False, True), "float32", float32),
+])  # fmt: skip
 def test_products_with_weights_work_in_the_activation_format(dtypes, are_weights, text, met):
     assert rules.entry(dtypes, are_weights, Precision.parse(text)) == met
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from snapshots import frozen
 
 import minifp as fp
@@ -41,9 +42,6 @@ def decoded(codes, scales, starts):
 
 def spread(scales, starts, n):
     return np.repeat(scales.astype(np.float64), np.diff(starts, append=n))
-
-
-# ---- rounding -----------------------------------------------------------------------------------
 
 
 @every_format
@@ -88,9 +86,6 @@ def test_what_is_not_finite_stays_and_scales_nothing():
     np.testing.assert_array_equal(found, np.array([np.inf, 1, 0, np.nan, 3], np.float32))
 
 
-# ---- the switches -------------------------------------------------------------------------------
-
-
 @given(st.none() | st.integers(1, 10**18 - 1))
 def test_a_scale_is_what_its_text_says(length):
     assert length_of(text_of(length)) == length
@@ -99,36 +94,11 @@ def test_a_scale_is_what_its_text_says(length):
     )
 
 
-def test_leading_zeros_make_no_other_precision():
+def test_state_is_as_many_bytes_as_its_codes_and_scales_and_no_part_has_its_own():
     text = f"mixed,{STATE}=float8_e5m2,{SCALE}=block:"
     assert fp.Precision.parse(text + "0064") == fp.Precision.parse(text + "64")
-
-
-@pytest.mark.parametrize(
-    "text, what",
-    [
-        (f"{STATE}=float16,{SCALE}=row", "expected tensor, block:N"),
-        (f"{STATE}=float16,{SCALE}=block:0", "expected tensor, block:N"),
-        (f"{STATE}=float16,{SCALE}=block:1.5", "expected tensor, block:N"),
-        (f"{SCALE}=tensor", "state in float32, which has all exponents"),
-        (f"{STATE}=bfloat16,{SCALE}=tensor", "state in bfloat16, which has all exponents"),
-        (f"{STATE}=bfloat16,second_moment=float32,{SCALE}=block:8", "bfloat16 and float32"),
-        (f"{STATE}=float16,weights=float64,{SCALE}=tensor", "whose state is in that format"),
-        (f"{STATE}=float16,second_moment=float16", "second moments have anyway"),
-        ("second_moment=float17", "expected off, "),
-    ],
-)
-def test_switches_that_are_wrong_or_would_do_nothing_are_refused(text, what):
-    with pytest.raises(PrecisionError, match=what):
-        fp.Precision.parse(f"float32,{text}")
-
-
-def test_a_part_has_no_state_of_its_own():
     with pytest.raises(PrecisionError, match="second_moment is one for all parameters"):
         fp.Precision.parse("mixed;head=mixed,second_moment=float16")
-
-
-def test_state_is_as_many_bytes_as_its_codes_and_scales():
     assert StateFormat.of(fp.Precision()) == SINGLE
     text = f"mixed,{STATE}=float8_e4m3fn,second_moment=float16,{SCALE}=block:32"
     of = StateFormat.of(fp.Precision.parse(text))
@@ -136,3 +106,18 @@ def test_state_is_as_many_bytes_as_its_codes_and_scales():
     assert of.bytes_of(100, second=True) == 200 + 4 * 4
     assert of._replace(scale="tensor").bytes_of(100, second=False) == 104
     assert of._replace(second=np.dtype("float32")).bytes_of(100, second=True) == 400
+
+
+@pytest.mark.parametrize("text, what", [
+    (f"{STATE}=float16,{SCALE}=row", "expected tensor, block:N"),
+    (f"{STATE}=float16,{SCALE}=block:0", "expected tensor, block:N"),
+    (f"{STATE}=float16,{SCALE}=block:1.5", "expected tensor, block:N"),
+    (f"{SCALE}=tensor", "state in float32, which has all exponents"),
+    (f"{STATE}=bfloat16,{SCALE}=tensor", "state in bfloat16, which has all exponents"),
+    (f"{STATE}=bfloat16,second_moment=float32,{SCALE}=block:8", "bfloat16 and float32"),
+    (f"{STATE}=float16,weights=float64,{SCALE}=tensor", "whose state is in that format"),
+    (f"{STATE}=float16,second_moment=float16", "second moments have anyway"),
+    ("second_moment=float17", "expected off, "),
+])  # fmt: skip
+def test_switches_that_are_wrong_or_would_do_nothing_are_refused(text, what):
+    refuses(PrecisionError, what, fp.Precision.parse, f"float32,{text}")

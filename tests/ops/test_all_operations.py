@@ -1,13 +1,19 @@
-"""What holds for every operation, whichever it is: each row of tests/cases, and its backward."""
+"""What holds for every operation, whichever it is: each row of tests/cases, and its backward.
+
+One test is all claims about one operation: it runs the operation's cases once in each precision,
+memory layout and size of numbers, and looks at these runs. Of what fails it names the claim, the
+case and the numbers.
+"""
 
 import inspect
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import CASES, COMPARISONS, CORE, FAMILIES, LAYOUTS, TESTS, some_places
+from cases import BY_OPERATION, CASES, COMPARISONS, CORE, FAMILIES, LAYOUTS, TESTS, some_places
+from claims import Claims
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -15,12 +21,8 @@ from minifp.numerics import kernels
 from minifp.numerics.formats import as_dtype, downcast, float16, float32, float64
 
 OPERATIONS = "minifp.ops", "minifp.nn.functional"
-sampled = pytest.mark.sampled(8, core=lambda case, **_: case in CORE)
-
-
-def each_case(test, cases=CASES):
-    """Range over all cases; see tests/sampling.py for which of them each change is tested with."""
-    return sampled(pytest.mark.parametrize("case", cases, ids=str)(test))
+each_operation = pytest.mark.parametrize("operation", BY_OPERATION)
+ONE_IN = 8  # beside the core
 
 
 def tensors(case, dtype, layout=np.array, scale=1.0):
@@ -31,19 +33,128 @@ def tensors(case, dtype, layout=np.array, scale=1.0):
 
 def outputs(case, xs):
     """What the case returns, always as a tuple."""
+    fp.manual_seed(0)
     ys = case.fn(*xs)
     return ys if isinstance(ys, tuple) else (ys,)
 
 
-def run(case, xs, gradients=None):
-    """Forward, and backward from random gradients (or these); the outputs."""
-    ys, random = outputs(case, xs), np.random.default_rng(1)
+def backward(y, xs, dy):
+    """The gradients of xs for a gradient of y, each None where y does not depend on x."""
     for x in xs:
         x.grad = None
-    for i, y in enumerate(ys):
-        dy = random.uniform(-1, 1, y.shape) if gradients is None else gradients[i]
-        y.backward(gradient=dy.astype(float16), retain_graph=True)
-    return ys
+    y.backward(gradient=dy, retain_graph=True)
+    return [x.grad for x in xs]
+
+
+@dataclass
+class Run:
+    """A case forward, and backward of each output from random gradients."""
+
+    xs: list
+    before: list
+    ys: tuple
+    gradients: list
+    calls: Calls
+
+
+def run_of(case, dtype, layout=np.array, scale=1.0):
+    """Run the case in the precision that is set, its inputs of a dtype, scaled and laid out."""
+    xs, random = tensors(case, dtype, layout, scale), np.random.default_rng(1)
+    before = [(x.array.tobytes(), x.storage.version) for x in xs]
+    with Calls() as calls:
+        ys = outputs(case, xs)
+        dys = [random.uniform(-1, 1, y.shape).astype(float16) for y in ys]
+        gradients = [backward(y, xs, dy) for y, dy in zip(ys, dys)]
+    return Run(xs, before, ys, gradients, calls)
+
+
+# ---- the claims ---------------------------------------------------------------------------------
+
+
+@each_operation
+def test_gradients_are_the_slopes(operation, drawn):
+    with Claims() as claims, fp.precision("float64"):
+        for case in drawn(BY_OPERATION[operation], ONE_IN, CORE):
+            with claims("gradients are the measured slopes", case):
+                assert fp.gradcheck(case.fn, tensors(case, float64))
+
+
+SETTINGS = [(name, layout, 1.0) for name, layout in LAYOUTS.items()] + [
+    ("subnormal", np.array, 2.0**-20),  # float16 is subnormal below 2^-14
+    ("large", np.array, 2.0**12),  # products and sums overflow
+]
+SCALARS = {"mixed": (float16, float32), "float32": (float32,), "float64": (float64,)}
+
+
+@pytest.mark.references
+@each_operation
+def test_formats_memory_rounding_and_what_is_not_finite(operation, drawn):
+    with Claims() as claims:
+        for case in drawn(BY_OPERATION[operation], ONE_IN, CORE):
+            for precision in ("mixed", "float32", "float16", "float64"):
+                with claims(f"runs in {precision}", case), fp.precision(precision) as p:
+                    run = run_of(case, p.activations)
+                    check_formats(claims, case, run, precision)
+                    check_memory(claims, case, run, precision)
+                    if precision == "float32":
+                        check_nothing_is_narrower(claims, case, run)
+                    elif precision == "mixed":
+                        check_tape(claims, case, run)
+                        check_nan_is_seen(claims, case)
+                        check_lost_gradients(claims, case, run)
+            check_rounded(claims, case, "float16", SETTINGS)
+
+
+def check_formats(claims, case, run, precision):
+    """Of gradients, and of results: scalars alone may be wider than activations."""
+    with claims("each result's gradients have the inputs' shapes and formats", case, precision):
+        expected = [(x.shape, x.dtype, np.ndarray) for x in run.xs]
+        for gradients in run.gradients:
+            assert [(g.shape, g.dtype, type(g.array)) for g in gradients] == expected
+    if precision in SCALARS:
+        scalar = SCALARS[precision]
+        wide = scalar[-1:] if case.stays_wide else scalar[:1]
+        with claims("results are stored as the precision says", case, precision):
+            for y in run.ys:
+                assert y.dtype in (scalar if y.ndim == 0 else wide)
+                assert type(y.array) is np.ndarray
+
+
+def check_memory(claims, case, run, precision):
+    with claims("inputs are not changed", case, precision):
+        assert [(x.array.tobytes(), x.storage.version) for x in run.xs] == run.before
+    with claims("no gradient shares memory with another or an input", case, precision):
+        for gradients in run.gradients:
+            arrays = [x.array for x in (*gradients, *run.xs)]
+            for i, a in enumerate(arrays[: len(gradients)]):
+                assert a.flags.writeable
+                shared = [b.shape for b in arrays[i + 1 :] if np.may_share_memory(a, b)]
+                assert not (a.size and shared), f"gradient {i}"
+
+
+def check_rounded(claims, case, format, settings):
+    """Every stored result is the exact one rounded once, in these layouts and sizes."""
+    for name, layout, scale in settings:
+        precision = f"mixed,storage={format}"
+        with claims("stored results are the exact ones rounded once", case, format, name):
+            with fp.precision(precision):
+                calls = run_of(case, format, layout, scale).calls
+            errors = [(call.kernel.name, call.excess()) for call in calls]
+            too_large = [(kernel, error) for kernel, error in errors if not error <= 1]
+            assert not too_large, "errors in units of their bounds"
+
+
+def check_nothing_is_narrower(claims, case, run):
+    for call in run.calls:
+        with claims("in float32 nothing is stored or summed in less", case, call.kernel.name):
+            stored = [a for a in (*call.args, *call.results) if isinstance(a, np.ndarray)]
+            assert float16 not in [a.dtype for a in stored]
+            assert call.formats.compute == float32
+            assert call.formats.sum_in == call.formats.dot_in == kernels.SINGLE
+            assert call.excess() <= 1
+
+
+# ---- what the tape keeps ------------------------------------------------------------------------
 
 
 def nodes(ys):
@@ -57,145 +168,108 @@ def nodes(ys):
     return seen
 
 
-# ---- gradients, shapes, formats -----------------------------------------------------------------
+def check_tape(claims, case, run):
+    """In float32 it may hold what is small, statistics, boxes and scalars: at most half of the
+    numbers that it holds, or that were read from a leaf. And no closure hides an array: backward
+    of a node is a function, or closes over kernels."""
+    for node in nodes(run.ys):
+        saved = [a for a in node.saved if isinstance(a, np.ndarray)]
+        read = [leaf.array for leaf, _ in node.parents if isinstance(leaf, fp.Tensor)]
+        half = max((a.size for a in saved + read if a.dtype == float16), default=0)
+        with claims("the tape holds no float32 copy of a float16 array", case, node.op):
+            for a in saved if all(map(np.prod, case.shapes)) else ():
+                wide = a.dtype.kind == "f" and a.dtype != float16
+                assert not wide or a.ndim == 0 or 2 * a.size <= half, (a.shape, a.dtype)
+        with claims("all that backward reads is among the saved arrays", case, node.op):
+            cells = [c.cell_contents for c in node.backward.__closure__ or ()]
+            assert not [c for c in cells if isinstance(c, np.ndarray | fp.Tensor)]
 
 
-@each_case
-def test_gradients_are_the_slopes(case):
-    with fp.precision("float64"):
-        assert fp.gradcheck(case.fn, tensors(case, float64))
+# ---- Inf and NaN --------------------------------------------------------------------------------
 
 
-@pytest.mark.references
-@each_case
-@pytest.mark.parametrize("precision", ["mixed", "float32", "float16", "float64"])
-def test_gradients_have_the_shape_and_format_of_their_inputs(case, precision):
-    with fp.precision(precision) as p:
-        xs = tensors(case, p.activations)
-        for y in outputs(case, xs):
-            for x in xs:
-                x.grad = None
-            y.backward(gradient=np.ones(y.shape), retain_graph=True)
-            assert [(x.grad.shape, x.grad.dtype) for x in xs] == [(x.shape, x.dtype) for x in xs]
-            assert all(type(x.grad.array) is np.ndarray for x in xs)
+def values(case, arrays):
+    """The case's outputs for these arrays, as one flat float64 array."""
+    with fp.no_grad():
+        ys = outputs(case, [fp.Tensor(a.astype(float16)) for a in arrays])
+    return np.concatenate([y.array.astype(float64).reshape(-1) for y in ys])
 
 
-@pytest.mark.references
-@each_case
-def test_results_are_stored_in_the_activation_format_and_only_scalars_in_float32(case):
-    for precision, stored, scalar in (
-        ("mixed", float16, (float16, float32)),
-        *(("float32", float32, (float32,)), ("float64", float64, (float64,))),
-    ):
-        with fp.precision(precision) as p:
-            for y in outputs(case, tensors(case, p.activations)):
-                wide = scalar[-1:] if case.stays_wide else (stored,)
-                assert y.dtype in (scalar if y.ndim == 0 else wide)
-                assert type(y.array) is np.ndarray
+def check_nan_is_seen(claims, case):
+    """An element matters if setting it to 50 or -50 changes the result."""
+    arrays = case.arrays()
+    before = values(case, arrays)
+
+    def with_element(i, place, value):
+        changed = [a.copy() for a in arrays]
+        changed[i][place] = value
+        return values(case, changed)
+
+    for i, a in enumerate(arrays):
+        for place in some_places(a.shape):
+            large = [with_element(i, place, value) for value in (50.0, -50.0)]
+            if any(not np.array_equal(v, before, equal_nan=True) for v in large):
+                with claims("NaN in an input that matters is seen", case, f"input {i}", place):
+                    assert np.isnan(with_element(i, place, np.nan)).any()
 
 
-@pytest.mark.references
-@each_case
-def test_inputs_are_not_changed(case):
-    with fp.precision("mixed"):
-        xs = tensors(case, float16)
-        before = [x.array.tobytes() for x in xs]
-        versions = [x.storage.version for x in xs]
-        run(case, xs)
-    assert [x.array.tobytes() for x in xs] == before
-    assert [x.storage.version for x in xs] == versions
+def check_lost_gradients(claims, case, run):
+    """Where the gradient of one output's element is not 0, that output's Inf or NaN must show."""
+    for y in run.ys:
+        for place in some_places(y.shape)[:2]:
+            dy = np.zeros(y.shape)
+            dy[place] = 1.0
+            reached = [g.array != 0 for g in backward(y, run.xs, dy)]
+            for value in (np.nan, np.inf):
+                dy[place] = value
+                with claims("a gradient that is not finite arrives", case, value, place):
+                    for g, r in zip(backward(y, run.xs, dy), reached):
+                        assert not np.isfinite(g.array[r]).any()
 
 
-@pytest.mark.references
-@each_case
-def test_no_gradient_shares_its_memory_with_another_or_with_an_input(case):
-    xs = tensors(case, float32)
-    run(case, xs)
-    arrays = [x.grad.array for x in xs] + [x.array for x in xs]
-    for i, a in enumerate(arrays[: len(xs)]):
-        assert a.flags.writeable
-        assert not any(np.may_share_memory(a, b) for b in arrays[i + 1 :] if a.size)
-
-
-# ---- faithfulness: every stored result against float64, within the bound of bounds.py -----------
-
-
-SETTINGS = [(name, layout, 1.0) for name, layout in LAYOUTS.items()] + [
-    ("subnormal", np.array, 2.0**-20),  # float16 is subnormal below 2^-14
-    ("large", np.array, 2.0**12),  # products and sums overflow
-]
-
-
-@pytest.mark.references
-@each_case
-def test_every_stored_result_is_the_exact_one_rounded_once(case):
-    check_rounded(case, "float16", SETTINGS)
-
-
-def check_rounded(case, format, settings):
-    """Run a case in a format, its inputs laid out and scaled in these ways, and look at all that
-    its kernels store."""
-    for name, layout, scale in settings:
-        with fp.precision(f"mixed,storage={format}"), Calls() as calls:
-            run(case, tensors(case, format, layout, scale))
-        worst = max(((call.excess(), call.kernel.name) for call in calls), default=(0, None))
-        assert worst[0] <= 1, f"{name}: {worst[1]} errs by {worst[0]:.3g} of the bound"
-
+# ---- narrow formats -----------------------------------------------------------------------------
 
 COARSE = [("every other", LAYOUTS["strided"], 1.0), SETTINGS[-1]]
 REFUSES = {"encode_boxes", "box_convert"}  # boxes that coarse formats make empty
-CODED = [case for case in CASES if case.operation not in REFUSES]
-WARNED = pytest.mark.filterwarnings("ignore:.*has no odd pixels")  # boxes in coarse formats
-
-
-@WARNED
-@pytest.mark.references
-@pytest.mark.sampled(6, core=lambda **_: False)
-@pytest.mark.parametrize("case", CODED, ids=str)
-def test_every_result_stored_in_bfloat16_is_the_exact_one_rounded_once(case):
-    check_rounded(case, "bfloat16", COARSE)
-
-
-@WARNED
-@pytest.mark.references
-@pytest.mark.sampled(30, core=lambda **_: False)
-@pytest.mark.parametrize("format", ["float8_e4m3fn", "float8_e5m2", "e5m7"])
-@pytest.mark.parametrize("case", CODED, ids=str)
-def test_every_result_stored_in_8_bits_or_as_described_is_the_exact_one_rounded_once(case, format):
-    check_rounded(case, format, COARSE)
+WITH_CASES = [family for family in FAMILIES if hasattr(family, "CASES")]
+CODED = {"bfloat16": 6, "float8_e4m3fn": 30, "float8_e5m2": 30, "e5m7": 30}  # one in so many
 
 
 @pytest.mark.references
-@each_case
-def test_in_float32_nothing_is_ever_stored_or_summed_in_less(case):
-    with Calls() as calls:
-        run(case, tensors(case, float32))
-    for call in calls:
-        given = [a for a in (*call.args, *call.results) if isinstance(a, np.ndarray)]
-        assert not any(a.dtype == float16 for a in given), call.kernel
-        assert call.formats.compute == float32
-        assert call.formats.sum_in == call.formats.dot_in == kernels.SINGLE
-        assert call.excess() <= 1, call.kernel
+@pytest.mark.filterwarnings("ignore:.*has no odd pixels")  # boxes in coarse formats
+@pytest.mark.parametrize("format", CODED)
+@pytest.mark.parametrize("family", WITH_CASES, ids=lambda family: family.__name__.split(".")[1])
+def test_results_in_narrow_formats_are_the_exact_ones_rounded_once(family, format, drawn):
+    cases = [case for case in family.CASES if case.operation not in REFUSES]
+    with Claims() as claims:
+        for case in drawn(cases, CODED[format]):
+            check_rounded(claims, case, format, COARSE)
+
+
+# ---- that nothing is left out -------------------------------------------------------------------
 
 
 def test_every_kernel_is_called_by_a_case():
     """A new kernel needs a row in tests/cases. Update rules are tested with their optimizers."""
     with fp.precision("mixed"), Calls() as calls:
         for case in CASES:
-            run(case, tensors(case, float16))
+            xs = tensors(case, float16)
+            for y in outputs(case, xs):
+                backward(y, xs, np.ones(y.shape))
         x = fp.tensor([1.0, 2.0])
         for name in (*COMPARISONS, *TESTS):
             getattr(fp, name)(*(x,) * (2 if name in COMPARISONS else 1))
         x.to("float32")  # every case stays in one format
     of_optimizers = {k for k in kernels.KERNELS if ".optim." in k.reference.__module__}
     of_a_gpu = {k for k in kernels.KERNELS if k.name == "dropout.dropped"}  # see tests/cuda
-    never = set(kernels.KERNELS) - {call.kernel for call in calls} - of_optimizers - of_a_gpu
+    ours = {k for k in kernels.KERNELS if k.reference.__module__.startswith("minifp.")}
+    never = ours - {call.kernel for call in calls} - of_optimizers - of_a_gpu
     assert not never, f"no row in tests/cases calls {never}"
 
 
 def test_every_operation_has_a_case():
     """A new public operation needs a row in tests/cases, or a line here that says why not."""
-    found = {
+    public = {
         name
         for name, f in (*vars(fp.ops).items(), *vars(F).items())
         if inspect.isfunction(f) and name[0] != "_" and f.__module__.startswith(OPERATIONS)
@@ -207,91 +281,7 @@ def test_every_operation_has_a_case():
     constant |= {"remove_small_boxes", "nms", "batched_nms"}
     constant |= {*"is_tensor is_floating_point numel finfo iinfo detach".split()}
     constant |= {*"ctc_greedy_decode ctc_beam_search_decode".split()}  # see test_ctc.py
-    untested = found - {c.operation for c in CASES} - constant
-    assert not untested
-
-
-# ---- what the tape keeps ------------------------------------------------------------------------
-
-
-@partial(each_case, cases=[c for c in CASES if all(map(np.prod, c.shapes))])
-def test_the_tape_holds_no_float32_copy_of_a_float16_array(case):
-    """In float32 it may hold what is small, statistics, boxes and scalars: at most half of the
-    numbers that it holds, or that were read from a leaf."""
-    with fp.precision("mixed"):
-        xs = tensors(case, float16)
-        ys = outputs(case, xs)
-    for node in nodes(ys):
-        saved = [a for a in node.saved if isinstance(a, np.ndarray)]
-        read = [leaf.array for leaf, _ in node.parents if isinstance(leaf, fp.Tensor)]
-        half = max((a.size for a in saved + read if a.dtype == float16), default=0)
-        for a in saved:
-            wide = a.dtype.kind == "f" and a.dtype != float16
-            assert not wide or a.ndim == 0 or 2 * a.size <= half, (node.op, a.shape, a.dtype)
-
-
-@each_case
-def test_everything_that_backward_reads_is_among_the_saved_arrays(case):
-    """No closure hides an array: the backward of a node is a function, or closes over kernels."""
-    with fp.precision("mixed"):
-        for node in nodes(outputs(case, tensors(case, float16))):
-            cells = [c.cell_contents for c in node.backward.__closure__ or ()]
-            assert not [c for c in cells if isinstance(c, np.ndarray | fp.Tensor)], node.op
-
-
-# ---- Inf and NaN --------------------------------------------------------------------------------
-
-
-def with_element(arrays, i, place, value):
-    """Copies of the arrays, one element of the i-th set to a value."""
-    changed = [a.copy() for a in arrays]
-    changed[i][place] = value
-    return changed
-
-
-def values(case, arrays):
-    """The case's outputs for these arrays, as one flat float64 array."""
-    with fp.no_grad():
-        ys = outputs(case, [fp.Tensor(a.astype(float16)) for a in arrays])
-    return np.concatenate([y.array.astype(float64).reshape(-1) for y in ys])
-
-
-@pytest.mark.references
-@each_case
-def test_nan_in_an_input_that_matters_is_seen_in_the_result(case):
-    """An element matters if setting it to 50 or -50 changes the result."""
-    with fp.precision("mixed"):
-        arrays = case.arrays()
-        before = values(case, arrays)
-        for i, a in enumerate(arrays):
-            for place in some_places(a.shape):
-                large = [values(case, with_element(arrays, i, place, v)) for v in (50.0, -50.0)]
-                if any(not np.array_equal(v, before, equal_nan=True) for v in large):
-                    after = values(case, with_element(arrays, i, place, np.nan))
-                    assert np.isnan(after).any(), f"NaN at {place} of input {i}"
-
-
-@pytest.mark.references
-@each_case
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_gradient_that_is_not_finite_reaches_every_element_it_should(case, value):
-    """Where the gradient of one output's element is not 0, that output's Inf or NaN must show."""
-    with fp.precision("mixed"):
-        xs = tensors(case, float16)
-        shapes = [y.shape for y in outputs(case, xs)]
-        for o, shape in enumerate(shapes):
-            for place in some_places(shape)[:2]:
-                dys = [np.zeros(s) for s in shapes]
-                dys[o][place] = 1.0
-                run(case, xs, dys)
-                reached = [x.grad.array != 0 for x in xs]
-                dys[o][place] = value
-                run(case, xs, dys)
-                for x, r in zip(xs, reached):
-                    assert not np.isfinite(x.grad.array[r]).any()
-
-
-# ---- where tests stand --------------------------------------------------------------------------
+    assert not public - {*BY_OPERATION} - constant
 
 
 def kinds():

@@ -8,6 +8,7 @@ import pytest
 from bounds import Calls
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import check_refusals
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -315,45 +316,34 @@ def test_initial_values_are_distributed_as_pytorchs():
         assert not layer.in_proj_bias.array.any() and not layer.out_proj.bias.array.any()
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: nn.MultiheadAttention(6, 4), r"num_heads=4 must divide embed_dim=6"),
-        (lambda: nn.MultiheadAttention(0, 1), r"embed_dim=0: expected a positive integer"),
-        (lambda: nn.MultiheadAttention(4, 2, dropout=2), r"dropout=2: expected a probability"),
-        (lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True), r"add_bias_kv=True is not suppo"),
-        (lambda: nn.MultiheadAttention(4, 2, add_zero_attn=True), r"add_zero_attn=True is not"),
-        (lambda: nn.MultiheadAttention(4, 2, bias=None), r"bias=None: expected True or False"),
-    ],
-)
-def test_a_layer_that_cannot_be_is_refused(make, message):
-    with pytest.raises(fp.ArgumentError, match=message):
-        make()
+def test_a_layer_that_cannot_be_is_refused():
+    check_refusals(r"""
+    nn.MultiheadAttention(6, 4) -> ArgumentError: num_heads=4 must divide embed_dim=6
+    nn.MultiheadAttention(0, 1) -> ArgumentError: embed_dim=0: expected a positive integer
+    nn.MultiheadAttention(4, 2, dropout=2) -> ArgumentError: dropout=2: expected a probability
+    nn.MultiheadAttention(4, 2, add_bias_kv=True) -> ArgumentError: add_bias_kv=True is not suppo
+    nn.MultiheadAttention(4, 2, add_zero_attn=True) -> ArgumentError: add_zero_attn=True is not
+    nn.MultiheadAttention(4, 2, bias=None) -> ArgumentError: bias=None: expected True or False
+    """)
 
 
-@pytest.mark.parametrize(
-    "call, error, message",
-    [
-        (lambda m, x: m(x, x, x[..., :3]), fp.ShapeError, r"query, key and value of shapes"),
-        (lambda m, x: m(x, x[:, :1], x[:, :1]), fp.ShapeError, r"expected \(L, N, 4\)"),
-        (lambda m, x: m(x, x[:, 0], x[:, 0]), fp.ShapeError, r"query, key and value"),
-        (lambda m, x: m(x, x, x.array), fp.DTypeError, r"value is a ndarray: expected a tensor"),
-        (lambda m, x: m(x, x, x, is_causal=True), fp.ArgumentError, r"is_causal=True needs"),
-        (
-            lambda m, x: m(x, x, x, attn_mask=fp.ones(2, 2)),
-            fp.ShapeError,
-            r"attn_mask of shape \(2, 2\): expected \(3, 3\) or \(4, 3, 3\)",
-        ),
-        (
-            lambda m, x: m(x, x, x, key_padding_mask=fp.tensor([[1, 0, 1], [0, 0, 0]])),
-            fp.DTypeError,
-            r"key_padding_mask is int64: expected booleans or floats",
-        ),
-    ],
-)
-def test_what_does_not_fit_the_layer_is_refused(call, error, message):
-    with pytest.raises(error, match="MultiheadAttention: .*" + message):
-        call(nn.MultiheadAttention(4, 2), fp.ones(3, 2, 4))
+def test_what_does_not_fit_the_layer_is_refused():
+    check_refusals(
+        r"""
+    m(x, x, x[..., :3]) -> ShapeError: query, key and value of shapes
+    m(x, x[:, :1], x[:, :1]) -> ShapeError: expected \(L, N, 4\)
+    m(x, x[:, 0], x[:, 0]) -> ShapeError: query, key and value
+    m(x, x, x.array) -> DTypeError: value is a ndarray: expected a tensor
+    m(x, x, x, is_causal=True) -> ArgumentError: is_causal=True needs
+    m(x, x, x, attn_mask=fp.ones(2, 2))
+        -> ShapeError: attn_mask of shape \(2, 2\): expected \(3, 3\) or \(4, 3, 3\)
+    m(x, x, x, key_padding_mask=fp.tensor([[1, 0, 1], [0, 0, 0]]))
+        -> DTypeError: key_padding_mask is int64: expected booleans or floats
+        """,
+        prefix="MultiheadAttention: .*",
+        names={"m": nn.MultiheadAttention(4, 2)},
+        x=np.ones((3, 2, 4)),
+    )
 
 
 def test_it_trains_in_mixed_precision():

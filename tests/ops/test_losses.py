@@ -5,6 +5,7 @@ from itertools import groupby, product
 
 import numpy as np
 import pytest
+from refusals import check_refusals
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -126,38 +127,6 @@ def test_cross_entropy_of_32_thousand_classes_over_a_large_batch(in_mixed):
 
 
 EXTREME = np.array([[60000.0, -60000.0, 0.0], [-60000.0, 60000.0, 1.0], [0, 0, 60000.0]])
-
-
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_extreme_logits_give_pytorchs_losses(torch, reduction):
-    """In float16 the losses are as large as the logits; PyTorch's are those of float64."""
-    targets, soft, smooth = np.array([0, 0, 2]), np.eye(3), {"label_smoothing": 0.25}
-    p = torch.nn.functional
-    with fp.precision("mixed"):
-        z, t = fp.tensor(EXTREME, requires_grad=True), fp.tensor(soft)
-        ours = [
-            F.cross_entropy(z, targets, reduction=reduction),
-            F.cross_entropy(z, targets, reduction=reduction, **smooth),
-            F.cross_entropy(z, t, reduction=reduction),
-            F.binary_cross_entropy_with_logits(z, t, reduction=reduction),
-            F.l1_loss(z, t, reduction=reduction),
-            F.huber_loss(z, t, reduction),
-        ]
-    x, y, i = torch.tensor(EXTREME), torch.tensor(soft), torch.tensor(targets)
-    theirs = [
-        p.cross_entropy(x, i, reduction=reduction),
-        p.cross_entropy(x, i, reduction=reduction, **smooth),
-        p.cross_entropy(x, y, reduction=reduction),
-        p.binary_cross_entropy_with_logits(x, y, reduction=reduction),
-        p.l1_loss(x, y, reduction=reduction),
-        p.huber_loss(x, y, reduction=reduction),
-    ]
-    for a, b in zip(ours, theirs):
-        with np.errstate(over="ignore"):  # a difference of 120000 is Inf in float16
-            b = b.numpy().astype(a.dtype)
-        np.testing.assert_allclose(a.array, b, rtol=1e-3 if reduction == "none" else 1e-6)
-        a.sum().backward()
-        assert np.isfinite(z.grad.array).all()
 
 
 def test_small_losses_of_sure_logits_are_not_lost():
@@ -380,18 +349,13 @@ def test_weights_of_a_layer_are_its_own_and_saved_with_a_model():
     assert [p.shape for p in model.parameters()] == [(3, 2), (3,)]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: nn.CrossEntropyLoss([1.0, 2.0]), "CrossEntropyLoss: weight is a list"),
-        (lambda: nn.BCEWithLogitsLoss(pos_weight=2.0), "BCEWithLogitsLoss: pos_weight is a float"),
-        (lambda: nn.MSELoss(reduction="avg"), "MSELoss: reduction='avg'"),
-        (lambda: nn.L1Loss(reduction="batchmean"), "L1Loss: reduction='batchmean'"),
-    ],
-)
-def test_a_loss_layer_that_cannot_work_is_not_made(make, message):
-    with pytest.raises(fp.MinifpError, match=message):
-        make()
+def test_a_loss_layer_that_cannot_work_is_not_made():
+    check_refusals(r"""
+    nn.CrossEntropyLoss([1.0, 2.0]) -> MinifpError: CrossEntropyLoss: weight is a list
+    nn.BCEWithLogitsLoss(pos_weight=2.0) -> MinifpError: BCEWithLogitsLoss: pos_weight is a float
+    nn.MSELoss(reduction="avg") -> MinifpError: MSELoss: reduction='avg'
+    nn.L1Loss(reduction="batchmean") -> MinifpError: L1Loss: reduction='batchmean'
+    """)
 
 
 # ---- bad input ----------------------------------------------------------------------------------
@@ -424,78 +388,53 @@ def test_two_shapes_are_refused_even_where_they_would_broadcast(function):
             function(fp.tensor(Z), fp.ones(*shape))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda z: F.smooth_l1_loss(z, z, beta=-1), fp.ArgumentError, "smooth_l1_loss: beta=-1"),
-        (lambda z: F.huber_loss(z, z, delta=0), fp.ArgumentError, "huber_loss: delta=0"),
-        (lambda z: F.huber_loss(z, z, delta="1"), fp.ArgumentError, "huber_loss: delta='1'"),
-        (lambda z: F.binary_cross_entropy(z * 4, z), fp.ArgumentError, r"input 2\.0 at \(0, 0\)"),
-        (lambda z: F.binary_cross_entropy(z, -z), fp.ArgumentError, r"target -0\.5 at \(0, 0\)"),
-        (lambda z: F.binary_cross_entropy(z, z, [1.0]), fp.DTypeError, "weight is a list"),
-        (
-            lambda z: F.binary_cross_entropy(z, z, fp.ones(2)),
-            fp.ShapeError,
-            r"weight of shape \(2,",
-        ),
-        (
-            lambda z: F.binary_cross_entropy_with_logits(z, z, fp.ones(4, 2, 3)),
-            *(fp.ShapeError, r"weight of shape \(4, 2, 3\) does not broadcast to \(2, 3\)"),
-        ),
-        (
-            lambda z: F.binary_cross_entropy_with_logits(z, z, pos_weight=fp.ones(2)),
-            *(fp.ShapeError, r"pos_weight of shape \(2,\)"),
-        ),
-        (
-            lambda z: F.binary_cross_entropy_with_logits(z, z, fp.ones(3, requires_grad=True)),
-            *(fp.ArgumentError, r"weight requires a gradient"),
-        ),
-        (lambda z: F.kl_div(z, fp.ones(2)), fp.ShapeError, "kl_div: .* do not broadcast"),
-        (lambda z: F.kl_div(z, z, log_target=None), fp.ArgumentError, "log_target=None"),
-        (lambda z: F.cross_entropy(Z.tolist(), T), fp.DTypeError, "cross_entropy: input is a list"),
-        (
-            lambda z: F.cross_entropy(z, Z.tolist()),
-            fp.DTypeError,
-            "targets of float64: expected int",
-        ),
-        (lambda z: F.cross_entropy(z, [[0], [1, 2]]), fp.DTypeError, "cross_entropy: target"),
-        (lambda z: F.cross_entropy(z, fp.ones(2)), fp.ShapeError, "expected probabilities of its"),
-        (lambda z: F.cross_entropy(z, z, ignore_index=0), fp.ArgumentError, "ignore_index=0 with"),
-        (lambda z: F.cross_entropy(z, T, ignore_index=None), fp.DTypeError, "ignore_index=None"),
-        (lambda z: F.cross_entropy(z, z, ignore_index="a"), fp.DTypeError, "ignore_index='a'"),
-        (lambda z: F.cross_entropy(z, T, label_smoothing=2), fp.ArgumentError, "label_smoothing=2"),
-        (
-            lambda z: F.cross_entropy(z, T, fp.ones(2)),
-            fp.ShapeError,
-            r"weight of shape \(2,\), exp",
-        ),
-        (lambda z: F.cross_entropy(z, T, [1.0] * 3), fp.DTypeError, "weight is a list"),
-        (
-            lambda z: F.cross_entropy(z, T, fp.ones(3, requires_grad=True)),
-            *(fp.ArgumentError, "cross_entropy: weight requires a gradient"),
-        ),
-        (lambda z: F.cross_entropy(fp.ones(2, 0), T), fp.ShapeError, "with C > 0"),
-        (lambda z: F.cross_entropy(fp.tensor(1.0), T), fp.ShapeError, r"input of shape \(\)"),
-        (lambda z: F.nll_loss(z, [0, 2]), fp.DTypeError, "nll_loss: target is a list"),
-        (lambda z: F.nll_loss(z, z), fp.DTypeError, "nll_loss: targets of float32"),
-        (lambda z: F.nll_loss(z, T + 1), fp.ArgumentError, r"nll_loss: target 3 at \(1,\)"),
-        (lambda z: F.nll_loss(z, T[:1]), fp.ShapeError, r"nll_loss: input of shape \(2, 3\) with"),
-        (lambda z: F.nll_loss(z, T, fp.ones(2)), fp.ShapeError, "nll_loss: weight of shape"),
-        (lambda z: F.nll_loss([1.0], T), fp.DTypeError, "nll_loss: input is a list"),
-        (lambda z: F.cosine_embedding_loss(z, z, [1, 1]), fp.DTypeError, "target is a list"),
-        (lambda z: F.cosine_embedding_loss(z, [1.0], T), fp.DTypeError, "input2 is a list"),
-        (lambda z: F.cosine_embedding_loss(z, z, T), fp.ArgumentError, "expected only 1 and -1"),
-        (
-            lambda z: F.cosine_embedding_loss(z, z, Z),
-            fp.ShapeError,
-            "cosine_embedding_loss: inputs",
-        ),
-        (lambda z: F.cosine_embedding_loss(z, z, T, 2), fp.ArgumentError, "margin=2"),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name(call, error, message):
-    with pytest.raises(error, match=message):
-        call(fp.tensor(Z))
+def test_what_does_not_fit_is_refused_by_name():
+    check_refusals(
+        r"""
+    F.smooth_l1_loss(z, z, beta=-1) -> ArgumentError: smooth_l1_loss: beta=-1
+    F.huber_loss(z, z, delta=0) -> ArgumentError: huber_loss: delta=0
+    F.huber_loss(z, z, delta="1") -> ArgumentError: huber_loss: delta='1'
+    F.binary_cross_entropy(z * 4, z) -> ArgumentError: input 2\.0 at \(0, 0\)
+    F.binary_cross_entropy(z, -z) -> ArgumentError: target -0\.5 at \(0, 0\)
+    F.binary_cross_entropy(z, z, [1.0]) -> DTypeError: weight is a list
+    F.binary_cross_entropy(z, z, fp.ones(2)) -> ShapeError: weight of shape \(2,
+    F.binary_cross_entropy_with_logits(z, z, fp.ones(4, 2, 3))
+        -> ShapeError: weight of shape \(4, 2, 3\) does not broadcast to \(2, 3\)
+    F.binary_cross_entropy_with_logits(z, z, pos_weight=fp.ones(2))
+        -> ShapeError: pos_weight of shape \(2,\)
+    F.binary_cross_entropy_with_logits(z, z, fp.ones(3, requires_grad=True))
+        -> ArgumentError: weight requires a gradient
+    F.kl_div(z, fp.ones(2)) -> ShapeError: kl_div: .* do not broadcast
+    F.kl_div(z, z, log_target=None) -> ArgumentError: log_target=None
+    F.cross_entropy(Z.tolist(), T) -> DTypeError: cross_entropy: input is a list
+    F.cross_entropy(z, Z.tolist()) -> DTypeError: targets of float64: expected int
+    F.cross_entropy(z, [[0], [1, 2]]) -> DTypeError: cross_entropy: target
+    F.cross_entropy(z, fp.ones(2)) -> ShapeError: expected probabilities of its
+    F.cross_entropy(z, z, ignore_index=0) -> ArgumentError: ignore_index=0 with
+    F.cross_entropy(z, T, ignore_index=None) -> DTypeError: ignore_index=None
+    F.cross_entropy(z, z, ignore_index="a") -> DTypeError: ignore_index='a'
+    F.cross_entropy(z, T, label_smoothing=2) -> ArgumentError: label_smoothing=2
+    F.cross_entropy(z, T, fp.ones(2)) -> ShapeError: weight of shape \(2,\), exp
+    F.cross_entropy(z, T, [1.0] * 3) -> DTypeError: weight is a list
+    F.cross_entropy(z, T, fp.ones(3, requires_grad=True))
+        -> ArgumentError: cross_entropy: weight requires a gradient
+    F.cross_entropy(fp.ones(2, 0), T) -> ShapeError: with C > 0
+    F.cross_entropy(fp.tensor(1.0), T) -> ShapeError: input of shape \(\)
+    F.nll_loss(z, [0, 2]) -> DTypeError: nll_loss: target is a list
+    F.nll_loss(z, z) -> DTypeError: nll_loss: targets of float32
+    F.nll_loss(z, T + 1) -> ArgumentError: nll_loss: target 3 at \(1,\)
+    F.nll_loss(z, T[:1]) -> ShapeError: nll_loss: input of shape \(2, 3\) with
+    F.nll_loss(z, T, fp.ones(2)) -> ShapeError: nll_loss: weight of shape
+    F.nll_loss([1.0], T) -> DTypeError: nll_loss: input is a list
+    F.cosine_embedding_loss(z, z, [1, 1]) -> DTypeError: target is a list
+    F.cosine_embedding_loss(z, [1.0], T) -> DTypeError: input2 is a list
+    F.cosine_embedding_loss(z, z, T) -> ArgumentError: expected only 1 and -1
+    F.cosine_embedding_loss(z, z, Z) -> ShapeError: cosine_embedding_loss: inputs
+    F.cosine_embedding_loss(z, z, T, 2) -> ArgumentError: margin=2
+        """,
+        names={"Z": Z, "T": T},
+        z=Z,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """The same numbers as PyTorch: every case, every layer with its weights, and how layers begin."""
 
 import inspect
+from itertools import product
 
 import numpy as np
 import pytest
 from beside_torch import as_tuple, one_thread_of_torch  # noqa: F401
-from cases import CASES, COMPARISONS, DRAWN, LAYERS, LAYOUTS
+from cases import BY_OPERATION, COMPARISONS, DRAWN, LAYERS, LAYOUTS, TESTS
+from claims import Claims
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +18,10 @@ from minifp import nn
 torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install 'minifp[parity]'")
 tnn = torch.nn
 
-in_torch = pytest.mark.parametrize("case", [c for c in CASES if c.torch], ids=str)
+pytestmark = pytest.mark.nightly
+OF_TORCH = {name: [c for c in cases if c.torch] for name, cases in BY_OPERATION.items()}
+OF_TORCH = {name: cases for name, cases in OF_TORCH.items() if cases}
+in_torch = pytest.mark.parametrize("operation", OF_TORCH)
 
 
 def both(case, arrays, dtype, layout=np.array):
@@ -36,22 +41,31 @@ def both(case, arrays, dtype, layout=np.array):
     )
 
 
-@in_torch
-def test_values_and_gradients_are_those_of_pytorch_in_float64(case):
-    with fp.precision("float64"):
-        ours, theirs = both(case, case.arrays(), "float64")
+def assert_same(ours, theirs, close):
+    """Values and gradients of both are of one shape and format, and as close."""
     for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(a, b, rtol=close, atol=close)
+
+
+def at_kinks(case):
+    """Whole numbers: zeros, equal ones, and numbers at the limits of clamp."""
+    return [np.round(a) if case.low < 0 else np.maximum(np.round(a), 1) for a in case.arrays()]
 
 
 @in_torch
-def test_values_and_gradients_are_those_of_pytorch_in_float32(case):
-    """Both err by a few 2^-24 of what they add up, and no more than 2^5 is added up here."""
-    ours, theirs = both(case, case.arrays(), "float32")
-    for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+def test_values_and_gradients_are_those_of_pytorch(operation):
+    """In float32 both err by a few 2^-24 of what they add up, and no more than 2^5 is added up."""
+    with Claims() as claims:
+        for case in OF_TORCH[operation]:
+            for kind, arrays, dtype, close in (
+                ("random numbers", case.arrays(), "float64", 1e-12),
+                ("at kinks and ties", at_kinks(case), "float64", 1e-12),
+                ("random numbers", case.arrays(), "float32", 2e-5),
+            ):
+                with claims(kind, case, dtype), fp.precision(dtype):
+                    assert_same(*both(case, arrays, dtype), close)
+            check_not_finite(claims, case)
 
 
 @pytest.mark.parametrize("operation", sorted(DRAWN))
@@ -63,26 +77,12 @@ def test_with_any_arguments_values_and_gradients_are_those_of_pytorch(
     case = data.draw(DRAWN[operation])
     for dtype, close in (("float64", 1e-11), ("float32", 5e-5)):
         with fp.precision(dtype):
-            ours, theirs = both(case, case.arrays(seed), dtype, LAYOUTS[layout])
-        for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
-            assert (a.shape, a.dtype) == (b.shape, b.dtype)
-            np.testing.assert_allclose(a, b, rtol=close, atol=close)
+            assert_same(*both(case, case.arrays(seed), dtype, LAYOUTS[layout]), close)
 
 
 def test_every_operation_that_pytorch_has_is_drawn():
     """A new operation needs a strategy in tests/cases (`drawn`), for every keyword it takes."""
-    missing = {case.operation for case in CASES if case.torch} - {*DRAWN}
-    assert not missing
-
-
-@in_torch
-def test_at_kinks_and_ties_values_and_gradients_are_those_of_pytorch(case):
-    """Whole numbers: zeros, equal ones, and numbers at the limits of clamp."""
-    arrays = [np.round(a) if case.low < 0 else np.maximum(np.round(a), 1) for a in case.arrays()]
-    with fp.precision("float64"):
-        ours, theirs = both(case, arrays, "float64")
-    for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    assert not {*OF_TORCH} - {*DRAWN}
 
 
 # With Inf among the weights PyTorch's order of operations decides between Inf and NaN (and with
@@ -100,24 +100,21 @@ OTHER_NAN = {
 }
 
 
-@in_torch
-def test_what_is_not_finite_is_where_pytorch_has_it(case):
+def check_not_finite(claims, case):
     """An Inf, -Inf or NaN in the first or the last element of each input, forward and backward."""
     arrays = case.arrays()
     places = [(i, k) for i, a in enumerate(arrays) for k in {0, a.size - 1} if a.size]
-    for i, k in places:
-        for value in (np.inf, -np.inf, np.nan):
-            changed = [a.copy() for a in arrays]
-            changed[i].reshape(-1)[k] = value
+    for (i, k), value in product(places, (np.inf, -np.inf, np.nan)):
+        changed = [a.copy() for a in arrays]
+        changed[i].reshape(-1)[k] = value
+        with claims("what is not finite is where PyTorch has it", case, value, f"{k} of input {i}"):
             ours, theirs = both(case, changed, "float32")
-            for what, a, b in zip(("value", "gradient"), ours, theirs):
-                for p, q in zip(a, b):
-                    where = f"{what}, {value} at {k} of input {i}"
-                    if case.operation in OTHER_NAN:
-                        assert not np.isfinite(p[~np.isfinite(q)]).any(), where
-                    else:
-                        for look in (np.isnan, np.isposinf, np.isneginf):
-                            np.testing.assert_array_equal(look(p), look(q), err_msg=where)
+            for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
+                if case.operation in OTHER_NAN:
+                    assert not np.isfinite(a[~np.isfinite(b)]).any()
+                else:
+                    for look in (np.isnan, np.isposinf, np.isneginf):
+                        np.testing.assert_array_equal(look(a), look(b))
 
 
 def test_the_gradient_of_a_window_without_a_finite_number_is_not_lost_in_the_padding():
@@ -128,11 +125,15 @@ def test_the_gradient_of_a_window_without_a_finite_number_is_not_lost_in_the_pad
     np.testing.assert_array_equal(a.grad.array, b.grad.numpy())
 
 
-@pytest.mark.parametrize("name", COMPARISONS)
-def test_comparisons_are_those_of_pytorch(name):
-    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
-    expected = getattr(torch, name)(torch.tensor(x), torch.tensor(y)).numpy()
-    np.testing.assert_array_equal(getattr(fp, name)(fp.tensor(x), fp.tensor(y)).array, expected)
+def test_comparisons_and_tests_are_those_of_pytorch():
+    pairs = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    for x, y in (pairs, (pairs[0] > 1, pairs[1] > 1)):
+        for name in (*COMPARISONS, *TESTS):
+            arrays = (x, y)[: 1 + (name in COMPARISONS)]
+            expected = getattr(torch, name)(*map(torch.tensor, arrays)).numpy()
+            result = getattr(fp, name)(*map(fp.tensor, arrays))
+            np.testing.assert_array_equal(result.array, expected, name)
+            assert result.dtype == bool
 
 
 # ---- layers -------------------------------------------------------------------------------------

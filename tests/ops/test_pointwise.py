@@ -9,6 +9,7 @@ from cases import COMPARISONS, activation, pointwise
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import check_refusals
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -140,18 +141,6 @@ def test_activations_of_integers_are_refused(name):
         getattr(F, name)(fp.tensor([1, 2]))
 
 
-def test_logic_and_tests_are_pytorchs(torch):
-    a, b = np.array([0.0, -0.0, 2, np.nan, np.inf]), np.array([1.0, 0, 0, 1, -np.inf])
-    x, y, t, u = fp.tensor(a), fp.tensor(b), torch.tensor(a), torch.tensor(b)
-    for name in ("logical_and", "logical_or", "logical_xor"):
-        assert getattr(x, name)(y).tolist() == getattr(t, name)(u).tolist()
-        of_booleans = getattr(torch, name)(t > 1, u > 0)
-        assert getattr(fp, name)(x > 1, y > 0).tolist() == of_booleans.tolist()
-    for name in ("logical_not", "isinf", "isnan", "isfinite"):
-        assert getattr(fp, name)(x).tolist() == getattr(torch, name)(t).tolist()
-        assert getattr(x, name)().dtype == bool
-
-
 # ---- arithmetic ---------------------------------------------------------------------------------
 
 
@@ -248,88 +237,65 @@ def test_prelu_weights_meet_activations_in_their_format():
 
 X = np.linspace(-1, 1, 6).reshape(2, 3)
 
-REFUSED = [
-    (lambda x: fp.exp([1.0]), fp.DTypeError, r"exp: input is a list: expected a tensor"),
-    (lambda x: fp.erf(0.5), fp.DTypeError, r"erf: input is a float: expected a tensor"),
-    (lambda x: fp.isinf([1.0]), fp.DTypeError, r"isinf: input is a list"),
-    (lambda x: fp.add(x, [1.0]), fp.DTypeError, r"add\(float32 \(2, 3\), \[1\.0\]\): a list: exp"),
-    (lambda x: fp.mul([1.0], x), fp.DTypeError, r"mul\(\[1\.0\], .*a list: expected tensors or nu"),
-    (lambda x: fp.eq(x, [1.0]), fp.DTypeError, r"eq\(.*a list: expected tensors or numbers"),
-    (lambda x: fp.where(x > 0, x, [1.0]), fp.DTypeError, r"where\(.*a list: expected tensors"),
-    (lambda x: x.lerp(x, [0.5]), fp.DTypeError, r"lerp\(.*a list: expected tensors or numbers"),
-    (lambda x: fp.lerp([1.0], x, 0.5), fp.DTypeError, r"lerp: input is a list"),
-    (lambda x: x.lerp(fp.ones(2), 0.5), fp.ShapeError, r"lerp\(.*broadcast"),
-    (
-        lambda x: fp.exp(np.array(1j)),
-        fp.DTypeError,
-        r"exp\(complex128 \(\)\): .*expected tensors or",
-    ),
-    (lambda x: fp.erf(np.array(["a"])), fp.DTypeError, r"erf\(<U1 \(1,\)\): .*expected tensors or"),
-    (lambda x: x + np.array([None]), fp.DTypeError, r"add\(.*expected tensors or numbers"),
-    (lambda x: x * 10**400, fp.DTypeError, r"mul\(.*too large"),
-    (lambda x: fp.add(x, x, alpha="a"), fp.DTypeError, r"add: alpha='a': expected a number"),
-    (lambda x: x.sub(x, alpha=None), fp.DTypeError, r"sub: alpha=None: expected a number"),
-    (
-        lambda x: fp.add(fp.tensor([1]), 2, alpha=0.5),
-        fp.DTypeError,
-        r"add: alpha=0\.5 for integers: expected an integer",
-    ),
-    (lambda x: x.div(x, rounding_mode="up"), fp.ArgumentError, r"div: rounding_mode='up': expect"),
-    (lambda x: fp.tensor([1]) // 0, fp.ArgumentError, r"floor_divide\(.*integers divided by 0"),
-    (lambda x: 1 % fp.tensor([0]), fp.ArgumentError, r"remainder\(.*integers divided by 0"),
-    (lambda x: x // fp.ones(2), fp.ShapeError, r"floor_divide\(.*broadcast"),
-    (lambda x: x.clamp(), fp.ArgumentError, r"clamp: neither min nor max is given"),
-    (lambda x: x.clamp(x, "1"), fp.DTypeError, r"clamp.*: a str: expected tensors or numbers"),
-    (lambda x: fp.clamp(1.0, 0, 1), fp.DTypeError, r"clamp: input is a float"),
-    (lambda x: x.masked_fill(x, 1.0), fp.DTypeError, r"masked_fill: a mask of float32: expected b"),
-    (lambda x: x.masked_fill(x > 0, [1]), fp.DTypeError, r"masked_fill: value=\[1\]: expected a n"),
-    (lambda x: x.masked_fill(x > 0, x), fp.ShapeError, r"masked_fill: value of shape \(2, 3\)"),
-    (lambda x: x.masked_fill(fp.ones(2) > 0, 0), fp.ShapeError, r"masked_fill\(.*broadcast"),
-    (
-        lambda x: x.half().masked_fill(x > 0, -1e9),
-        fp.ArgumentError,
-        r"masked_fill: value=-1e\+09 overflows float16 \(largest 65504\): use float\(\"-inf\"\)",
-    ),
-    (
-        lambda x: fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5),
-        fp.DTypeError,
-        r"masked_fill: value=0\.5 for int64: expected an integer",
-    ),
-    (
-        lambda x: fp.tensor([1], dtype="uint8").masked_fill(fp.tensor([True]), 300),
-        fp.ArgumentError,
-        r"masked_fill: value=300 does not fit uint8",
-    ),
-    (lambda x: F.leaky_relu(x, "a"), fp.DTypeError, r"leaky_relu: negative_slope='a': expected a"),
-    (lambda x: F.elu(x, None), fp.DTypeError, r"elu: alpha=None: expected a number"),
-    (lambda x: F.celu(x, 0), fp.ArgumentError, r"celu: alpha=0: expected another number"),
-    (lambda x: F.softplus(x, 0), fp.ArgumentError, r"softplus: beta=0: expected another number"),
-    (lambda x: F.gelu(x, approximate="erf"), fp.ArgumentError, r"gelu: approximate='erf': expecte"),
-    (lambda x: F.hardtanh(x, 2, 1), fp.ArgumentError, r"hardtanh: min_val=2 is larger than max_va"),
-    (lambda x: F.glu(x), fp.ShapeError, r"glu: input of shape \(2, 3\): expected an even size"),
-    (lambda x: F.glu(x, 2), fp.ShapeError, r"glu: dim=2 for a tensor of 2 dimensions"),
-    (lambda x: F.glu(x.sum()), fp.ShapeError, r"glu: dim=-1 for a tensor without dimensions"),
-    (lambda x: F.prelu(x, 0.25), fp.DTypeError, r"prelu: weight is a float: expected a tensor"),
-    (lambda x: F.prelu(x, fp.tensor([1])), fp.DTypeError, r"prelu: weight of int64"),
-    (
-        lambda x: F.prelu(x, fp.ones(2)),
-        fp.ShapeError,
-        r"prelu: weight of shape \(2,\) for input of shape \(2, 3\): expected \(1,\) or \(3,\)",
-    ),
-    (lambda x: F.prelu(x[0], fp.ones(3)), fp.ShapeError, r"prelu: .*\(3,\): expected \(1,\)$"),
-    (lambda x: F.prelu(x, fp.ones(1, 3)), fp.ShapeError, r"prelu: weight of shape \(1, 3\)"),
-    (lambda x: nn.PReLU(0), fp.ArgumentError, r"num_parameters=0: expected a positive integer"),
-    (lambda x: nn.Softmax(3)(x), fp.ShapeError, r"softmax: dim=3"),
-]
 
-
-@pytest.mark.parametrize("call, error, message", REFUSED)
-def test_bad_input_is_refused_by_name(call, error, message):
-    x = fp.tensor(X, requires_grad=True)
-    before = x.array.copy()
-    with pytest.raises(error, match=message):
-        call(x)
-    np.testing.assert_array_equal(x.array, before)
+def test_bad_input_is_refused_by_name():
+    check_refusals(
+        r"""
+    fp.exp([1.0]) -> DTypeError: exp: input is a list: expected a tensor
+    fp.erf(0.5) -> DTypeError: erf: input is a float: expected a tensor
+    fp.isinf([1.0]) -> DTypeError: isinf: input is a list
+    fp.add(x, [1.0]) -> DTypeError: add\(float32 \(2, 3\), \[1\.0\]\): a list: exp
+    fp.mul([1.0], x) -> DTypeError: mul\(\[1\.0\], .*a list: expected tensors or nu
+    fp.eq(x, [1.0]) -> DTypeError: eq\(.*a list: expected tensors or numbers
+    fp.where(x > 0, x, [1.0]) -> DTypeError: where\(.*a list: expected tensors
+    x.lerp(x, [0.5]) -> DTypeError: lerp\(.*a list: expected tensors or numbers
+    fp.lerp([1.0], x, 0.5) -> DTypeError: lerp: input is a list
+    x.lerp(fp.ones(2), 0.5) -> ShapeError: lerp\(.*broadcast
+    fp.exp(np.array(1j)) -> DTypeError: exp\(complex128 \(\)\): .*expected tensors or
+    fp.erf(np.array(["a"])) -> DTypeError: erf\(<U1 \(1,\)\): .*expected tensors or
+    x + np.array([None]) -> DTypeError: add\(.*expected tensors or numbers
+    x * 10 ** 400 -> DTypeError: mul\(.*too large
+    fp.add(x, x, alpha="a") -> DTypeError: add: alpha='a': expected a number
+    x.sub(x, alpha=None) -> DTypeError: sub: alpha=None: expected a number
+    fp.add(fp.tensor([1]), 2, alpha=0.5)
+        -> DTypeError: add: alpha=0\.5 for integers: expected an integer
+    x.div(x, rounding_mode="up") -> ArgumentError: div: rounding_mode='up': expect
+    fp.tensor([1]) // 0 -> ArgumentError: floor_divide\(.*integers divided by 0
+    1 % fp.tensor([0]) -> ArgumentError: remainder\(.*integers divided by 0
+    x // fp.ones(2) -> ShapeError: floor_divide\(.*broadcast
+    x.clamp() -> ArgumentError: clamp: neither min nor max is given
+    x.clamp(x, "1") -> DTypeError: clamp.*: a str: expected tensors or numbers
+    fp.clamp(1.0, 0, 1) -> DTypeError: clamp: input is a float
+    x.masked_fill(x, 1.0) -> DTypeError: masked_fill: a mask of float32: expected b
+    x.masked_fill(x > 0, [1]) -> DTypeError: masked_fill: value=\[1\]: expected a n
+    x.masked_fill(x > 0, x) -> ShapeError: masked_fill: value of shape \(2, 3\)
+    x.masked_fill(fp.ones(2) > 0, 0) -> ShapeError: masked_fill\(.*broadcast
+    x.half().masked_fill(x > 0, -1e9)
+        -> ArgumentError: masked_fill: value=-1e\+09 overflows float16 .*: use float\("-inf"\)
+    fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5)
+        -> DTypeError: masked_fill: value=0\.5 for int64: expected an integer
+    fp.tensor([1], dtype="uint8").masked_fill(fp.tensor([True]), 300)
+        -> ArgumentError: masked_fill: value=300 does not fit uint8
+    F.leaky_relu(x, "a") -> DTypeError: leaky_relu: negative_slope='a': expected a
+    F.elu(x, None) -> DTypeError: elu: alpha=None: expected a number
+    F.celu(x, 0) -> ArgumentError: celu: alpha=0: expected another number
+    F.softplus(x, 0) -> ArgumentError: softplus: beta=0: expected another number
+    F.gelu(x, approximate="erf") -> ArgumentError: gelu: approximate='erf': expecte
+    F.hardtanh(x, 2, 1) -> ArgumentError: hardtanh: min_val=2 is larger than max_va
+    F.glu(x) -> ShapeError: glu: input of shape \(2, 3\): expected an even size
+    F.glu(x, 2) -> ShapeError: glu: dim=2 for a tensor of 2 dimensions
+    F.glu(x.sum()) -> ShapeError: glu: dim=-1 for a tensor without dimensions
+    F.prelu(x, 0.25) -> DTypeError: prelu: weight is a float: expected a tensor
+    F.prelu(x, fp.tensor([1])) -> DTypeError: prelu: weight of int64
+    F.prelu(x, fp.ones(2))
+        -> ShapeError: prelu: weight of shape \(2,\) .* \(2, 3\): expected \(1,\) or \(3,\)
+    F.prelu(x[0], fp.ones(3)) -> ShapeError: prelu: .*\(3,\): expected \(1,\)$
+    F.prelu(x, fp.ones(1, 3)) -> ShapeError: prelu: weight of shape \(1, 3\)
+    nn.PReLU(0) -> ArgumentError: num_parameters=0: expected a positive integer
+    nn.Softmax(3)(x) -> ShapeError: softmax: dim=3
+        """,
+        x=X,
+    )
 
 
 def test_settings_may_be_numpys_numbers_and_decide_no_format():

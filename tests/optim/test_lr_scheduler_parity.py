@@ -1,5 +1,6 @@
 """Claims that schedules are PyTorch's: the same rates and momenta, whatever their settings."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ import minifp as fp
 from minifp import nn, optim
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install minifp[parity])")
+pytestmark = pytest.mark.nightly  # where PyTorch is installed
 
 STEPS = 60
 
@@ -60,8 +62,6 @@ def assert_same(make, steps=STEPS, rule=("SGD", {"momentum": 0.9}), metrics=None
             mine.step(*metric)
             theirs.step(*metric)
 
-
-# ---- one schedule, with any settings ------------------------------------------------------------
 
 FACTORS, COUNTS = st.floats(0.05, 1.0), st.integers(1, 70)
 LAMBDAS = [lambda n: 0.95**n, lambda n: 1 / (1 + n // 7), lambda n: 0.0 if n == 3 else 1.0]
@@ -115,9 +115,16 @@ def test_with_any_settings_the_rates_are_pytorchs(name, data):
     assert_same(lambda library, optimizer: made(library, optimizer, drawn))
 
 
-def test_every_schedule_is_drawn():
+def test_every_schedule_is_drawn_and_arguments_and_their_defaults_are_pytorchs():
     here = {*DRAWN, "SequentialLR", "ChainedScheduler", "OneCycleLR", "ReduceLROnPlateau"}
     assert here == {*optim.lr_scheduler.__all__} - {"LRScheduler"}
+    for name in here:
+        mine, theirs = (
+            {n: p.default for n, p in inspect.signature(kind.__init__).parameters.items()}
+            for kind in (getattr(optim.lr_scheduler, name), getattr(torch.optim.lr_scheduler, name))
+        )
+        theirs.pop("last_epoch", None)
+        assert list(mine.items()) == list(theirs.items()), name
 
 
 RULES = [("SGD", {"momentum": 0.9}), ("Adam", {}), ("RMSprop", {"momentum": 0.5})]
@@ -160,14 +167,8 @@ def test_one_cycle_is_pytorchs(rule, drawn, total, per_group):
     )
 
 
-METRICS = st.one_of(
-    st.lists(st.floats(0.0, 2.0), min_size=STEPS, max_size=STEPS),
-    st.lists(
-        st.sampled_from([1.0, 0.99995, 0.9, 0.5, -1.0, float("nan"), float("inf")]),
-        min_size=STEPS,
-        max_size=STEPS,
-    ),
-)
+VALUES = st.floats(0.0, 2.0), st.sampled_from([1, 0.99995, 0.9, 0.5, -1, float("nan"), np.inf])
+METRICS = st.one_of(*(st.lists(value, min_size=STEPS, max_size=STEPS) for value in VALUES))
 
 
 @hypothesis_settings(max_examples=60)
@@ -192,9 +193,6 @@ def test_reducing_on_a_plateau_is_pytorchs(metrics, arguments):
         lambda library, optimizer: library.ReduceLROnPlateau(optimizer, **arguments),
         metrics=metrics,
     )
-
-
-# ---- several as one -----------------------------------------------------------------------------
 
 
 @hypothesis_settings(max_examples=60)
@@ -239,18 +237,3 @@ def test_a_sequence_in_a_chain_is_pytorchs(first, others, milestone):
         return library.ChainedScheduler([inner, made(library, optimizer, first)], optimizer)
 
     assert_same(make)
-
-
-@pytest.mark.parametrize("name", optim.lr_scheduler.__all__)
-def test_arguments_and_their_defaults_are_pytorchs(name):
-    import inspect
-
-    if name == "LRScheduler":
-        return
-    kinds = getattr(optim.lr_scheduler, name), getattr(torch.optim.lr_scheduler, name)
-    mine, theirs = (
-        {n: p.default for n, p in inspect.signature(kind.__init__).parameters.items()}
-        for kind in kinds
-    )
-    theirs.pop("last_epoch", None)
-    assert list(mine.items()) == list(theirs.items())

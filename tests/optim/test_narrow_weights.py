@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from snapshots import frozen, snapshot
+from refusals import refuses
+from snapshots import frozen
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -30,9 +31,6 @@ def step(optimizer, *gradients):
     optimizer.zero_grad()
 
 
-# ---- by chance ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("x", [1.0, -3.0, 2.0**-15, 1000.0])
 @pytest.mark.parametrize("eighths", [1, 4, 7])
 def test_what_is_rounded_by_chance_is_right_in_the_mean_and_never_beyond_a_neighbour(x, eighths):
@@ -47,12 +45,20 @@ def test_what_is_rounded_by_chance_is_right_in_the_mean_and_never_beyond_a_neigh
     assert abs(moved.mean() - r) < 5 * np.sqrt(r * (1 - r) / count)
 
 
-def test_numbers_that_the_format_has_stay_as_they_are():
+def test_numbers_that_the_format_has_stay_and_others_are_rounded_by_the_seed_alone():
     values = np.arange(65536, dtype=np.uint16).view(HALF)
     values = values[np.isfinite(values)]
     p, optimizer = made(STOCHASTIC, values, lr=0.0)
     step(optimizer, 1.0)
     assert frozen(p.array) == frozen(values)
+    found = []
+    for seed, drawn in ((1, 0), (1, 3), (2, 0)):
+        p, optimizer = made(STOCHASTIC, np.ones(100), lr=2.0**-11)
+        fp.manual_seed(seed)
+        fp.randn(5 * drawn)
+        step(optimizer, -1.0)
+        found.append(frozen(p.array))
+    assert found[0] == found[1] != found[2]
 
 
 def test_each_weight_and_each_step_has_a_random_word_of_its_own():
@@ -71,20 +77,6 @@ def test_each_weight_and_each_step_has_a_random_word_of_its_own():
     for i, a in enumerate(ups):
         for b in ups[:i]:  # as often alike as coins are, within 5 standard errors
             assert abs((a == b).mean() - 0.5) < 5 * 0.5 / np.sqrt(4000)
-
-
-def test_the_seed_decides_and_nothing_that_is_drawn_elsewhere():
-    found = []
-    for seed, drawn in ((1, 0), (1, 3), (2, 0)):
-        p, optimizer = made(STOCHASTIC, np.ones(100), lr=2.0**-11)
-        fp.manual_seed(seed)
-        fp.randn(5 * drawn)
-        step(optimizer, -1.0)
-        found.append(frozen(p.array))
-    assert found[0] == found[1] != found[2]
-
-
-# ---- compensated --------------------------------------------------------------------------------
 
 
 def test_a_compensated_weight_is_kahans_sum():
@@ -122,7 +114,7 @@ def test_a_compensated_weight_stays_as_near_to_its_master_as_rounding_it_allows(
     assert np.abs(found - master).max() <= 101 * 2.0**-25 + 100 * 2 * 2.0**-25
 
 
-def test_what_is_assigned_is_taken_with_all_of_its_bits():
+def test_what_is_assigned_is_taken_with_all_of_its_bits_two_bytes_of_optimizer_state():
     value = np.array([0.1, 1 / 3, 2.7], SINGLE)
     p, optimizer = made(COMPENSATED, np.ones(3), lr=0.0)
     for assigned in (value, value.astype(HALF)):
@@ -132,73 +124,26 @@ def test_what_is_assigned_is_taken_with_all_of_its_bits():
         w = downcast(assigned, HALF)
         assert frozen(p.array) == frozen(w)
         assert kept.tolist() == downcast(assigned - upcast(w, SINGLE), HALF).tolist()
-
-
-def test_a_compensation_is_two_bytes_of_optimizer_state():
     memory = [made(k, np.ones(1000))[1].memory() for k in (BARE, COMPENSATED)]
     assert memory[1]["optimizer_state"] - memory[0]["optimizer_state"] == 2000
     assert memory[1]["masters"] == 0
 
 
-# ---- both ---------------------------------------------------------------------------------------
-
-
 @both
-@pytest.mark.parametrize("rule", [optim.Adam, optim.LAMB])
-def test_training_goes_on_bit_for_bit_after_a_checkpoint(precision, rule, tmp_path):
-    def new():
-        fp.manual_seed(0)
-        with fp.precision(precision):
-            model = nn.Sequential(nn.Linear(6, 9), nn.LayerNorm(9), nn.Linear(9, 4))
-        return model, fp.MixedOptimizer(rule(model.parameters(), lr=1e-3))
-
-    def train(model, optimizer, batches):
-        for k in batches:
-            random = np.random.default_rng(k)
-            with fp.precision(precision):
-                loss = F.cross_entropy(
-                    model(fp.tensor(random.normal(size=(8, 6)))), random.integers(0, 4, 8)
-                )
-            optimizer.minimize(loss)
-        return snapshot(optimizer.optimizer)
-
-    whole = new()
-    expected = train(*whole, range(6))
-    model, optimizer = new()
-    train(model, optimizer, range(3))
-    fp.save(tmp_path / "half.safetensors", model, optimizer)
-    model, optimizer = new()
-    fp.manual_seed(99)
-    fp.load(tmp_path / "half.safetensors", model, optimizer)
-    assert train(model, optimizer, range(3, 6)) == expected
-    fp.MixedOptimizer(optimizer.optimizer)  # another one around it goes on from where it is
-    assert snapshot(optimizer.optimizer) == expected
-
-
-@both
-def test_a_state_without_it_is_refused(precision):
+def test_states_masters_and_parameters_that_do_not_go_with_it_are_refused_or_told(precision):
     kind = {STOCHASTIC: "no", COMPENSATED: "compensation"}[precision]
     _, optimizer = made(precision, np.ones(3))
     state = made(BARE, np.ones(3))[1].state_dict()
     if kind == "no":  # nothing is kept
         optimizer.load_state_dict(state)
     else:
-        with pytest.raises(fp.ArgumentError, match="expected .*'compensation'"):
-            optimizer.load_state_dict(state)
-
-
-@both
-def test_masters_that_would_leave_nothing_to_do_are_refused(precision):
+        refuses(fp.ArgumentError, "expected .*'compensation'", optimizer.load_state_dict, state)
     with fp.precision(precision):
         p = nn.Parameter(np.ones(3))
     with pytest.raises(
         fp.PrecisionError, match="leave nothing to do: use .* without master_weights"
     ):
         fp.MixedOptimizer(optim.SGD([p]), master_weights=True)
-
-
-@both
-def test_parameters_that_are_not_rounded_are_warned_of(precision):
     with fp.precision(precision):
         norm = nn.LayerNorm(4)
     with pytest.warns(fp.MisuseWarning, match="does nothing here: all parameters .* float32"):
@@ -217,9 +162,6 @@ def test_an_update_is_lost_only_to_nearest():
     assert abs(ends[COMPENSATED] - (1 + 100 * 2.0**-10)) <= 2.0**-11 + 1000 * 2.0**-24
     # of each weight the steps up have a variance of 1000 * 0.1 * 0.9
     assert abs(ends[STOCHASTIC] - (1 + 100 * 2.0**-10)) < 5 * 2.0**-10 * np.sqrt(90 / 100)
-
-
-# ---- compiled -----------------------------------------------------------------------------------
 
 
 SPECIAL = [0.0, -0.0, 65504.0, 65519.9, 65520.0, 1e30, np.inf, -np.inf, np.nan, 2.0**-24, 2.0**-60]
@@ -257,9 +199,6 @@ def test_the_compiled_rounding_is_the_references_for_all_magnitudes(name):
     found = np.empty(x.size, np.int64)
     kernel_of("codes", code.text(), name)(x, words.astype(np.int64), found, x.size)
     np.testing.assert_array_equal(found, codes_of(x, format, "stochastic", words))
-
-
-# ---- trained ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("storage, kept", [("float16", 0.5), ("bfloat16", 0.1)])

@@ -6,6 +6,7 @@ Nothing here says how fast anything is.
 import json
 import mmap
 import os
+import runpy
 import subprocess
 import sys
 from functools import partial
@@ -86,12 +87,9 @@ def test_resnet20_has_the_papers_number_of_weights():
     model = models.CIFARResNet(depth=20)
     assert sum(p.array.size for p in model.parameters()) == 269_722
     assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
-
-
-@pytest.mark.parametrize("depth", [2, 18, 21])
-def test_a_resnet_of_another_depth_is_refused(depth):
-    with pytest.raises(fp.ArgumentError, match="expected 6 n"):
-        models.CIFARResNet(depth=depth)
+    for depth in (2, 18, 21):
+        with pytest.raises(fp.ArgumentError, match="expected 6 n"):
+            models.CIFARResNet(depth=depth)
 
 
 # ---- both libraries do the same -----------------------------------------------------------------
@@ -194,6 +192,7 @@ def test_pytorchs_other_formats_take_steps(kind, name, format, theirs):
     assert list(runner.step())[0] in ("zero_grad", "forward")
 
 
+@pytest.mark.sampled(6, core=lambda name, **_: name in MODELS)
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 @pytest.mark.parametrize("kind, name", [("model", n) for n in (*MODELS, *OTHERS)] + [
     ("operation", w.name) for w in workloads.OPERATIONS
@@ -223,39 +222,23 @@ def flops(found):
     return sum(2 * np.prod(shapes[0]) * n for shapes, n in found["products"])
 
 
-def test_products_of_an_mlp_are_three_for_each_layer_and_two_for_the_first():
+def test_products_and_bytes_of_a_step_are_those_by_hand():
     n, sizes = 4, (16, 12, 12, 10)
     layers = [2 * n * a * b for a, b in zip(sizes, sizes[1:])]
-    found = trace("mlp")
+    found = trace("mlp")  # three for each layer, and two for the first
     assert flops(found) == 3 * sum(layers) - layers[0]
     assert [[[4, 12, 16]], 1] in found["products"] and [[[12, 16, 4]], 1] in found["products"]
-
-
-def test_products_of_a_recurrent_network_are_those_of_its_inputs_and_of_its_steps():
     b, t, h, v = 2, 3, 6, 5
     step = 2 * b * t * 4 * h * h  # of one weight of one layer, in one direction
     assert flops(trace("lstm")) == 3 * (2 * 2 * step + 2 * b * t * h * v)
     assert flops(trace("gru")) == 3 * (2 * 2 * step * 3 // 4 + 2 * b * t * h * v)
-
-
-def test_products_of_a_convolution_are_those_of_the_unfolded_input():
     n, c, o, size = 2, 3, 5, 4
-    found = trace("conv-16-16-32", "operation")
+    found = trace("conv-16-16-32", "operation")  # of the unfolded input
     assert flops(found) == 3 * 2 * n * o * size**2 * 9 * c
     pixels = n * size**2
     assert [[[pixels, o, 9 * c], [o, pixels, 9 * c]], 1] in found["products"]
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_no_product_of_a_model_is_unknown(name):
-    assert trace(name)["unknown"] == []
-
-
-def test_bytes_are_those_that_kernels_read_and_write():
+    assert [name for name in MODELS if trace(name)["unknown"]] == []
     assert trace("relu", "operation")["moved"] == [(128 * 2 * 2, 1), (128 * 2 * 3, 1)]
-
-
-def test_bytes_of_an_update_are_those_of_weights_state_and_gradients():
     for precision, formats in (("float32", 4 + 4 + 16 + 4), ("mixed", 4 + 4 + 16 + 2 + 2)):
         with fp.precision(precision):
             adam = ours.Adam(tiny("operation", "adam"))
@@ -309,21 +292,15 @@ def contestant(implementation, seconds, loss=2.3, repeat=5):
     return one
 
 
-def test_steps_fill_a_round():
+def test_steps_fill_a_round_and_ratios_are_those_of_each():
     found = contestant("minifp-mixed", 0.01).found()
     assert found["steps_a_round"] == 25 and len(found["rounds"]) == 5
     assert found["seconds"] == pytest.approx(0.01)
     assert found["phases"] == pytest.approx({"forward": 0.0025, "update": 0.0075})
     assert contestant("torch-float32", 3.0).found()["steps_a_round"] == 1
-
-
-def test_where_pytorchs_float16_is_slow_two_steps_are_enough():
-    found = contestant("torch-float16", 3.0).found()
+    found = contestant("torch-float16", 3.0).found()  # where two steps are enough
     assert len(found["rounds"]) == 2 and found["is_slow"]
     assert len(contestant("torch-float16", 0.1).found()["rounds"]) == 5
-
-
-def test_ratios_are_those_of_each_round():
     both = [contestant("minifp-mixed", 0.01), contestant("torch-float32", 0.02)]
     both[0].rounds = [{"total": t} for t in (1.0, 2.0, 30.0)]
     both[1].rounds = [{"total": t} for t in (2.0, 4.0, 10.0)]
@@ -358,9 +335,6 @@ def test_a_child_answers_says_what_failed_and_ends():
         assert {*child.CLOCKS} == {"wall", "processor"}
         assert len(process.ask("run", 100, steps=3, clock="processor")["steps"]) == 3
     assert process.child.poll() is not None
-
-
-def test_a_child_that_does_not_answer_in_time_is_ended():
     with Process("minifp-mixed", 1) as process:
         with pytest.raises(Failure, match="no answer within 0.01 s"):
             process.ask("about", 0.01)
@@ -459,13 +433,16 @@ def test_bars_are_held_against_the_faster_layout_of_pytorch():
     assert not met.pop(beyond) and all(met.values())
 
 
-def test_a_bar_is_missed_when_it_is():
+def test_a_report_says_which_bars_are_missed_and_what_is_missing():
     missed = list(report.missed_bars([result(own=2, mixed=2.2, nchw=2, half=40)]))
     assert [row[0] for row in missed[:3]] == [
         "lenet, 1 thread: mixed / own float32",
         "lenet, 1 thread: mixed / PyTorch float32",
         "lenet, 1 thread: PyTorch float16 / mixed",
     ]
+    text = report.markdown({"about": {"minifp": "1"}, "results": [result(own=2, mixed=1)]})
+    assert "RuntimeError: not here" in text and "| LeNet | 2.00 s |" in " ".join(text.split())
+    assert not any("PyTorch float32" in b.what for b in report.bars_of(result(own=2, mixed=1))[:3])
 
 
 def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
@@ -482,18 +459,6 @@ def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
     assert missed == {"vgg16-narrow": 1.3, "resnet50-224": 1.2}
 
 
-def test_a_report_says_what_is_missing():
-    found = {"about": {"minifp": "1"}, "results": [result(own=2, mixed=1)]}
-    text = report.markdown(found)
-    assert "RuntimeError: not here" in text and "| LeNet | 2.00 s |" in " ".join(text.split())
-    assert not any("PyTorch float32" in b.what for b in report.bars_of(result(own=2, mixed=1))[:3])
-
-
-def test_figures_have_three_digits_and_a_unit():
-    texts = [report.time_text(s) for s in (12.345, 1.0, 0.0123, 9.87e-6, 0.456e-6, 1234.5)]
-    assert texts == ["12.3 s", "1.00 s", "12.3 ms", "9.87 us", "0.46 us", "1,234 s"]
-
-
 # ---- the script ---------------------------------------------------------------------------------
 
 
@@ -504,7 +469,8 @@ def bench(*options):
 
 
 @pytest.mark.slow
-def test_the_script_measures_and_writes(tmp_path):
+@pytest.mark.nightly
+def test_the_script_measures_writes_and_profiles(tmp_path):
     done = bench(
         *("--models", "mlp", "--kernels", "add", "--threads", 1, "--repeat", 2),
         *("--seconds", 0.01, "--implementations", "minifp-float32", "minifp-mixed"),
@@ -524,9 +490,13 @@ def test_the_script_measures_and_writes(tmp_path):
             assert sizes["process"] >= sizes["loaded"] > sizes["imports"] > 0
     assert model["ratios"].keys() == {"minifp-mixed/minifp-float32"}
     assert found["rates"]["1"]["seconds"] and found["settings"]["repeat"] == 2
+    done = bench("--profile", "lenet", "--threads", 1, "--repeat", 1, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "profile-lenet-mixed.md").read_text(encoding="utf-8")
+    assert "conv.conv_dw" in text and "between operations" in text
 
 
-def test_the_script_says_what_ended_early(tmp_path, monkeypatch):
+def test_the_script_says_what_ended_early_and_what_is_not_known(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MINIFP_KERNELS", "fortran")
     done = bench(
         *("--models", "mlp", "--kernels", "none", "--threads", 1, "--repeat", 1),
@@ -537,29 +507,18 @@ def test_the_script_says_what_ended_early(tmp_path, monkeypatch):
     )
     assert done.returncode == 1 and said in done.stderr
     assert "expected numba, numpy or checked" in (tmp_path / "bench.md").read_text(encoding="utf-8")
-
-
-def test_the_script_profiles(tmp_path):
-    done = bench("--profile", "lenet", "--threads", 1, "--repeat", 1, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / "profile-lenet-mixed.md").read_text(encoding="utf-8")
-    assert "conv.conv_dw" in text and "between operations" in text
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (("--models", "nothing"), "--models: nothing: expected some of mlp"),
-        (("--kernels", "add", "nothing"), "--kernels: nothing"),
-        (("--implementations", "jax"), "--implementations: jax"),
-        (("--threads", "0"), "--threads 0: expected numbers"),
-        (("--repeat", "0"), "--repeat 0"),
-        (("--clock", "processor", "--threads", "2"), "expected --threads 1"),
-    ],
-)
-def test_what_is_not_known_is_refused(options, said):
-    done = bench(*options)
-    assert done.returncode == 2 and said in done.stderr
+    for options, said in (
+        ("--models nothing", "--models: nothing: expected some of mlp"),
+        ("--kernels add nothing", "--kernels: nothing"),
+        ("--implementations jax", "--implementations: jax"),
+        ("--threads 0", "--threads 0: expected numbers"),
+        ("--repeat 0", "--repeat 0"),
+        ("--clock processor --threads 2", "expected --threads 1"),
+    ):
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--tiny", *options.split()])
+        with pytest.raises(SystemExit, match="2"):
+            runpy.run_path(str(SCRIPT), run_name="__main__")
+        assert said in capsys.readouterr().err
 
 
 def test_pictures_are_drawn(tmp_path):

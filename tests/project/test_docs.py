@@ -1,12 +1,12 @@
 """docs/: every file and every function that they name exists, and the map of rooms is the law's."""
 
 import ast
-import importlib.util
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
+from loading import script
 from test_layout import ROOMS, modules, tree
 
 import minifp as fp
@@ -91,39 +91,26 @@ def is_public(parts):
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_file_that_is_named_exists(paper):
+def test_every_file_and_every_function_that_is_named_exists(paper):
+    text = PAPERS[paper]
     here = {path.name for path in modules().values()}
     here |= {path.name for path in (ROOT / "minifp").rglob("*.cu")}
-    missing = [p for p in files_named(PAPERS[paper]) if p not in here and not (ROOT / p).exists()]
+    names = [name.split(".") for name in dotted(text)]
+    missing = [p for p in files_named(text) if p not in here and not (ROOT / p).exists()]
+    missing += [".".join(n) for n in names if not (is_public(n) or is_in_source(n))]
     assert not missing
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_function_that_is_named_exists(paper):
-    missing = [
-        name
-        for name in dotted(PAPERS[paper])
-        if not (is_public(name.split(".")) or is_in_source(name.split(".")))
-    ]
-    assert not missing
-
-
-def test_the_life_of_a_tensor_is_told_with_names():
-    assert len(dotted(ARCHITECTURE)) > 40 and len(files_named(ARCHITECTURE)) > 8
 
 
 def test_the_map_of_rooms_is_that_of_the_law():
     lines = ARCHITECTURE[ARCHITECTURE.index("| room |") :].split("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
     assert {row[0]: row[-1] for row in rows} == ROOMS  # of test_layout.py
+    assert len(dotted(ARCHITECTURE)) > 40 and len(files_named(ARCHITECTURE)) > 8  # names
 
 
 def test_the_picture_of_the_rooms_has_the_arrows_that_are_there():
     pytest.importorskip("matplotlib")
-    path = ROOT / "scripts" / "draw_rooms.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    draw_rooms = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(draw_rooms)
     svg = (ROOT / "docs" / "rooms.svg").read_text(encoding="utf-8")
     drawn = re.search(r"<dc:description>(.*?)</dc:description>", svg)[1]
-    assert drawn == draw_rooms.described(), "draw it again: python scripts/draw_rooms.py"
+    now = script("draw_rooms").described()
+    assert drawn == now, "draw it again: python scripts/draw_rooms.py"

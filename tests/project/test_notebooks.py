@@ -4,14 +4,13 @@ Their own asserts check what their sentences say, and what is arranged to fail d
 `make notebooks`; here those that are quick do, with FAST=1.
 """
 
-import importlib.util
+import importlib
 import os
 import re
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
+from loading import script as script_named
 
 from minifp.report import in_notebook
 from minifp.report.document import document, hash_of
@@ -23,6 +22,7 @@ pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupytext")
 
+pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 RUN_HERE = ("01-sixteen-bits", "02-the-update-that-wasnt", "08-summing-in-half")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -33,15 +33,9 @@ NO_WARNING = re.compile(
 )
 
 
-@cache
 def script():
     """scripts/write_notebooks.py as a module."""
-    path = ROOT / "scripts" / "write_notebooks.py"
-    sys.path.insert(0, str(path.parent))  # as it is when the script is run
-    spec = importlib.util.spec_from_file_location("write_notebooks", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_named("write_notebooks")
 
 
 NAMES = sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("*.py"))

@@ -26,7 +26,7 @@ SOURCES = (
     "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
 )
 
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.nightly, pytest.mark.packaging]
 
 
 # ---- wheel and environments ---------------------------------------------------------------------
@@ -194,6 +194,8 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
     ours |= {f"minifp/teach/notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
+        (name,) = (n for n in archive.namelist() if n.endswith("/LICENSE") and "dist-info" in n)
+        assert archive.read(name).decode().startswith("MIT License")
     assert held == ours
 
 
@@ -205,12 +207,6 @@ def test_the_sources_have_the_papers_too(sdist):
     assert papers <= held
 
 
-def test_the_licence_is_in_the_wheel(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (n for n in archive.namelist() if n.endswith("/LICENSE") and "dist-info" in n)
-        assert archive.read(name).decode().startswith("MIT License")
-
-
 def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
     needed = {r.name: r.specifier for r in requirements(metadata.get_all("Requires-Dist"))}
     assert needed.keys() == {
@@ -219,25 +215,18 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
     }
     assert all(needed["numpy"].contains(version) for version in ("1.26.0", "2.0.0", "2.4.0"))
     assert all(s.operator == ">=" for specifier in needed.values() for s in specifier)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    newest = next(line for line in changes if line[:3] == "## ")
+    assert newest.split()[1] == metadata["Version"]
+
+
+EXTRAS = """cuda12 cuda13 cudnn12 cudnn13 cudnn-frontend cuda-test cluster plot images tensorboard
+translation test parity bench dev lessons site"""
 
 
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"cuda12", "cuda13", "cudnn12", "cudnn13", "cudnn-frontend", "cuda-test"} | {
-        *(
-            "cluster",
-            "plot",
-            "images",
-            "tensorboard",
-            "translation",
-            "test",
-            "parity",
-            "bench",
-            "dev",
-            "lessons",
-            "site",
-        ),
-    }
+    assert extras == {*EXTRAS.split()}
     texts = metadata.get_all("Requires-Dist")
     named = {e: {r.name for r in requirements(texts, e)} for e in extras}
     assert named["dev"] >= named["test"] | named["parity"] | named["plot"]
@@ -249,15 +238,6 @@ def test_the_extras_are_there(metadata):
         assert (kit.extras, str(kit.specifier)) == ({header}, f"=={major}.*")  # crt/mma.h
         cudnn = {f"nvidia-cudnn-cu{major}", "nvidia-cudnn-frontend"}
         assert sys.platform == "darwin" or named[f"cudnn{major}"] >= cudnn
-
-
-def test_the_version_is_that_of_the_newest_change(metadata):
-    newest = next(
-        line
-        for line in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
-        if line[:3] == "## "
-    )
-    assert newest.split()[1] == metadata["Version"]
 
 
 # ---- from where it is imported ------------------------------------------------------------------
@@ -290,17 +270,17 @@ def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
     assert run(command, "--version", cwd=checkout.parent).stdout
 
 
-def test_a_wheel_is_imported_beside_a_checkout(bare, checkout):
-    assert imported(bare, checkout.parent).is_relative_to(bare.parents[1].resolve())
-
-
 @pytest.mark.parametrize("name", ["minifp", "another-name"])
-def test_a_checkout_that_is_not_installed_is_imported_in_it(name, without, checkout, tmp_path):
+def test_a_checkout_that_is_not_installed_is_imported_in_it(
+    name, without, bare, checkout, tmp_path
+):
+    """And a wheel beside one."""
     folder = tmp_path / name
     shutil.copytree(checkout, folder)
     assert imported(without, folder) == (folder / "models" / "lenet.py").resolve()
     done = run(without, "-W", "ignore", "-m", "minifp", cwd=folder, check=False)
     assert "pip install click" in done.stderr
+    assert imported(bare, checkout.parent).is_relative_to(bare.parents[1].resolve())
 
 
 CUPY = """
@@ -374,11 +354,15 @@ def test_a_model_learns_the_digits_away_from_the_checkout(environment, request, 
     assert float(losses[-1]) < 0.7 * float(losses[0])
 
 
-def test_the_command_is_installed(full, tmp_path):
+def test_the_command_is_installed_and_copies_the_lessons(full, tmp_path):
     command = full.with_name("minifp" + full.suffix)
     assert run(command, "--version", cwd=tmp_path).stdout.split()[-1]
     for name in ("compare", "demo", "doctor"):
         assert name in run(command, "--help", cwd=tmp_path).stdout
+    said = run(command, "teach", "lessons", "--out", "lessons", cwd=tmp_path).stdout
+    copies = {path.name: path.read_bytes() for path in (tmp_path / "lessons").iterdir()}
+    assert copies and all(name in said for name in copies)
+    assert copies == {p.name: p.read_bytes() for p in (ROOT / "notebooks").glob("*.ipynb")}
 
 
 def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
@@ -392,31 +376,18 @@ def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
     assert {"results.json", "history.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
 
 
-def test_the_installed_command_copies_the_lessons(full, tmp_path):
-    command = full.with_name("minifp" + full.suffix)
-    said = run(command, "teach", "lessons", "--out", "lessons", cwd=tmp_path).stdout
-    copies = {path.name: path.read_bytes() for path in (tmp_path / "lessons").iterdir()}
-    assert copies and all(name in said for name in copies)
-    assert copies == {p.name: p.read_bytes() for p in (ROOT / "notebooks").glob("*.ipynb")}
-
-
 MISSING = {
     "matplotlib": "fp.compare('mlp', ['float32'], seeds=1, steps=2).figures('pictures')",
     "pooch": "fp.data.mnist()",
 }
 
 
-@pytest.mark.parametrize("library", MISSING)
+@pytest.mark.parametrize("library", [*MISSING, "click"])
 def test_what_is_missing_is_named_with_the_line_that_installs_it(library, bare, tmp_path):
-    code = f"import minifp as fp; {MISSING[library]}"
-    result = run(bare, "-I", "-c", code, cwd=tmp_path, check=False)
+    code = f"import minifp as fp; {MISSING.get(library)}"
+    command = ("-m", "minifp", "demo") if library == "click" else ("-c", code)
+    result = run(bare, "-I", *command, cwd=tmp_path, check=False)
     message = result.stderr.strip().rpartition("\n")[2]
     assert result.returncode != 0
     assert library in message and "pip install" in message
-
-
-def test_the_command_line_without_click_says_in_one_line_what_to_install(bare, tmp_path):
-    result = run(bare, "-I", "-m", "minifp", "demo", cwd=tmp_path, check=False)
-    assert result.returncode != 0
-    assert "click" in result.stderr and "pip install" in result.stderr
-    assert result.stderr.count("\n") == 1
+    assert library != "click" or result.stderr.count("\n") == 1

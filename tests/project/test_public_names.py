@@ -1,15 +1,15 @@
 """The public names: those that are committed in public_names.txt, no more and no fewer."""
 
-import importlib.util
+import importlib
 from pathlib import Path
 from types import FunctionType
 
 import pytest
+from loading import script
 
 import minifp as fp
 from minifp.ops.public import public
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = Path(__file__).with_name("public_names.txt")
 MODULES = (
     *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.optim"),
@@ -44,27 +44,13 @@ def test_the_public_names_are_those_that_are_committed():
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_public_name_is_there(module):
+def test_every_public_name_is_there_and_completion_shows_no_other(module):
     public = importlib.import_module(module)
     assert not [name for name in public.__all__ if not hasattr(public, name)]
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_dir_and_so_completion_shows_the_public_names_only(module):
-    public = importlib.import_module(module)
     assert dir(public) == sorted(public.__all__)
 
 
 # ---- what lists operations by name --------------------------------------------------------------
-
-
-def script(name):
-    """A file of scripts/ as a module."""
-    path = ROOT / "scripts" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_listings_are_what_the_operations_declare():
@@ -73,14 +59,11 @@ def test_the_listings_are_what_the_operations_declare():
     assert not old, "run python scripts/write_listings.py"
 
 
-@pytest.mark.parametrize(
-    "declared, problem",
-    [
+def test_what_cannot_be_declared_is_refused():
+    for declared, problem in (
         ({"where": "fp G"}, "where='G': expected one of fp, F, Tensor"),
         ({"operator": "x+y"}, "operator='x.y': expected one of x . y, x - y"),
         ({"autocast": "sums"}, "autocast='sums': expected one of product, recurrence"),
-    ],
-)
-def test_what_cannot_be_declared_is_refused(declared, problem):
-    with pytest.raises(fp.ArgumentError, match=problem):
-        public(**declared)
+    ):
+        with pytest.raises(fp.ArgumentError, match=problem):
+            public(**declared)

@@ -115,14 +115,12 @@ def run(tmp_path):
     return call
 
 
-def test_a_worker_whose_gpu_is_lost_is_replaced(run):
+@pytest.mark.nightly
+def test_a_worker_whose_gpu_is_lost_is_replaced_and_without_workers_tests_end_there(run):
     pytest.importorskip("xdist", reason="pytest-xdist replaces workers")
     said = run("-n", "1", "--junitxml", "tests.xml")
     assert "[gw0] node down" in said and "cudaErrorIllegalAddress" in said
     assert "3 failed, 3 passed" in said  # test_2 twice: its error, and the end of its worker
-
-
-def test_without_workers_tests_end_where_the_gpu_is_lost(run):
     said = run("-p", "no:xdist")
     assert "1 failed, 1 passed" in said
     assert "the GPU cannot be used after" in said and "test_2: cudaErrorIllegalAddress" in said

@@ -34,31 +34,30 @@ def number(pattern, text):
     return float(re.search(pattern, text)[1])
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_the_cnn_script_ends_where_compare_ends(precision):
-    said, progress = run("train_cnn", "--precision", precision, "--epochs", 2, "--seed", 3)
-    (there,) = fp.compare("lenet", [precision], seeds=[3], epochs=2, progress=False).runs
-    first, last = (number(r"test accuracy ([\d.]+)%", line) for line in said.splitlines())
-    assert first < last == pytest.approx(there.metric, abs=0.6)  # two of 360 pictures
+ENDS = {  # of a script: its task, its length, what it says at the end, and how near
+    "train_cnn": ("lenet", {"epochs": 2}, r"test accuracy ([\d.]+)%", 0.6),  # 2 of 360 pictures
+    "train_lstm": ("charlstm", {"steps": 10}, r"validation loss ([\d.]+) nats", 0.002),
+}
+nightly = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("precision", ["mixed", pytest.param("float32", marks=nightly)])
+@pytest.mark.parametrize("name", ["train_cnn", pytest.param("train_lstm", marks=nightly)])
+def test_a_script_ends_where_compare_ends(name, precision):
+    task, length, pattern, near = ENDS[name]
+    ((unit, count),) = length.items()
+    said, progress = run(name, "--precision", precision, f"--{unit}", count, "--seed", 3)
+    (there,) = fp.compare(task, [precision], seeds=[3], progress=False, **length).runs
+    found = [float(value) for value in re.findall(pattern, said)]
+    assert found[-1] == pytest.approx(there.metric, abs=near)
     assert number(r"(\d+) steps skipped", said) == 0
     assert number(r"loss scale (\d+)", said) == there.final_scale
-    assert "23/23" in progress
-
-
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_the_lstm_script_ends_where_compare_ends(precision):
-    said, progress = run("train_lstm", "--precision", precision, "--steps", 10, "--seed", 3)
-    (there,) = fp.compare("charlstm", [precision], seeds=[3], steps=10, progress=False).runs
-    assert number(r"validation loss ([\d.]+) nats", said) == pytest.approx(there.metric, abs=0.002)
-    assert number(r"(\d+) steps skipped", said) == 0
-    assert number(r"loss scale (\d+)", said) == there.final_scale
-    assert "10/10" in progress
-
-
-def test_steps_that_overflow_are_told():
-    said, _ = run("train_cnn", "--precision", "mixed,loss_scale=1e8", "--epochs", 1)
-    skipped = number(r"(\d+) steps skipped", said)
-    assert skipped == 23 and number(r"loss scale ([\de+]+)", said) == 1e8
+    assert ("23/23" if name == "train_cnn" else "10/10") in progress
+    if (name, precision) == ("train_cnn", "float32"):
+        assert found[0] < found[1]
+        said, _ = run("train_cnn", "--precision", "mixed,loss_scale=1e8", "--epochs", 1)
+        assert number(r"(\d+) steps skipped", said) == 23
+        assert number(r"loss scale ([\de+]+)", said) == 1e8
 
 
 @pytest.mark.parametrize("name", TRAIN)
@@ -70,6 +69,7 @@ def test_a_script_is_at_most_40_lines_with_the_loop_in_full_view(name):
     assert [call for call in loop if call not in text] == []
 
 
+@nightly
 @pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
 def test_killed_while_saving_no_checkpoint_is_lost(tmp_path):
     """`python scripts/kill_saving.py --times 200` kills it more often."""
@@ -79,21 +79,16 @@ def test_killed_while_saving_no_checkpoint_is_lost(tmp_path):
     assert counts["killed"] == 6 and counts["steps"] >= 6 and counts["checkpoints lost"] == 0
 
 
+@pytest.mark.sampled(12, core=lambda name: name == "train_cnn")
 @pytest.mark.parametrize("name", NAMES)
 def test_help_names_a_command_to_begin_with(name):
-    assert f"scripts/{name}.py" in run(name, "--help")[0]
-
-
-@pytest.mark.parametrize("name", TRAIN)
-def test_help_names_every_option(name):
     said, _ = run(name, "--help")
-    options = ("--precision", "--data", "--seed", "--epochs" if name == "train_cnn" else "--steps")
-    assert [option for option in options if option not in said] == []
-
-
-def test_the_readme_beside_them_names_every_script():
-    text = (SCRIPTS / "README.md").read_text(encoding="utf-8")
-    assert NAMES and all(f"{name}.py" in text for name in NAMES)
+    assert f"scripts/{name}.py" in said
+    assert f"{name}.py" in (SCRIPTS / "README.md").read_text(encoding="utf-8")
+    if name in TRAIN:
+        length = "--epochs" if name == "train_cnn" else "--steps"
+        wanted = ("--precision", "--data", "--seed", length)
+        assert [option for option in wanted if option not in said] == []
 
 
 # ---- what they import ---------------------------------------------------------------------------
@@ -124,6 +119,7 @@ def test_no_module_of_theirs_imports_itself_in_a_circle():
         pytest.fail(" is imported by ".join(error.args[1]))
 
 
+@nightly
 def test_the_table_of_faces_is_that_of_its_figures_and_is_measured():
     """`variable = 1` is a process of its own; the figures that do not depend on seeds are there."""
     spec = importlib.util.spec_from_file_location("compare_faces", SCRIPTS / "compare_faces.py")

@@ -5,7 +5,6 @@ That minifp itself is typed without a contradiction is for `python -m mypy` to s
 
 import ast
 import importlib
-import importlib.util
 import inspect
 import os
 import re
@@ -14,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loading import script
 
 import minifp as fp
 
@@ -102,51 +102,39 @@ def test_what_a_package_gathers_is_in_its_all(name):
 
 
 def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
-    path = ROOT / "scripts" / "write_tensor_stub.py"
-    spec = importlib.util.spec_from_file_location("write_tensor_stub", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    held = script.STUB.read_text(encoding="utf-8")
-    same = held == script.stub()
-    assert same, (
-        "minifp/autograd/tape.pyi is not of this code: run python scripts/write_tensor_stub.py"
-    )
+    writer = script("write_tensor_stub")
+    same = writer.STUB.read_text(encoding="utf-8") == writer.stub()
+    again = "run python scripts/write_tensor_stub.py"
+    assert same, f"minifp/autograd/tape.pyi is not of this code: {again}"
 
 
 # ---- what mypy says of programs that use minifp -------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def reported(tmp_path_factory):
+def reported(folder):
     """The errors in the programs of tests/project/typed, as {file name: {line: message}}."""
     pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
-    folder = tmp_path_factory.mktemp("mypy")
     options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"
     command = [sys.executable, "-m", "mypy", *options.split(), f"--cache-dir={folder}"]
-    files = sorted(TYPED.glob("*.py"))
-    done = subprocess.run(
-        [*command, *map(str, files)],
-        cwd=folder,
-        env={**os.environ, "MYPYPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    files = sorted(map(str, TYPED.glob("*.py")))
+    env = {**os.environ, "MYPYPATH": str(ROOT)}
+    streams = {"capture_output": True, "encoding": "utf-8"}
+    done = subprocess.run([*command, *files], cwd=folder, env=env, **streams)
     assert not done.stderr, done.stderr
-    found = {path.name: {} for path in files}
+    found = {Path(file).name: {} for file in files}
     for line in done.stdout.splitlines():
         if match := re.match(r"(.*\.py):(\d+): error: (.*)", line):
             found[Path(match[1]).name][int(match[2])] = match[3]
     return found
 
 
-def test_mypy_finds_nothing_wrong_with_a_program_of_a_user(reported):
-    assert reported["user_program.py"] == {}
-
-
-def test_mypy_finds_every_planted_mistake_and_no_other(reported):
+@pytest.mark.nightly
+def test_mypy_finds_every_planted_mistake_of_a_user_and_no_other(tmp_path):
+    told = reported(tmp_path)
+    assert told["user_program.py"] == {}
     lines = (TYPED / "mistakes.py").read_text(encoding="utf-8").splitlines()
     planted = {n: line for n, line in enumerate(lines, 1) if line.endswith("  # wrong")}
-    found = reported["mistakes.py"]
+    found = told["mistakes.py"]
     unseen = [line for n, line in planted.items() if n not in found]
     unexpected = [f"{lines[n - 1]}: {found[n]}" for n in found if n not in planted]
     assert len(planted) > 50 and (unseen, unexpected) == ([], [])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.runtime import cpu
@@ -67,23 +68,17 @@ def test_what_is_wrong_is_named_with_the_kernel(kernels, case):
     place, value, kind, message = WRONG[case]
     call = plan()
     call[place] = value
-    with pytest.raises(kind, match=rf"compiled kernel scaled_sum: {message}"):
-        entry(kernels)(*call)
+    refuses(kind, rf"compiled kernel scaled_sum: {message}", entry(kernels), *call)
 
 
-def test_a_result_over_an_argument_is_refused(kernels):
+def test_a_result_over_an_argument_and_places_outside_of_an_array_are_refused(kernels):
     call = plan()
     call[8] = call[6]
-    with pytest.raises(ShapeError, match="result 0: expected memory of its own"):
-        entry(kernels)(*call)
-
-
-def test_places_outside_of_an_array_are_refused(kernels):
+    refuses(ShapeError, "result 0: expected memory of its own", entry(kernels), *call)
     call, places = plan("aa"), np.zeros(2 * pointwise.BLOCK, np.int64)
     call[2], call[5] = np.empty(2 * pointwise.BLOCK, SINGLE), places
     places[129:132] = 1, N, 2  # of y, in steps of two
-    with pytest.raises(ShapeError, match="y: expected 64 places within its memory"):
-        entry(kernels, "ag")(*call)
+    refuses(ShapeError, "y: expected 64 places within its memory", entry(kernels, "ag"), *call)
     places[131] = 1
     entry(kernels, "ag")(*call)
 
@@ -92,12 +87,8 @@ def test_nothing_is_in_the_way_unless_it_is_asked_for(monkeypatch):
     monkeypatch.delenv("MINIFP_KERNELS", raising=False)
     kernels = pointwise.Pointwise(Formulas(scaled_sum), lambda *_: None)
     assert type(entry(kernels)) is not Checked
-
-
-def test_other_values_of_the_variable_are_refused(monkeypatch):
     monkeypatch.setenv("MINIFP_KERNELS", "cheked")
-    with pytest.raises(MinifpError, match="'cheked': expected numba, numpy or checked"):
-        cpu.kernels_mode()
+    refuses(MinifpError, "'cheked': expected numba, numpy or checked", cpu.kernels_mode)
 
 
 def test_kernels_of_rows_look_at_formats_and_memory_too(monkeypatch):
@@ -110,8 +101,6 @@ def test_kernels_of_rows_look_at_formats_and_memory_too(monkeypatch):
     call = {name: np.ones(12, np.float64) for name in kernel.parameters}
     call |= {n: 1 for n, kind in kernel.parameters.items() if kind == "i64"}
     call |= {"counter": COUNTER, "scratch": np.ones(12, SINGLE)}
-    with pytest.raises(DTypeError, match="x0: expected an array of float16, got float64"):
-        kernel(*call.values())
+    refuses(DTypeError, "x0: expected an array of float16, got float64", kernel, *call.values())
     call["x0"] = call["y0"] = np.ones(12, HALF)
-    with pytest.raises(ShapeError, match="y0: expected memory of its own"):
-        kernel(*call.values())
+    refuses(ShapeError, "y0: expected memory of its own", kernel, *call.values())

@@ -5,6 +5,8 @@ import threading
 import warnings
 
 import pytest
+from refusals import refuses
+from watching import at_once
 
 import minifp as fp
 
@@ -49,11 +51,7 @@ def test_one_object_on_two_threads_is_two_contexts(make, inside):
             seen.append(inside())
         seen.append(not inside())
 
-    threads = [threading.Thread(target=enter) for _ in range(2)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    at_once(enter, enter)
     assert seen == [True] * 4
 
 
@@ -70,16 +68,9 @@ def test_what_is_left_out_of_order_ends_and_nothing_else_and_it_is_told_once():
         assert str(fp.get_precision()) == "float32"
         assert [w.category for w in caught] == [fp.MisuseWarning] * times
         assert all(w.filename == __file__ for w in caught)
+        for warning in caught:
+            assert '"mixed") is left before fp.precision("float64"' in str(warning.message)
     assert not caught
-
-
-def test_the_warning_names_both_contexts():
-    outer, inner = fp.precision("mixed"), fp.precision("float64")
-    outer.__enter__()
-    inner.__enter__()
-    with pytest.warns(fp.MisuseWarning, match=r'"mixed"\) is left before fp.precision\("float64"'):
-        outer.__exit__(None, None, None)
-    inner.__exit__(None, None, None)
 
 
 def test_what_is_left_where_it_was_not_entered_changes_nothing():
@@ -89,13 +80,8 @@ def test_what_is_left_where_it_was_not_entered_changes_nothing():
 
     context = fp.precision("mixed")
     with context:
-        thread = threading.Thread(target=leave)
-        thread.start()
-        thread.join()
+        at_once(leave)
         assert str(fp.get_precision()) == "mixed"
-
-
-# ---- recording ----------------------------------------------------------------------------------
 
 
 def test_no_grad_decorates_without_parentheses_too():
@@ -108,11 +94,10 @@ def test_no_grad_decorates_without_parentheses_too():
         assert not recorded() and fp.is_grad_enabled()
     with fp.no_grad():
         assert fp.enable_grad(fp.is_grad_enabled)()
-    with pytest.raises(fp.DTypeError, match="expected a function, not False"):
-        fp.no_grad(False)
+    refuses(fp.DTypeError, "expected a function, not False", fp.no_grad, False)
 
 
-def test_set_grad_enabled_is_a_function_a_context_and_a_decorator():
+def test_set_grad_enabled_is_a_function_a_context_and_a_decorator_until_a_block_ends():
     fp.set_grad_enabled(False)
     assert not fp.is_grad_enabled()
     fp.set_grad_enabled(True)
@@ -134,9 +119,6 @@ def test_set_grad_enabled_is_a_function_a_context_and_a_decorator():
 
     assert fp.is_grad_enabled()  # it was made to decorate
     assert not recorded() and fp.is_grad_enabled()
-
-
-def test_what_set_grad_enabled_sets_ends_with_the_block_around_it():
     with fp.no_grad():
         fp.set_grad_enabled(True)
         assert fp.is_grad_enabled()
@@ -148,7 +130,7 @@ def test_what_set_grad_enabled_sets_ends_with_the_block_around_it():
     assert fp.is_grad_enabled()
 
 
-def test_a_decorated_generator_runs_inside_and_its_caller_outside():
+def test_a_decorated_generator_or_coroutine_runs_inside_and_its_caller_outside():
     ended = []
 
     @fp.no_grad()
@@ -174,8 +156,6 @@ def test_a_decorated_generator_runs_inside_and_its_caller_outside():
     second.close()
     assert stop.value.value == "end" and ended == [False, False] and fp.is_grad_enabled()
 
-
-def test_a_decorated_coroutine_runs_inside():
     @fp.precision("mixed")
     async def inside():
         await asyncio.sleep(0)

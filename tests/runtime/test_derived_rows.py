@@ -36,13 +36,10 @@ def texts_of(calls, kernel, **settings):
     return len(KERNELS) - before
 
 
-def test_no_size_is_compiled_into_a_kernel():
+def test_neither_sizes_nor_settings_are_compiled_into_a_kernel():
     KERNELS.clear()
     assert texts_of([((3, 5), 1), ((4, 700), -1), ((2, 3, 9), 2), ((6,), 0)], softmax_forward) == 1
     assert texts_of([((3, 5), 0), ((2, 30, 7), 1), ((9, 40, 2, 5), 1)], softmax_forward) == 1
-
-
-def test_settings_that_are_numbers_are_told_to_a_kernel():
     rows, x = rows_of(var_forward), np.arange(12, dtype=float32).reshape(3, 4)
     KERNELS.clear()
     for correction in (0, 1, 0.5):
@@ -51,29 +48,26 @@ def test_settings_that_are_numbers_are_told_to_a_kernel():
     assert len(KERNELS) == 1
 
 
-@pytest.mark.parametrize(
-    ("reference", "reason"),
-    [
-        (lambda x, *, sum: sum(x.reshape(-1), axis=0), "it reshapes to other axes"),
-        (lambda x, *, sum: sum(x, axis=0) + sum(x, axis=1), "does not broadcast"),
-        (lambda x, *, sum: x[1:] + sum(x), "it takes elements of an array"),
-        (lambda x, *, sum: np.sort(x) / sum(x), "np.sort has no formula"),
-        (lambda x, *, sum: sum(x, axis=1) if x.any() else x, "it asks for .any"),
-        (lambda x, *, sum: written_by_a_view(x) / sum(x), "it writes into an array that has views"),
-        (lambda x, *, cumsum: cumsum(x, 0) + cumsum(x, 1), "it adds up along different axes"),
-        (
-            lambda x, *, cumsum: np.take_along_axis(cumsum(x, 1), x.max(1, keepdims=True), 1),
-            "it takes elements of running sums",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("reference", "reason"), [
+    (lambda x, *, sum: sum(x.reshape(-1), axis=0), "it reshapes to other axes"),
+    (lambda x, *, sum: sum(x, axis=0) + sum(x, axis=1), "does not broadcast"),
+    (lambda x, *, sum: x[1:] + sum(x), "it takes elements of an array"),
+    (lambda x, *, sum: np.sort(x) / sum(x), "np.sort has no formula"),
+    (lambda x, *, sum: sum(x, axis=1) if x.any() else x, "it asks for .any"),
+    (lambda x, *, sum: written_by_a_view(x) / sum(x), "it writes into an array that has views"),
+    (lambda x, *, cumsum: cumsum(x, 0) + cumsum(x, 1), "it adds up along different axes"),
+    (
+        lambda x, *, cumsum: np.take_along_axis(cumsum(x, 1), x.max(1, keepdims=True), 1),
+        "it takes elements of running sums",
+    ),
+])  # fmt: skip
 def test_what_is_no_formula_of_rows_says_why_and_is_left_to_the_reference(reference, reason):
     rows = RowKernel(reference, ("x",))
     assert rows(np.ones((3, 4), float32), to=(None,)) is None
     assert reason in rows.formulas.refused
 
 
-def test_a_class_number_that_is_none_reads_nothing_outside_of_its_row():
+def test_no_class_number_reads_outside_of_its_row_and_no_partial_product_overflows():
     """Operations check targets; a kernel that is called without them must not read anywhere."""
     from minifp.ops.losses.cross_entropy import cross_entropy_each
 
@@ -81,10 +75,7 @@ def test_a_class_number_that_is_none_reads_nothing_outside_of_its_row():
     rows = rows_of(cross_entropy_each)
     y = rows(x, t, None, ignore_index=-100, smoothing=0.0, to=(float32,))
     np.testing.assert_allclose(y, np.log(3), 1e-6)
-
-
-def test_no_partial_product_overflows_where_the_whole_one_does_not():
-    """Also of subnormal numbers, and of more than the exponent of a float64 has room for."""
+    # Also of subnormal numbers, and of more than the exponent of a float64 has room for.
     exponents = np.array([127] * 900 + [-149] * 767 + [-7, -7, -3])  # they add up to 0
     x = np.ldexp(np.float32(1), exponents).astype(float32)
     for rows in (x[None], -x[:, None] * np.ones(3, float32)):

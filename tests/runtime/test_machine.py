@@ -1,14 +1,11 @@
 """Kernels in machine code: called with and without entries, and kept in files."""
 
 import ctypes
-import os
-import subprocess
-import sys
-import textwrap
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
+from own_process import python
 
 from minifp.numerics.formats import float16, float32
 from minifp.runtime import callers, cpu
@@ -94,10 +91,7 @@ def test_a_numba_that_does_not_load_costs_one_warning(tmp_path):
         lookup.compiled_kernel_of = lambda *_: compiled(lambda x: 5.0)
         print([lookup.compilable(lambda x: 4.0)(x.array) for _ in range(2)])
     """
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    done = python(code, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.split("\n")[0] == "[[7.0, 4.5], [3.0, 6.25]] [[1.0, 1.0], [1.0, 1.0]]"
     assert done.stdout.split("\n")[1] == "[4.0, 4.0]"
     assert done.stderr.count("RuntimeWarning") == 1 and "bool8" in done.stderr

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
+from watching import at_once
 
 from minifp.errors import ArgumentError
 from minifp.runtime import random
@@ -16,22 +17,11 @@ WORDS = st.integers(0, 2**32 - 1)
 
 # Random123, tests/kat_vectors: counter, key, answer
 KNOWN_ANSWERS = [
-    (
-        "00000000 00000000 00000000 00000000",
-        "00000000 00000000",
-        "6627e8d5 e169c58d bc57ac4c 9b00dbd8",
-    ),
-    (
-        "ffffffff ffffffff ffffffff ffffffff",
-        "ffffffff ffffffff",
-        "408f276d 41c83b0e a20bc7c6 6d5451fd",
-    ),
-    (
-        "243f6a88 85a308d3 13198a2e 03707344",
-        "a4093822 299f31d0",
-        "d16cfe09 94fdcceb 5001e420 24126ea1",
-    ),
-]
+    ("00000000 " * 4, "00000000 " * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff " * 4, "ffffffff " * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0",
+     "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]  # fmt: skip
 
 GOLDEN_UNIFORM = [0.9384313225746155, 0.41654258966445923, 0.7226713299751282, 0.765019953250885]
 GOLDEN_ORDER = [5, 6, 1, 7, 0, 4, 2, 3]
@@ -53,9 +43,6 @@ def chi_squared(counts):
     expected = counts.sum() / counts.size
     degrees = counts.size - 1
     return (((counts - expected) ** 2).sum() / expected - degrees) / (2 * degrees) ** 0.5
-
-
-# ---- the generator ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("counter, key, answer", KNOWN_ANSWERS)
@@ -105,66 +92,39 @@ def test_chunks_change_no_number(draw, monkeypatch):
 
 
 @pytest.mark.parametrize("draw", [random.bits, random.uniform, random.normal])
-def test_a_short_draw_is_the_beginning_of_a_long_one(draw):
+def test_a_short_draw_is_the_beginning_of_a_long_one_and_may_begin_anywhere(draw):
     """So the numbers of a tensor do not depend on how it is cut into blocks."""
     long = draw(100_003, purpose="x", call=0)
     for n in (0, 1, 2, 3, 4, 5, 65_536, 65_537):
         np.testing.assert_array_equal(draw(n, purpose="x", call=0), long[:n])
-
-
-def test_a_draw_may_begin_anywhere():
-    long = random.bits(70_003, purpose="x", call=0)
+    bits = random.bits(70_003, purpose="x", call=0)
     for first in (0, 1, 3, 4, 65_537, 70_003):
         part = random.bits(70_003 - first, purpose="x", call=0, first=first)
-        np.testing.assert_array_equal(part, long[first:])
-
-
-def test_blocks_beyond_2_to_the_32_count_on_in_the_second_word():
+        np.testing.assert_array_equal(part, bits[first:])
+    # blocks beyond 2^32 count on in the second word
     expected = random.philox([(1, 7, 5, 0)], random.key("x"))
     words = random.bits(3, purpose="x", call=5, first=4 * (7 * 2**32 + 1) + 1)
     np.testing.assert_array_equal(words, expected[0][1:])
 
 
-# ---- purposes, calls and state ------------------------------------------------------------------
-
-
-def test_each_call_draws_new_numbers_and_a_named_call_repeats_them():
+def test_each_call_draws_new_numbers_which_no_other_purpose_moves():
     first, second = (random.uniform(8, purpose="dropout") for _ in range(2))
     assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=0), first)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=1), second)
+    for call, expected in enumerate((first, second)):  # named, a call repeats them
+        np.testing.assert_array_equal(random.uniform(8, purpose="dropout", call=call), expected)
     assert random.get_state()["calls"] == {"dropout": 2}
-
-
-def test_draws_for_one_purpose_move_nothing_in_another():
-    alone = [random.normal(5, purpose="weights") for _ in range(3)]
-    random.manual_seed(0)
-    beside = []
-    for _ in range(3):
-        random.uniform(1000, purpose="dropout")
-        beside.append(random.normal(5, purpose="weights"))
-    np.testing.assert_array_equal(alone, beside)
-
-
-def test_a_seed_starts_every_purpose_again():
-    first = random.uniform(8, purpose="dropout")
+    random.manual_seed(0)  # which starts every purpose again
+    for expected in (first, second):
+        random.normal(1000, purpose="weights")
+        np.testing.assert_array_equal(random.uniform(8, purpose="dropout"), expected)
     random.manual_seed(1)
-    other = random.uniform(8, purpose="dropout")
-    random.manual_seed(0)
-    np.testing.assert_array_equal(random.uniform(8, purpose="dropout"), first)
-    assert not np.array_equal(other, first)
-
-
-def test_streams_of_another_seed_leave_the_global_ones_alone():
-    before = random.get_state()
-    other = random.Streams(0)
-    np.testing.assert_array_equal(
-        other.uniform(8, purpose="x"), random.uniform(8, purpose="x", call=0)
-    )
+    assert not np.array_equal(random.uniform(8, purpose="dropout"), first)
+    before = random.get_state()  # which streams of another seed leave alone
+    np.testing.assert_array_equal(random.Streams(0).uniform(8, purpose="dropout"), first)
     assert random.get_state() == before
 
 
-def test_a_state_goes_through_json_and_comes_back():
+def test_a_state_goes_through_json_and_threads_never_draw_the_same_call():
     random.manual_seed(2**64 - 1)
     random.uniform(3, purpose="dropout")
     state = json.loads(json.dumps(random.get_state()))
@@ -172,39 +132,25 @@ def test_a_state_goes_through_json_and_comes_back():
     random.manual_seed(5)
     random.set_state(state)
     np.testing.assert_array_equal(random.uniform(3, purpose="dropout"), expected)
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        None,
-        {},
-        {"seed": 1},
-        {"seed": -1, "calls": {}},
-        {"seed": 1, "calls": {"x": -1}},
-        {"seed": 1, "calls": 3},
-    ],
-)
-def test_a_state_that_is_none_is_refused_and_changes_nothing(state):
-    random.uniform(3, purpose="dropout")
-    before = random.get_state()
-    with pytest.raises(ArgumentError, match="set_state"):
-        random.set_state(state)
-    assert random.get_state() == before
-
-
-def test_threads_never_draw_the_same_call():
+    random.manual_seed(5)
     drawn = []
 
     def draw():
         drawn.extend(random.next_call("dropout") for _ in range(500))
 
-    threads = [threading.Thread(target=draw) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[draw] * 8)
     assert sorted(drawn) == list(range(4000))
+
+
+@pytest.mark.parametrize("state", [
+    None, {}, {"seed": 1}, {"seed": -1, "calls": {}}, {"seed": 1, "calls": {"x": -1}},
+    {"seed": 1, "calls": 3},
+])  # fmt: skip
+def test_a_state_that_is_none_is_refused_and_changes_nothing(state):
+    random.uniform(3, purpose="dropout")
+    before = random.get_state()
+    refuses(ArgumentError, "set_state", random.set_state, state)
+    assert random.get_state() == before
 
 
 def test_streams_of_other_seeds_purposes_and_calls_are_uncorrelated():
@@ -215,21 +161,22 @@ def test_streams_of_other_seeds_purposes_and_calls_are_uncorrelated():
     assert np.abs(correlation).max() < 5 / n**0.5
 
 
-# ---- distributions ------------------------------------------------------------------------------
-
-
-def test_each_bit_is_set_half_of_the_time():
+def test_bits_uniform_numbers_integers_and_orders_are_equally_likely():
     n = 200_000
     words = random.bits(n, purpose="x")
     ones = [np.count_nonzero(words >> bit & 1) for bit in range(32)]
     assert np.abs(np.array(ones) - n / 2).max() < 5 * (n / 4) ** 0.5
-
-
-def test_uniform_numbers_fill_their_interval_evenly():
     x = random.uniform((1000, 200), purpose="x")
     assert x.shape == (1000, 200) and x.dtype == np.float32
     counts, _ = np.histogram(x, bins=1000, range=(0, 1))
     assert abs(chi_squared(counts)) < 5
+    x = random.integers(-3, 4, (100, 700), purpose="x")
+    assert x.shape == (100, 700) and x.dtype == np.int64
+    values, counts = np.unique(x, return_counts=True)
+    assert values.tolist() == list(range(-3, 4)) and abs(chi_squared(counts)) < 5
+    orders = [tuple(random.permutation(4, purpose="shuffle").tolist()) for _ in range(4800)]
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 24 and abs(chi_squared(counts)) < 5
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.floats(0, 2.0**99, width=32))
@@ -242,7 +189,7 @@ def test_uniform_numbers_never_reach_the_upper_end(low, span):
     assert (x < high).all() or low == high
 
 
-def test_normal_numbers_have_the_moments_of_the_normal_distribution():
+def test_normal_numbers_have_their_moments_and_are_shifted_before_the_one_rounding():
     n = 400_000
     z = random.normal(n, purpose="x").astype(np.float64)
     moments = [(z**k).mean() for k in (1, 2, 3, 4)]
@@ -251,9 +198,6 @@ def test_normal_numbers_have_the_moments_of_the_normal_distribution():
     assert abs((z[::2] * z[1::2]).mean()) < 5 / n**0.5  # the two of a pair
     below = np.count_nonzero(z < -1.0) / n
     assert abs(below - 0.158655) < 5 * (0.158655 * 0.841345 / n) ** 0.5
-
-
-def test_normal_numbers_are_shifted_and_scaled_before_the_one_rounding():
     z = random.normal(1000, purpose="x", call=0).astype(np.float64)
     x = random.normal(1000, 100.0, 0.5, purpose="x", call=0)
     assert x.dtype == np.float32
@@ -275,19 +219,6 @@ def test_a_permutation_holds_every_index_once(n, call):
     assert order.dtype == np.int64 and sorted(order.tolist()) == list(range(n))
 
 
-def test_all_orders_of_four_are_equally_likely():
-    orders = [tuple(random.permutation(4, purpose="shuffle").tolist()) for _ in range(4800)]
-    counts = np.unique(orders, axis=0, return_counts=True)[1]
-    assert len(counts) == 24 and abs(chi_squared(counts)) < 5
-
-
-def test_integers_are_equally_likely():
-    x = random.integers(-3, 4, (100, 700), purpose="x")
-    assert x.shape == (100, 700) and x.dtype == np.int64
-    values, counts = np.unique(x, return_counts=True)
-    assert values.tolist() == list(range(-3, 4)) and abs(chi_squared(counts)) < 5
-
-
 @given(st.integers(-(2**63), 2**63 - 2), st.integers(1, 2**32))
 def test_integers_are_the_upper_half_of_a_product(low, span):
     high = min(low + span, 2**63 - 1)
@@ -296,43 +227,34 @@ def test_integers_are_the_upper_half_of_a_product(low, span):
     assert random.integers(low, high, 10, purpose="x", call=1).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "shape, expected", [(3, (3,)), ((), ()), ((2, 0), (2, 0)), ([2, 3], (2, 3))]
-)
-def test_a_shape_is_a_number_or_several(shape, expected):
-    assert random.uniform(shape, purpose="x").shape == expected
-    assert random.normal(shape, purpose="x").shape == expected
-    assert random.integers(0, 2, shape, purpose="x").shape == expected
+def test_a_shape_is_a_number_or_several():
+    for shape, expected in ((3, (3,)), ((), ()), ((2, 0), (2, 0)), ([2, 3], (2, 3))):
+        assert random.uniform(shape, purpose="x").shape == expected
+        assert random.normal(shape, purpose="x").shape == expected
+        assert random.integers(0, 2, shape, purpose="x").shape == expected
 
 
-# ---- bad input ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "draw, message",
-    [
-        (lambda: random.manual_seed(-1), "seed must be an integer from 0"),
-        (lambda: random.manual_seed(2**64), "seed must be an integer from 0"),
-        (lambda: random.manual_seed(1.0), "seed must be an integer .* got 1.0"),
-        (lambda: random.manual_seed(True), "seed must be an integer .* got True"),
-        (lambda: random.uniform(3, purpose=""), "uniform: purpose must be a text"),
-        (lambda: random.uniform(3, purpose=None), "uniform: purpose must be a text .* got None"),
-        (lambda: random.uniform(3, purpose="x", call=-1), "uniform: call must be an integer"),
-        (lambda: random.uniform((3, -1), purpose="x"), "uniform: each size .* got -1"),
-        (lambda: random.uniform((3, 1.5), purpose="x"), "uniform: each size .* got 1.5"),
-        (lambda: random.uniform(3, 1.0, 0.0, purpose="x"), "uniform: low <= high"),
-        (lambda: random.uniform(3, 0.0, float("nan"), purpose="x"), "uniform: .* finite"),
-        (lambda: random.uniform(3, -3e38, 3e38, purpose="x"), "uniform: .* distance"),
-        (lambda: random.normal(3, std=-1.0, purpose="x"), "normal: .* std >= 0"),
-        (lambda: random.normal(3, mean=float("inf"), purpose="x"), "normal: .* finite mean"),
-        (lambda: random.permutation(-1, purpose="x"), "permutation: n must be an integer"),
-        (lambda: random.integers(3, 3, 5, purpose="x"), "integers: expected low < high"),
-        (lambda: random.integers(0, 2**32 + 1, 5, purpose="x"), "integers: .* at most 2\\*\\*32"),
-        (lambda: random.integers(0.5, 3, 5, purpose="x"), "integers: low must be an integer"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("draw, message", [
+    (lambda: random.manual_seed(-1), "seed must be an integer from 0"),
+    (lambda: random.manual_seed(2**64), "seed must be an integer from 0"),
+    (lambda: random.manual_seed(1.0), "seed must be an integer .* got 1.0"),
+    (lambda: random.manual_seed(True), "seed must be an integer .* got True"),
+    (lambda: random.uniform(3, purpose=""), "uniform: purpose must be a text"),
+    (lambda: random.uniform(3, purpose=None), "uniform: purpose must be a text .* got None"),
+    (lambda: random.uniform(3, purpose="x", call=-1), "uniform: call must be an integer"),
+    (lambda: random.uniform((3, -1), purpose="x"), "uniform: each size .* got -1"),
+    (lambda: random.uniform((3, 1.5), purpose="x"), "uniform: each size .* got 1.5"),
+    (lambda: random.uniform(3, 1.0, 0.0, purpose="x"), "uniform: low <= high"),
+    (lambda: random.uniform(3, 0.0, float("nan"), purpose="x"), "uniform: .* finite"),
+    (lambda: random.uniform(3, -3e38, 3e38, purpose="x"), "uniform: .* distance"),
+    (lambda: random.normal(3, std=-1.0, purpose="x"), "normal: .* std >= 0"),
+    (lambda: random.normal(3, mean=float("inf"), purpose="x"), "normal: .* finite mean"),
+    (lambda: random.permutation(-1, purpose="x"), "permutation: n must be an integer"),
+    (lambda: random.integers(3, 3, 5, purpose="x"), "integers: expected low < high"),
+    (lambda: random.integers(0, 2**32 + 1, 5, purpose="x"), "integers: .* at most 2\\*\\*32"),
+    (lambda: random.integers(0.5, 3, 5, purpose="x"), "integers: low must be an integer"),
+])  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_and_counts_no_call(draw, message):
     before = random.get_state()
-    with pytest.raises(ArgumentError, match=message):
-        draw()
+    refuses(ArgumentError, message, draw)
     assert random.get_state() == before

@@ -1,15 +1,14 @@
 """Kernels that travel lowered: of these sources, the same results as numba's, and never a crash."""
 
 import json
-import os
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp
 from minifp.runtime import callers, cpu
@@ -39,36 +38,18 @@ def index_of(file):
         return json.loads(members.read(shipped.INDEX))
 
 
-# ---- what is there ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.split(".")[0])
 def test_they_were_made_of_the_sources_that_there_are(file):
     digest = kernel_cache.digest_of(source_of(file))
     assert index_of(file)["sources"] == digest, "run python scripts/write_kernels.py"
 
 
-def test_they_are_small_and_name_no_folder_of_the_machine_that_made_them():
+def test_they_are_small_name_no_folder_of_their_machine_and_compile_on_arm():
     assert FILES and sum(file.stat().st_size for file in FILES) < 2 * 2**20
     for file in FILES:
         with zipfile.ZipFile(file) as members:
             content = b"".join(map(members.read, members.namelist()))
         assert not any(word in content for word in (b"site-packages", b"/minifp/", b"_numba.py"))
-
-
-@pytest.mark.skipif(not SCRIPT.is_file(), reason="needs the checkout")
-def test_the_script_would_write_what_is_there():
-    import numba
-
-    about = index_of(shipped.archive(convert.__file__))
-    if (about["llvm"], about["numba"]) != (binding.llvm_version_info[0], numba.__version__):
-        pytest.skip("another numba writes another text")
-    command = [sys.executable, str(SCRIPT), "--check", "convert"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_arm_can_compile_what_it_is_given():
     index = index_of(shipped.archive(convert.__file__))["kernels"]
     types = next(types for types in index["copy_all.copy_all_chunks"] if "uint16" in types)
     member, _ = index["copy_all.copy_all_chunks"][types]["neon"]
@@ -80,7 +61,17 @@ def test_arm_can_compile_what_it_is_given():
     assert "fcvt" in arm.emit_assembly(binding.parse_assembly(text))
 
 
-# ---- entries ------------------------------------------------------------------------------------
+@pytest.mark.nightly
+@pytest.mark.skipif(not SCRIPT.is_file(), reason="needs the checkout")
+def test_the_script_would_write_what_is_there():
+    import numba
+
+    about = index_of(shipped.archive(convert.__file__))
+    if (about["llvm"], about["numba"]) != (binding.llvm_version_info[0], numba.__version__):
+        pytest.skip("another numba writes another text")
+    command = [sys.executable, str(SCRIPT), "--check", "convert"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def entry_of(kernel, *args):
@@ -117,17 +108,13 @@ def test_an_entry_refuses_what_it_was_not_made_for():
 
 
 @lowered
-def test_equal_dtypes_that_are_other_objects_are_taken():
+def test_equal_dtypes_that_are_other_objects_are_taken_and_results_pass_through():
+    from minifp.ops.convolution.conv_correlation_numba import zero_of
+
     args = list(halves())
     args[5] = np.empty(40, np.dtype("f4", copy=True))
     args[5][:] = 1
     assert entry_of(convert.copy_all.kernel, *halves())(*args) is None and (args[6] == 0x3C00).all()
-
-
-@lowered
-def test_results_pass_through_entries():
-    from minifp.ops.convolution.conv_correlation_numba import zero_of
-
     weights = np.ones(2, np.float32)
     entry = entry_of(zero_of, weights, 2)
     assert entry(weights, 2) == 0.0 and entry(weights, 2.0) is NotImplemented
@@ -145,9 +132,6 @@ def test_bits_are_those_of_numba():
     assert kernel.entries and type(kernel.entries[0]) is not type(kernel.of_numba)
 
 
-# ---- what numba compiles instead ----------------------------------------------------------------
-
-
 @lowered
 def test_training_with_lowered_kernels_does_not_import_numba(tmp_path):
     code = """
@@ -160,14 +144,7 @@ def test_training_with_lowered_kernels_does_not_import_numba(tmp_path):
             assert np.isfinite(w.grad.numpy()).all()
         assert "numba" not in sys.modules
     """
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "error"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env=env,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
+    python(code, NUMBA_CACHE_DIR=str(tmp_path), PYTHONWARNINGS="error")
     objects = list(tmp_path.rglob("*.o"))
     assert objects and not list(tmp_path.rglob("*.nbc"))
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
+from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
@@ -56,9 +58,6 @@ def full_disk(monkeypatch):
     return fill
 
 
-# ---- a disk that fills up -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO", "EFBIG"])
 def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, error):
     files.write(tmp_path / "c", "before")
@@ -89,12 +88,8 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_device_is_not_replaced_by_a_file():
-    with pytest.raises(ArgumentError, match="no ordinary file"):
-        files.write("/dev/full", "text")
+    refuses(ArgumentError, "no ordinary file", files.write, "/dev/full", "text")
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
-
-
-# ---- tried before -------------------------------------------------------------------------------
 
 
 def test_a_trial_leaves_nothing_and_changes_nothing(tmp_path):
@@ -107,10 +102,8 @@ def test_a_trial_leaves_nothing_and_changes_nothing(tmp_path):
 
 def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="is, or is in, a file"):
-        files.check_writable(tmp_path / "file" / "c")
-    with pytest.raises(ArgumentError, match="is a folder"):
-        files.check_writable(tmp_path)
+    refuses(ArgumentError, "is, or is in, a file", files.check_writable, tmp_path / "file" / "c")
+    refuses(ArgumentError, "is a folder", files.check_writable, tmp_path)
     full_disk()
     with pytest.raises(FileError):
         files.check_writable(tmp_path / "new" / "c")
@@ -118,50 +111,28 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
 
 
 @not_root
-def test_a_folder_that_may_not_be_written_to_is_found(tmp_path):
+def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
-    with pytest.raises(FileError, match="may write to"):
-        files.check_writable(tmp_path / "locked" / "c")
-
-
-@not_root
-def test_a_write_protected_file_is_not_replaced(tmp_path):
+    refuses(FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
     files.write(tmp_path / "c", "before")
     (tmp_path / "c").chmod(0o444)
-    with pytest.raises(FileError, match="protected"):
-        files.check_writable(tmp_path / "c")
-    with pytest.raises(FileError, match="protected"):
-        files.write(tmp_path / "c", "after")
+    for call in (files.check_writable, partial(files.write, content="after")):
+        refuses(FileError, "protected", call, tmp_path / "c")
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
-# ---- names --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "path, problem",
-    [
-        ("", "is empty"),
-        ("a\0b", "NUL"),
-        ("n" * 256, "256 bytes"),
-        ("folder/" + "n" * 300 + "/c", "300 bytes"),
-        ("~nobody-of-this-name/c", "home"),
-        (None, "NoneType"),
-        (3, "int"),
-    ],
-)
+@pytest.mark.parametrize("path, problem", [
+    ("", "is empty"), ("a\0b", "NUL"), ("n" * 256, "256 bytes"),
+    ("folder/" + "n" * 300 + "/c", "300 bytes"), ("~nobody-of-this-name/c", "home"),
+    (None, "NoneType"), (3, "int"),
+])  # fmt: skip
 def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
     monkeypatch.chdir(tmp_path)
     for what in (files.as_path, files.check_writable, partial(fp.save, extra=1)):
-        with pytest.raises(ArgumentError, match=problem):
-            what(path)
+        refuses(ArgumentError, problem, what, path)
     with pytest.raises(fp.CheckpointError):
         fp.load(path)
     assert names(tmp_path) == []
-
-
-def test_the_longest_name_can_be_written(tmp_path):
-    assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1
 
 
 def test_a_tilde_is_the_home_folder_to_write_and_to_read(tmp_path, monkeypatch):
@@ -169,25 +140,20 @@ def test_a_tilde_is_the_home_folder_to_write_and_to_read(tmp_path, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert fp.save("~/runs/c", extra=1) == tmp_path / "runs" / "c"
     assert fp.load("~/runs/c") == 1
-
-
-# ---- what was there -----------------------------------------------------------------------------
+    assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1  # the longest name
 
 
 @posix
-@pytest.mark.parametrize("rights", [0o600, 0o640, 0o664, 0o755])
-def test_a_file_keeps_its_rights(tmp_path, rights):
+def test_a_file_keeps_its_rights_and_a_new_one_has_those_that_the_umask_leaves(tmp_path):
     path = files.write(tmp_path / "c", "1")
-    path.chmod(rights)
-    assert mode(files.write(path, "2")) == rights
-
-
-@posix
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path, mask):
-    before = os.umask(mask)
+    for rights in (0o600, 0o640, 0o664, 0o755):
+        path.chmod(rights)
+        assert mode(files.write(path, "2")) == rights
+    before = os.umask(0)
     try:
-        assert mode(files.write(tmp_path / "c", "1")) == 0o666 & ~mask
+        for mask in (0o022, 0o077, 0o002):
+            os.umask(mask)
+            assert mode(files.write(tmp_path / f"{mask}", "1")) == 0o666 & ~mask
     finally:
         os.umask(before)
 
@@ -229,14 +195,7 @@ def test_a_link_stays_and_its_file_is_written(tmp_path):
     assert names(tmp_path) == ["disk", "disk/c", "latest"]
 
 
-def test_a_users_own_part_file_is_left_alone(tmp_path):
-    mine = tmp_path / "c.part"
-    mine.write_text("mine", encoding="utf-8")
-    files.write(tmp_path / "c", "1")
-    assert mine.read_text("utf-8") == "mine"
-
-
-def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
+def test_what_a_killed_process_left_goes_when_it_is_old_and_a_users_own_part_stays(tmp_path):
     old, young = (tmp_path / f"minifp-{digit * 16}.part" for digit in "ab")
     for part in (old, young):
         part.write_text("half", encoding="utf-8")
@@ -244,30 +203,20 @@ def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
     os.utime(old, (hours_ago, hours_ago))
     files.write(tmp_path / "c", "1")
     assert names(tmp_path) == sorted([young.name, "c"])
+    mine = tmp_path / "c.part"
+    mine.write_text("mine", encoding="utf-8")
+    files.write(tmp_path / "c", "1")
+    assert mine.read_text("utf-8") == "mine"
 
 
 def test_two_writers_of_one_path_do_not_meet(tmp_path, monkeypatch):
     """Both are in the middle of writing when the first one ends."""
     both, fsync = threading.Barrier(2), os.fsync
     monkeypatch.setattr(files.os, "fsync", lambda fd: both.wait(timeout=30) and None or fsync(fd))
-    contents, errors = ["1" * 100, "2" * 50], []
-
-    def write(content):
-        try:
-            files.write(tmp_path / "c", content)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors and (tmp_path / "c").read_text("utf-8") in contents
+    contents = "1" * 100, "2" * 50
+    at_once(*(partial(files.write, tmp_path / "c", content) for content in contents))
+    assert (tmp_path / "c").read_text("utf-8") in contents
     assert names(tmp_path) == ["c"]
-
-
-# ---- all that is written ------------------------------------------------------------------------
 
 
 def test_nothing_is_written_by_another_way():
@@ -312,6 +261,5 @@ def everything(monkeypatch):
 def test_a_full_disk_leaves_nothing_half_written_of_any_kind(tmp_path, everything, full_disk):
     full_disk()
     for kind, write in everything.items():
-        with pytest.raises(FileError, match="No space left"):
-            write(tmp_path / "new" / kind)
+        refuses(FileError, "No space left", write, tmp_path / "new" / kind)
     assert names(tmp_path) == []

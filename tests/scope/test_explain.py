@@ -4,12 +4,12 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pages import Page
 
 import minifp as fp
 from minifp.derive.dtypes import NATIVE
@@ -39,11 +39,13 @@ def dtype_of(format):
 
 
 def codes(format):
-    """Codes of a format: all of a small one, else those around each power of two and the ends."""
+    """Codes of a format: all of a small one, else those around powers of two and the ends."""
     width = 1 + format.exponent_bits + format.mantissa_bits
     if width <= 16:
         return range(2**width)
-    steps = [e << format.mantissa_bits for e in range(2**format.exponent_bits)]
+    end = 2**format.exponent_bits
+    powers = {*range(0, end, 1 if width == 32 else 7), 1, 2, end - 2, end - 1}
+    steps = [e << format.mantissa_bits for e in powers]
     found = {s + d for s in steps for d in (-2, -1, 0, 1, 2, 12345)} - {-2, -1}
     return [c | sign for c in found for sign in (0, 2 ** (width - 1))]
 
@@ -148,21 +150,6 @@ def test_neighbours_of_small_formats_are_the_next_codes_in_order(name):
     assert row[0].below.value == -row[1].value
 
 
-@pytest.mark.parametrize(
-    "name, largest, normal, subnormal",
-    [
-        ("float8_e4m3fn", 448, 2**-6, 2**-9),  # the OCP's specification
-        ("float8_e5m2", 57344, 2**-14, 2**-16),
-        ("bfloat16", (2 - 2**-7) * 2.0**127, 2.0**-126, 2.0**-133),
-    ],
-)
-def test_limits_of_the_formats_that_are_only_described(name, largest, normal, subnormal):
-    format = DESCRIBED[name]
-    assert (format.max, format.smallest_normal) == (largest, normal)
-    assert format.smallest_subnormal == subnormal
-    assert finite(format)[-1].value == largest and finite(format)[1].value == subnormal
-
-
 # ---- rounding -----------------------------------------------------------------------------------
 
 
@@ -240,11 +227,7 @@ def test_a_half_is_zero_subnormal_normal_or_neither(x):
         ("-2^-25", "float16", "flushed to -0: exactly half of the smallest subnormal"),
         ("3e-8", "float16", "subnormal, rounded up: 1 of 11 significant bits are left"),
         ("2^-20", "float16", "subnormal, exact: 5 of 11 significant bits are left"),
-        (
-            "70000",
-            "float16",
-            "overflow to Inf: it is at least half an ulp beyond the largest number",
-        ),
+        ("70000", "float16", "overflow to Inf: it is at least half an ulp beyond the largest num"),
         ("464", "float8_e4m3fn", "normal, rounded from a tie, down"),
         ("465", "float8_e4m3fn", "overflow to NaN: it is more than half an ulp beyond the largest"),
         ("-inf", "float8_e4m3fn", "saturate instead, to -448"),
@@ -253,6 +236,22 @@ def test_a_half_is_zero_subnormal_normal_or_neither(x):
         ("-0.1", "float32", "normal, rounded down"),
         ("0", "float16", "zero, exact"),
         ("nan", "float64", "NaN, as it was"),
+        ("256 - 0.009", "float16", "b vanishes: 0.009002685546875 is below half the gap to the ne"),
+        ("256 - 0.009", "float32", "rounded once"),
+        ("1 + 2^-11", "float16", "the addend vanishes: 0.00048828125 is exactly half the gap"),
+        ("1e-3 + 2048", "float16", "a vanishes"),
+        ("1 + 1", "float8_e5m2", "exact: nothing is lost"),
+        ("0.1 + 0.1", "float16", "exact: nothing is lost but what storing a and b lost"),
+        ("1.01 - 1", "float16", "leading bits cancel, so the error of storing a and b"),
+        ("1.01 - 1.01", "float16", "all bits cancel"),
+        ("1 + 1e-9", "float16", "b was flushed to zero when stored"),
+        ("300 * 300", "float16", "overflow to Inf"),
+        ("1e-4 * 1e-4", "float16", "underflow, flushed to 0"),
+        ("inf - inf", "float64", "NaN, because a and b are not finite here"),
+        ("1/0", "float32", "Inf: a division by zero"),
+        ("1/0", "float8_e4m3fn", "NaN: a division by zero; the format has no Inf"),
+        ("1/1e-9", "float16", "Inf: a division by zero, which b became when it was stored"),
+        ("0/0", "float32", "zero divided by zero is no number"),
     ],
 )
 def test_the_status_says_what_became_of_it(text, name, words):
@@ -280,6 +279,7 @@ PYTHONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 @pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("symbol", PYTHONS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_results_are_those_of_numpy(name, symbol, data):
     dtype = np.dtype(name)
@@ -312,37 +312,7 @@ def test_results_are_the_exact_ones_of_what_is_stored_rounded_once(format, a, b,
             assert left.smaller.number.magnitude <= op.half_gap
 
 
-@pytest.mark.parametrize(
-    "text, name, words",
-    [
-        (
-            "256 - 0.009",
-            "float16",
-            "b vanishes: 0.009002685546875 is below half the gap to the next",
-        ),
-        ("256 - 0.009", "float32", "rounded once"),
-        ("1 + 2^-11", "float16", "the addend vanishes: 0.00048828125 is exactly half the gap"),
-        ("1e-3 + 2048", "float16", "a vanishes"),
-        ("1 + 1", "float8_e5m2", "exact: nothing is lost"),
-        ("0.1 + 0.1", "float16", "exact: nothing is lost but what storing a and b lost"),
-        ("1.01 - 1", "float16", "leading bits cancel, so the error of storing a and b"),
-        ("1.01 - 1.01", "float16", "all bits cancel"),
-        ("1 + 1e-9", "float16", "b was flushed to zero when stored"),
-        ("300 * 300", "float16", "overflow to Inf"),
-        ("1e-4 * 1e-4", "float16", "underflow, flushed to 0"),
-        ("inf - inf", "float64", "NaN, because a and b are not finite here"),
-        ("1/0", "float32", "Inf: a division by zero"),
-        ("1/0", "float8_e4m3fn", "NaN: a division by zero; the format has no Inf"),
-        ("1/1e-9", "float16", "Inf: a division by zero, which b became when it was stored"),
-        ("0/0", "float32", "zero divided by zero is no number"),
-    ],
-)
-def test_the_status_of_an_operation_says_what_was_lost(text, name, words):
-    label, pieces = fp.explain(text).rows(name)[-1]
-    assert label == "status" and words in pieces[0][1]
-
-
-def test_a_sum_step_by_step():
+def test_a_sum_and_a_product_step_by_step():
     """256 - 0.009 in float16: 15 places to the right, where only 10 are."""
     op = fp.explain("256 - 0.009")["float16"]
     assert (op.alignment.shift, f"{op.alignment.fallen:015b}") == (15, "000010010011100")
@@ -351,9 +321,6 @@ def test_a_sum_step_by_step():
     text = fp.explain("256 - 0.009").text()
     assert "- 0.0000000000|000010010011100 x 2^8" in text
     assert "255.990997314453125  in binary 1.1111111111|111011011001 x 2^7" in text
-
-
-def test_a_product_step_by_step():
     op = fp.explain(3, "*", "0.1")["float16"]
     assert op.product == 1536 * 1638 and op.result.rest == Fraction(1, 2)
     text = fp.explain("3 * 0.1").text()
@@ -399,9 +366,8 @@ def test_python_numbers_are_exact():
     assert "0.1000000000000000055511151231257827021181583404541015625" in str(fp.explain(0.1))
 
 
-@pytest.mark.parametrize(
-    "arguments, error, words",
-    [
+def test_anything_else_is_refused_by_name():
+    for arguments, error, words in (
         (("abc",), ArgumentError, "no number: expected a text such as"),
         (("",), ArgumentError, "no number"),
         (("\u0663",), ArgumentError, "no number"),  # a digit, but not one of 0 to 9
@@ -421,12 +387,10 @@ def test_python_numbers_are_exact():
         ((1.0, "%", 2.0), ArgumentError, "expected one of + - * /"),
         ((1.0, "+"), ArgumentError, "between two numbers"),
         (("1 + 1", "+", 1.0), ArgumentError, "is no number"),
-    ],
-)
-def test_anything_else_is_refused_by_name(arguments, error, words):
-    with pytest.raises(error, match=re.escape(words)) as caught:
-        fp.explain(*arguments)
-    assert isinstance(caught.value, MinifpError) and str(caught.value).startswith("explain: ")
+    ):
+        with pytest.raises(error, match=re.escape(words)) as caught:
+            fp.explain(*arguments)
+        assert isinstance(caught.value, MinifpError) and str(caught.value).startswith("explain: ")
 
 
 def test_it_is_a_mapping_of_all_formats():
@@ -448,27 +412,6 @@ def test_the_table_has_of_each_format_what_its_block_says(a):
         assert value[1] == decimal(x.value, 20)
         assert error[1] == ("-" if x.relative_error is None else decimal(x.relative_error, 8))
         assert dict(found.rows(x.format.name))["status"][0][1].startswith(status[1])
-
-
-@pytest.mark.parametrize(
-    "text, name, value, error, status",
-    [
-        ("0.1", "float16", "0.0999755859375", "~-0.00024414062", "normal, rounded down"),
-        ("70000", "float16", "Inf", "-", "overflow to Inf"),
-        ("1e-8", "float16", "0", "-1", "underflow, flushed to 0"),
-        ("2^-24", "float16", "5.9604644775390625e-08", "0", "subnormal, exact"),
-        ("0", "float8_e5m2", "0", "0", "zero, exact"),
-        ("256 - 0.009", "float16", "256", "~3.5157486e-05", "b vanishes"),
-        ("1 + 2^-10", "float16", "1.0009765625", "0", "exact"),
-        ("0.1 + 0.1", "float16", "0.199951171875", "~-0.00024414062", "the operation is exact"),
-        ("1 - 0.9999", "float16", "0", "-1", "all bits cancel"),
-        ("inf - inf", "float32", "NaN", "-", "NaN"),
-    ],
-)
-def test_the_table_says_in_a_line_what_became_of_it(text, name, value, error, status):
-    found = fp.explain(text)
-    (cells,) = ([t for _, t in line] for line in found.lines() if line[0][1] == name)
-    assert cells[1:3] == [value, error] and cells[3].startswith(status)
     head, *lines = str(found).split("\n\n")[1].splitlines()
     assert head.split() == ["format", "stored", "value", "relative", "error", "status"]
     assert [line.split()[0] for line in lines] == [*found]
@@ -477,41 +420,17 @@ def test_the_table_says_in_a_line_what_became_of_it(text, name, value, error, st
 # ---- as HTML ------------------------------------------------------------------------------------
 
 
-class Page(HTMLParser):
-    """The tags that are open, which must close in order, and all text."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.open, self.tags, self.texts = [], [], []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.texts.append(data)
-
-
-@pytest.mark.parametrize("text", ["0.1", "256 - 0.009", "3e4 * 3", "1/3", "nan", "-1e-300 - inf"])
+@pytest.mark.parametrize("text", ["0.1", "256 - 0.009", "3e4 * 3", "1/3", "nan", "-0.1 * 3"])
 def test_html_says_what_the_terminal_says_with_each_format_in_a_card(text):
     html = fp.explain(text)._repr_html_()
     page = Page(html)
-    assert not page.open and "<script" not in html and "http" not in html
+    assert "<script" not in html and "http" not in html
     assert [t for t in page.texts if t in DESCRIBED] == [*DESCRIBED, *DESCRIBED]  # table and cards
     assert {"sign", "exponent", "mantissa"} <= {a.get("class") for _, a in page.tags}
     said = "".join(page.texts)
     for x in fp.explain(text).values():
         for stored in [x] if isinstance(x, Stored) else [x.a, x.b, x.result]:
             assert " ".join(stored.fields) in said
-
-
-def test_html_has_real_signs_and_escapes_nothing_twice():
-    said = "".join(Page(fp.explain("-0.1 * 3")._repr_html_()).texts)
-    assert "≈" in said and "× 2⁻²" in said and "−0.0999755859375" in said
-    assert "~" not in said and "&" not in said
+    assert "~" not in said and "&" not in said  # real signs, escaped once
+    if text == "-0.1 * 3":
+        assert "≈" in said and "× 2⁻²" in said and "−0.0999755859375" in said

@@ -92,14 +92,7 @@ def test_steps_that_are_looked_at_are_a_share_of_the_time(glanced, monkeypatch):
     assert 2 < len(steps) < 40 / 2 and steps[0] == 2
 
 
-def test_an_optimizer_that_does_not_come_again_is_not_waited_for(glanced):
-    train(*made(), steps=2)
-    model, optimizer = made()
-    train(model, optimizer, steps=20)
-    assert glanced[-1][0] is optimizer and glanced[-1][1]["step"] == 20
-
-
-def test_of_two_in_turn_each_has_its_own_gradients(glanced):
+def test_of_two_in_turn_each_has_its_own_gradients_and_one_that_ends_is_not_waited_for(glanced):
     models = [made(), made()]
     for n in range(4):
         for model, optimizer in models:
@@ -107,3 +100,6 @@ def test_of_two_in_turn_each_has_its_own_gradients(glanced):
     of_weights = [data["kinds"][KINDS.index("weight gradients")] for _, data in glanced]
     size = sum(p.array.size for p in models[0][0].parameters())
     assert of_weights and all(told["total"] == size for told in of_weights)
+    model, optimizer = made()
+    train(model, optimizer, steps=20)
+    assert glanced[-1][0] is optimizer and glanced[-1][1]["step"] == 20

@@ -6,13 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 import minifp as fp
-from minifp.derive.dtypes import NATIVE
-from minifp.numerics.formats import FORMATS
 from minifp.scope.histogram import BLOCK, Histogram
 
 
@@ -20,40 +15,6 @@ def facts(tensor):
     """The rows of the table, by name."""
     html = tensor._repr_html_()
     return dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td></tr>', html))
-
-
-def by_numpy(x):
-    """The counts, by float arithmetic in the widest format."""
-    size, tiny = np.abs(x.astype(np.float64)), FORMATS[x.dtype.name].smallest_normal
-    there = size[np.isfinite(size) & (size > 0)]
-    return (
-        (size == 0).sum(), ((size > 0) & (size < tiny)).sum(),
-        (np.isfinite(size) & (size >= tiny)).sum(), np.isinf(size).sum(), np.isnan(size).sum(),
-        there.min(initial=math.inf) if there.size else 0.0, there.max(initial=0.0),
-    )  # fmt: skip
-
-
-def by_bits(x):
-    """The counts as minifp makes them."""
-    h = Histogram.of(x)
-    small = h.subnormal(format=FORMATS[x.dtype.name])
-    return h.zeros, small, h.nonzero - small, h.infs, h.nans, h.smallest, h.largest
-
-
-@pytest.mark.parametrize("name", NATIVE)
-@given(data=st.data())
-def test_counts_are_exact(name, data):
-    shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)
-    x = data.draw(hnp.arrays(name, shapes))
-    for view in (x, x.T, x[..., ::2] if x.ndim else x, x.astype(x.dtype.newbyteorder(">"))):
-        np.testing.assert_array_equal(by_bits(view), by_numpy(view))
-
-
-def test_all_halves_are_counted_over_several_blocks():
-    every = np.tile(np.arange(65536, dtype=np.uint16), 3)[:-5].view(np.float16)
-    assert every.size > 2 * BLOCK
-    np.testing.assert_array_equal(by_bits(every), by_numpy(every))
-    np.testing.assert_array_equal(by_bits(every[::3]), by_numpy(every[::3]))
 
 
 def test_a_tensor_of_halves_tells_where_its_numbers_lie():
@@ -84,27 +45,25 @@ def test_every_kind_of_tensor_has_its_table(tensor, expected):
     assert "headroom" not in found or found["normals"] != "0"
 
 
-def test_values_are_escaped_and_those_of_large_tensors_abbreviated():
+def test_values_of_large_tensors_are_abbreviated_and_nothing_is_written_into_one():
     html = fp.zeros(300, 300)._repr_html_()
     assert "..., " in html and len(html) < 20_000
     assert html.count("<pre>") == 1 and "<script" not in html and "http" not in html
+    x = fp.tensor([0.0, -1.0, math.nan], dtype="float32")
+    before = x.array.tobytes()
+    x._repr_html_()
+    assert x.array.tobytes() == before and x.storage.version == 0
 
 
 @pytest.mark.parametrize("step", [1, 2])
 def test_a_large_tensor_is_counted_without_a_copy_of_it(step):
     x = np.full(10_000_000, 0.5, np.float16)[::step]
+    Histogram.of(x[:9])  # so that what is imported for it is there
     tracemalloc.start()
     h = Histogram.of(x)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert h.nonzero == x.size and peak < 20 * BLOCK  # bytes; x has up to 20,000,000
-
-
-def test_nothing_is_written_into_the_tensor():
-    x = fp.tensor([0.0, -1.0, math.nan], dtype="float32")
-    before = x.array.tobytes()
-    x._repr_html_()
-    assert x.array.tobytes() == before and x.storage.version == 0
 
 
 @pytest.mark.gpu

@@ -13,17 +13,15 @@ import pytest
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.autograd import op, tape
+from minifp.autograd import op
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.models import CharLSTM, LeNet
 from minifp.nn import functional as F
-from minifp.numerics import kernels
 from minifp.scope.memory.account import Account
 from minifp.scope.memory.ledger import MemoryLedger
-from minifp.scope.memory.summary import KINDS, WORKSPACE, Held, Memory, beside
+from minifp.scope.memory.summary import KINDS, WORKSPACE, Held, beside
 from minifp.scope.memory.threads import ask_threads
-from minifp.training import mixed
 
 B, I, H, C = 32, 20, 50, 10
 NUMBERS = I * H + H + H * C + C
@@ -107,21 +105,21 @@ SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 
 
 @pytest.mark.parametrize(
-    "precision, size, masters, rest",
-    [("float32", 4, 0, 0), ("mixed", 2, 4, 0), (COMPENSATED, 2, 0, 2)],
+    "precision, size, masters, state",
+    [
+        ("float32", 4, 0, 8 * NUMBERS),
+        ("mixed", 2, 4, 8 * NUMBERS),
+        (COMPENSATED, 2, 0, 10 * NUMBERS),
+        (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
+    ],
 )
-def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, rest):
+def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, state):
     memory = ledger_of(perceptron, precision, rows).memory
     assert set(memory.now) == set(KINDS)
     assert memory.always["weights"] == size * NUMBERS
     assert memory.always["masters"] == masters * NUMBERS
-    assert memory.always["optimizer_state"] == (2 * 4 + rest) * NUMBERS
+    assert memory.always["optimizer_state"] == state
     assert memory.always[WORKSPACE] == ask_threads()
-
-
-def test_state_with_scales_is_counted_with_them():
-    memory = ledger_of(perceptron, SCALED, rows).memory
-    assert memory.always["optimizer_state"] == 2 * (NUMBERS + 4 * 4)  # of four parameters
 
 
 @pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])
@@ -135,12 +133,10 @@ def test_every_byte_of_a_perceptron_is_where_it_should_be(precision, size):
     assert (last.phase, last.operation) == ("update", "step")
     assert last.bytes["weight_gradients"] == size * NUMBERS
     assert last.bytes["activation_gradients"] == 0
-
-
-def test_the_timeline_has_every_operation_forward_and_backward_in_its_layer():
-    timeline = ledger_of(perceptron, "mixed", rows).memory.timeline
-    forward = [(e.module, e.operation) for e in timeline if e.phase == "forward"]
-    backward = [(e.module, e.operation) for e in timeline if e.phase == "backward"]
+    forward, backward = (
+        [(e.module, e.operation) for e in timeline if e.phase == phase]
+        for phase in ("forward", "backward")
+    )
     assert forward[:3] == [("0", "linear"), ("1", "tanh"), ("2", "linear")]
     assert sorted(backward) == sorted(forward) and backward[-1] == forward[0]
 
@@ -249,11 +245,8 @@ def test_what_an_operation_holds_inside_is_measured_and_named():
     held = [h[:2] for h in memory.holders if h.name != "scratch of threads"]  # of tests before
     assert held[0] == (WORKSPACE, "inside backward of hungry")
     assert memory.at == "backward of hungry"
-
-
-def test_without_replay_there_is_no_such_workspace():
-    memory = ledger_of(Hungry, "mixed", rows, replay=False).memory
-    assert memory.peak < INSIDE + memory.always[WORKSPACE]
+    without = ledger_of(Hungry, "mixed", rows, replay=False).memory
+    assert without.peak < INSIDE + without.always[WORKSPACE]
 
 
 def test_the_scratch_of_every_thread_is_asked_once():
@@ -375,19 +368,6 @@ def test_a_watched_step_gives_the_numbers_it_would_have_given():
         np.testing.assert_array_equal(a, b)
 
 
-def test_nothing_is_left_behind_and_nothing_is_kept_alive():
-    step, layers, optimizer = trained(perceptron, "mixed", rows)
-    with MemoryLedger(layers, optimizer) as ledger:
-        step()
-    assert (
-        tape.observers,
-        kernels.observers,
-        mixed.observers,
-    ) == ([], [], [])
-    optimizer.zero_grad()
-    assert ledger.account.now.total() == 0
-
-
 def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
     step, layers, optimizer = trained(perceptron, "mixed", rows)
     with MemoryLedger(layers, optimizer) as ledger, fp.microscope(layers, optimizer) as scope:
@@ -396,14 +376,12 @@ def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
         step()
     assert scope.count == 2
     assert len(ledger.memory.timeline) == events
-
-
-def test_a_skipped_step_has_its_memory_too():
-    step, layers, optimizer = trained(perceptron, "mixed", rows)
+    optimizer.zero_grad()
+    assert ledger.account.now.total() == 0  # nothing is kept alive
     layers[0].weight.data = np.full((H, I), np.inf, np.float32)
     with MemoryLedger(layers, optimizer) as ledger:
         assert step().skipped
-    assert ledger.memory.timeline[-1].phase == "update"
+    assert ledger.memory.timeline[-1].phase == "update"  # a skipped step has its memory too
 
 
 def test_only_a_module_and_its_mixed_optimizer_are_taken():
@@ -469,6 +447,7 @@ print(json.dumps({name: growths(name) for name in ("float32", "mixed")}))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells a peak")
 @pytest.mark.parametrize("model", ["cnn", "lstm"])
 def test_the_growth_over_a_step_is_that_of_the_process(model):
@@ -487,8 +466,3 @@ def test_the_growth_over_a_step_is_that_of_the_process(model):
     for precision, (told, measured) in json.loads(result.stdout).items():
         assert told > 10_000_000
         assert abs(measured - told) <= 64 * (PAGE + MAPPED), (precision, told, measured)
-
-
-def test_sizes_are_written_with_three_digits():
-    memory = Memory(dict.fromkeys(KINDS, 0) | {"weights": 999_600, WORKSPACE: 12}, {}, [], [])
-    assert "1 MB" in str(memory) and "12 B" in str(memory)

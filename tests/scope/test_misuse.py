@@ -3,6 +3,7 @@ nothing."""
 
 import re
 import sys
+import textwrap
 import warnings
 from contextlib import contextmanager
 from itertools import islice
@@ -15,7 +16,6 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, nn, optim
 from minifp.autograd import tape
-from minifp.data import DataLoader
 from minifp.lab.run import Run, Training
 from minifp.lab.tasks import load_task
 from minifp.numerics import kernels
@@ -152,19 +152,10 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_change_of_scaled_gradients_is_told_with_its_kind_and_the_way_out(fault):
+    """And the same change after unscale_, or without a loss scale, is right."""
     text = told_alone(told_of(fault), *FAULTS[fault])
     assert "unscale_()" in text
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_the_same_change_after_unscale_is_right(fault):
-    assert told_of(unscaled(fault)) == []
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_the_same_change_without_a_loss_scale_is_right(fault):
-    model, optimizer = mlp("float32", None)
-    assert told_of(fault, model, optimizer) == []
+    assert told_of(unscaled(fault)) == [] == told_of(fault, *mlp("float32", None))
 
 
 def test_the_norm_that_is_told_is_the_true_one():
@@ -201,16 +192,41 @@ def mask(model, optimizer):
     model.parameters()[0].grad.array[:, ::2] = 0
 
 
+def divide_what_is_read(model, optimizer):
+    """A line that divides by the scale."""
+    p = model.parameters()[0]
+    p.grad.norm().item() / p.grad.seed
+    p.grad.norm().item() / optimizer.scale
+
+
+def read_what_is_the_same(model, optimizer):
+    """Scaled or not."""
+    for p in model.parameters():
+        assert fp.isfinite(p.grad).all()
+        assert (p.grad == 0).sum().numpy() < p.grad.numel()
+
+
+def clip_as_minifp_does(model, optimizer):
+    """After unscale_."""
+    optimizer.unscale_()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    nn.utils.clip_grad_value_(model.parameters(), 0.1)
+
+
 def drop(model, optimizer):
     """Leave a layer as it is."""
     model.parameters()[0].grad.zero_()
 
 
-@pytest.mark.parametrize(
-    "right", [average, average_by_operations, mask, drop], ids=lambda right: right.__name__
-)
+RIGHT = average, average_by_operations, mask, drop, divide_what_is_read, read_what_is_the_same
+RIGHT += (clip_as_minifp_does,)
+
+
+@pytest.mark.parametrize("right", RIGHT, ids=lambda right: right.__name__)
 def test_what_commutes_with_the_loss_scale_is_right(right):
     assert told_of(right) == []
+    if right is clip_as_minifp_does:
+        assert told_of(lambda *_: None, *mlp(clip_norm=0.1), steps=3) == []
 
 
 def test_new_tensors_made_of_scaled_gradients_are_told_and_ones_divided_by_the_scale_are_not():
@@ -267,78 +283,32 @@ def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
 # ---- gradients that are read while they are scaled ----
 
 
-def read_norm(model, optimizer):
-    """By an operation."""
-    fp.norm(model.parameters()[0].grad)
+READS = {
+    "by an operation": lambda model, _: fp.norm(model.parameters()[0].grad),
+    "by NumPy": lambda model, _: np.abs(model.parameters()[0].grad.detach().numpy()).max(),
+    "by a function": lambda model, _: np.asarray(model.parameters()[0].grad, np.float64),
+    "as one number": lambda model, _: model.parameters()[1].grad[0].item(),
+    "printed": lambda model, _: str(model.parameters()[1].grad),
+}
 
 
-def read_numpy(model, optimizer):
-    """By NumPy, through detach."""
-    np.abs(model.parameters()[0].grad.detach().numpy()).max()
-
-
-def read_asarray(model, optimizer):
-    """By a function of NumPy's."""
-    np.asarray(model.parameters()[0].grad, np.float64)
-
-
-def read_item(model, optimizer):
-    """As one number."""
-    model.parameters()[1].grad[0].item()
-
-
-def read_text(model, optimizer):
-    """Printed."""
-    str(model.parameters()[1].grad)
-
-
-READS = read_norm, read_numpy, read_asarray, read_item, read_text
-
-
-@pytest.mark.parametrize("fault", READS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("fault", READS.values(), ids=READS)
 def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault):
+    """And reading an unscaled one is right."""
     model, optimizer = mlp()
     text = told_alone(told_of(fault, model, optimizer, steps=3), "4096", HERE, "unscale_()")
-    read, true = map(
-        float, re.search(r"norm is (\S+) as it is read and (\S+) in truth", text).groups()
-    )
+    numbers = re.search(r"norm is (\S+) as it is read and (\S+) in truth", text).groups()
+    read, true = map(float, numbers)
     assert read / true == pytest.approx(S, rel=0.01)  # both have three digits
-
-
-@pytest.mark.parametrize("fault", READS, ids=lambda fault: fault.__name__)
-def test_reading_an_unscaled_gradient_is_right(fault):
     assert told_of(unscaled(fault), steps=3) == []
     assert told_of(fault, *mlp("float32", None), steps=3) == []
 
 
-def test_a_line_that_divides_by_the_scale_is_right():
-    def right(model, optimizer):
-        p = model.parameters()[0]
-        p.grad.norm().item() / p.grad.seed
-        p.grad.norm().item() / optimizer.scale
-
-    assert told_of(right) == []
-
-
 def test_reading_after_the_step_that_used_them_is_told_too():
-    model, optimizer = mlp()
-    text = told_alone(
-        told_of(lambda *_: None, model, optimizer, 2, after=read_norm),
-        "4096",
-        "before optimizer.step()",
-    )
-    assert "norm" in text
-    model, optimizer = mlp()
-    assert told_of(lambda m, o: o.unscale_(), model, optimizer, 2, after=read_norm) == []
-
-
-def test_what_is_the_same_of_scaled_gradients_may_be_read():
-    def right(model, optimizer):
-        for p in model.parameters():
-            assert fp.isfinite(p.grad).all()
-            assert (p.grad == 0).sum().numpy() < p.grad.numel()
-
-    assert told_of(right) == []
+    read_norm = READS["by an operation"]
+    found = told_of(lambda *_: None, *mlp(), 2, after=read_norm)
+    assert "norm" in told_alone(found, "4096", "before optimizer.step()")
+    assert told_of(lambda m, o: o.unscale_(), *mlp(), 2, after=read_norm) == []
 
 
 @pytest.mark.parametrize("looked_at", [0, 1])
@@ -366,17 +336,6 @@ def test_the_gradient_of_an_input_is_scaled_too():
         x.grad.numpy()
         optimizer.step()
     told_alone(guard.found, "(24, 16)", ".seed")
-
-
-def test_clipping_and_norms_of_minifp_are_right():
-    def clip(model, optimizer):
-        optimizer.unscale_()
-        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-        nn.utils.clip_grad_value_(model.parameters(), 0.1)
-
-    assert told_of(clip) == []
-    model, optimizer = mlp(clip_norm=0.1)
-    assert told_of(lambda *_: None, model, optimizer, steps=3) == []
 
 
 # ---- constants ----
@@ -413,6 +372,7 @@ LOST_CASES = [(words, compute) for words, them in LOST.items() for compute in th
 @pytest.mark.parametrize(("words", "compute"), LOST_CASES)
 def test_a_constant_that_float16_cannot_hold_is_told_once_with_its_line(words, compute):
     told_alone(told_by(compute), words, HERE, "float16")
+    assert told_by(compute, "float32") == []
 
 
 def test_other_formats_are_told_by_their_names_and_by_what_they_lack():
@@ -422,15 +382,8 @@ def test_other_formats_are_told_by_their_names_and_by_what_they_lack():
         fp.ones(2, dtype="float8_e4m3fn").masked_fill(np.array([True, False]), -1e9)
     assert told_by(lambda x: x.masked_fill(FALSE_TRUE, -1e9) + 1e-30, "bfloat16") == []
     for format, told in (("float8_e5m2", 1), ("bfloat16", 0)):  # whose range is float32's
-        model = mlp(f"bfloat16,optimizer_state={format}", rule=optim.Adam)
-        with guarded(*model) as guard:
-            pass
-        assert len(guard.found) == told and all(f"in {format}: it is 0" in t for t in guard.found)
-
-
-@pytest.mark.parametrize(("words", "compute"), LOST_CASES)
-def test_float32_holds_the_same_constant(words, compute):
-    assert told_by(compute, "float32") == []
+        found = told_at_the_start(*mlp(f"bfloat16,optimizer_state={format}", rule=optim.Adam))
+        assert len(found) == told and all(f"in {format}: it is 0" in text for text in found)
 
 
 @pytest.mark.parametrize("compute", [
@@ -449,16 +402,20 @@ def test_constants_that_mean_what_they_say_are_right(compute):
     assert told_by(compute) == []
 
 
-@pytest.mark.parametrize("rule", [optim.Adam, optim.RMSprop, optim.Adagrad, optim.Adadelta])
-def test_second_moments_in_float16_are_told_at_the_start(rule):
-    model, optimizer = mlp("mixed,optimizer_state=float16", rule=rule)
+def told_at_the_start(model, optimizer):
+    """What is told before any step."""
     with guarded(model, optimizer) as guard:
         pass
-    text = told_alone(guard.found, rule.__name__, "optimizer_state=float32", "eps=")
+    return guard.found
+
+
+@pytest.mark.parametrize("rule", [optim.Adam, optim.RMSprop, optim.Adagrad, optim.Adadelta])
+def test_second_moments_in_float16_are_told_at_the_start(rule):
+    found = told_at_the_start(*mlp("mixed,optimizer_state=float16", rule=rule))
+    text = told_alone(found, rule.__name__, "optimizer_state=float32", "eps=")
     assert (rule is not optim.Adam) or "2^-7.5" in text
-    with guarded(*mlp(rule=rule)) as guard:
-        pass
-    assert guard.found == []
+    assert told_at_the_start(*mlp(rule=rule)) == []
+    assert told_at_the_start(*mlp("mixed,optimizer_state=float16", momentum=0.9)) == []
 
 
 @pytest.mark.parametrize(
@@ -474,18 +431,11 @@ def test_second_moments_in_float16_are_told_at_the_start(rule):
     ],
 )
 def test_second_moments_are_told_where_their_format_loses_them(state, told):
-    with guarded(*mlp(f"mixed,optimizer_state={state}", rule=optim.Adam)) as guard:
-        pass
+    found = told_at_the_start(*mlp(f"mixed,optimizer_state={state}", rule=optim.Adam))
     if told is None:
-        assert guard.found == []
+        assert found == []
     else:
-        told_alone(guard.found, "Adam keeps exp_avg_sq", told)
-
-
-def test_momentum_in_float16_is_right():
-    with guarded(*mlp("mixed,optimizer_state=float16", momentum=0.9)) as guard:
-        pass
-    assert guard.found == []
+        told_alone(found, "Adam keeps exp_avg_sq", told)
 
 
 # ---- masters ----
@@ -499,9 +449,8 @@ def rounded_state(model):
 def test_masters_made_of_a_float16_checkpoint_are_told_at_the_start():
     model, optimizer = mlp()
     model.load_state_dict(rounded_state(model))
-    told_alone(
-        told_of(lambda *_: None, model, optimizer), "masters", "fp.load(path, model, optimizer)"
-    )
+    way_out = "fp.load(path, model, optimizer)"
+    told_alone(told_of(lambda *_: None, model, optimizer), "masters", way_out)
     model, _ = mlp()
     model.load_state_dict(rounded_state(model))
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
@@ -543,16 +492,12 @@ ROUND = {
 }
 
 
-@pytest.mark.parametrize("name", ROUND)
-def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones(name):
-    assert not were_rounded(ROUND[name].astype(np.float32), np.dtype("float16"))
-
-
-@pytest.mark.parametrize("draw", ["normal", "uniform"])
-@pytest.mark.parametrize("size", [128, 4096, 100_000])
-def test_rounded_numbers_are_seen(draw, size):
-    x = getattr(np.random.default_rng(0), draw)(size=size) * 0.05
-    assert were_rounded(x.astype(np.float16).astype(np.float32), np.dtype("float16"))
+def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones():
+    half, draw = np.dtype("float16"), np.random.default_rng(0)
+    assert [name for name, x in ROUND.items() if were_rounded(x.astype(np.float32), half)] == []
+    for size in (128, 4096, 100_000):
+        for x in (draw.normal(size=size), draw.uniform(size=size)):
+            assert were_rounded((0.05 * x).astype(np.float16).astype(np.float32), half)
 
 
 # ---- schedules ----
@@ -581,25 +526,15 @@ def test_parameters_that_no_optimizer_has_are_told_at_the_start():
     with fp.precision("mixed"):
         model = models.MLP(16, 32, 4)
         optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()[:2], lr=0.1))
-    with guarded(model, optimizer) as guard:
-        pass
-    told_alone(guard.found, model.parameters()[2].name, "no optimizer has", "20%")
+    name = model.parameters()[2].name
+    told_alone(told_at_the_start(model, optimizer), name, "no optimizer has", "20%")
     for p in model.parameters()[2:]:
         p.requires_grad_(False)
-    with guarded(model, optimizer) as guard:
-        pass
-    assert guard.found == []
-
-
-def test_parameters_that_another_optimizer_has_are_right():
+    assert told_at_the_start(model, optimizer) == []
     model, _ = mlp("float32")
-    first, second = (
-        fp.MixedOptimizer(optim.SGD(p, lr=0.1))
-        for p in (model.parameters()[:2], model.parameters()[2:])
-    )
-    with guarded(model, first) as guard:
-        pass
-    assert guard.found == []
+    halves = model.parameters()[:2], model.parameters()[2:]
+    both = [fp.MixedOptimizer(optim.SGD(half, lr=0.1)) for half in halves]
+    assert told_at_the_start(model, both[0]) == []
 
 
 def test_a_layer_that_was_replaced_after_the_optimizer_was_made_is_told_twice():
@@ -609,9 +544,7 @@ def test_a_layer_that_was_replaced_after_the_optimizer_was_made_is_told_twice():
     owner = dict(model.named_modules())[parent]
     with fp.precision("mixed"):
         setattr(owner, last, nn.Linear(32, 4))
-    with guarded(model, optimizer) as guard:
-        pass
-    missing, strange = guard.found
+    missing, strange = told_at_the_start(model, optimizer)
     assert "no optimizer has" in missing and "are not the model's" in strange
 
 
@@ -630,17 +563,13 @@ class TwoHeads(nn.Module):
 def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
     model = TwoHeads()
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-    told_alone(
-        told_of(lambda *_: None, model, optimizer, steps), "other.weight", "no gradient came"
-    )
+    found = told_of(lambda *_: None, model, optimizer, steps)
+    told_alone(found, "other.weight", "no gradient came")
     for p in model.other.parameters():
         p.requires_grad_(False)
     assert told_of(lambda *_: None, model, optimizer, steps) == []
-
-
-def test_heads_that_are_used_in_turn_are_right():
     model = TwoHeads()
-    model.in_turn = True
+    model.in_turn = True  # which is right
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
     with guarded(model, optimizer) as guard:
         for i in range(3):
@@ -722,30 +651,15 @@ def small_data(task):
     return DATA[task.name]
 
 
-def test_nothing_is_told_of_a_step_of_the_readme():
-    train, _ = fp.data.digits()
-    with fp.precision("mixed"):
-        model = models.LeNet(classes=10, size=8)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
-        with guarded(model, optimizer) as guard:
-            for x, t in islice(DataLoader(train, batch_size=64, shuffle=True), 3):
-                result = optimizer.minimize(F.cross_entropy(model(x), t))
-                assert result.stepped, str(result)
-    assert guard.found == []
-
-
 @pytest.mark.parametrize(
     ("script", "arguments"), [("train_cnn", "--epochs=1"), ("train_lstm", "--steps=2")]
 )
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_nothing_is_told_of_the_scripts(script, arguments, precision, monkeypatch, capsys):
+def test_nothing_is_told_of_the_scripts(script, arguments, monkeypatch, capsys):
     path = ROOT / "scripts" / f"{script}.py"
     text = path.read_text(encoding="utf-8")
     head, loop = text.split("    for ", 1)
     # The loop, as it is, in a `with` block
-    body = "".join(
-        f"    {line}\n" if line.strip() else "\n" for line in ("    for " + loop).splitlines()
-    )
+    body = textwrap.indent("    for " + loop, "    ")
     text = f"{head}    with looked_at(model, optimizer):\n{body}"
     found = []
 
@@ -755,11 +669,9 @@ def test_nothing_is_told_of_the_scripts(script, arguments, precision, monkeypatc
             yield
         found.append(guard.found)
 
-    monkeypatch.setattr(sys, "argv", [str(path), f"--precision={precision}", arguments])
-    exec(
-        compile(text, str(path), "exec"),
-        {"__name__": "__main__", "__doc__": "", "looked_at": looked_at},
-    )
+    monkeypatch.setattr(sys, "argv", [str(path), "--precision=mixed", arguments])
+    names = {"__name__": "__main__", "__doc__": "", "looked_at": looked_at}
+    exec(compile(text, str(path), "exec"), names)
     assert found == [[]] and "loss scale" in capsys.readouterr().out
 
 

@@ -103,16 +103,14 @@ def test_what_is_looked_at_is_the_step_itself_bit_for_bit(precision):
         assert graphs.gradients[p][0].tobytes() == p.grad.array.tobytes(), p.name
 
 
+@pytest.mark.sampled(6, core=lambda case: case.operation in ("linear", "conv2d", "softmax"))
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
 def test_every_operation_can_be_done_beside_itself(case):
     for precision in ("float64", "mixed"):
         with fp.precision(precision):
             y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-            y = [
-                t
-                for t in (y if isinstance(y, tuple) else (y,))
-                if getattr(t, "gradient_node", None)
-            ]
+            results = y if isinstance(y, tuple) else (y,)
+            y = [t for t in results if getattr(t, "gradient_node", None)]
             if not y:
                 return  # has no gradient
             found = reference_run(recorded_of(sum((t * t).sum() for t in y)), 1.0, measured=1)
@@ -140,20 +138,35 @@ def test_a_pointwise_operation_adds_half_an_ulp_and_what_its_float32_function_er
         assert excess(v.stored, v.local, np.abs(v.local)) <= 1
 
 
-def test_a_dot_product_adds_no_more_than_its_bound():
-    _, _, recorded = step_of("mixed", lambda: nn.Linear(200, 3), (16, 200))
+def test_casts_and_gradients_that_meet_add_their_rounding_and_leave_the_reference_alone():
+    graphs, values = values_of(step_of("autocast")[2])
+    casts = [v for v in values if v.operation == "cast" and v.phase == "forward"]
+    rounded = [v for v in casts if v.stored.dtype == np.float16]
+    assert {v.reference.dtype for v in values} == {np.dtype("float64")}
+    assert any(v.added.any() for v in rounded)
+    assert all(excess(v.stored, v.local, 0 * v.local) <= 1 for v in rounded)
+    with fp.precision("mixed"):
+        x = fp.tensor(np.linspace(0.1, 1, 50), requires_grad=True)
+        recorded = recorded_of((x * 3 + fp.tanh(x)).sum())
+    (value,) = [v for v in values_of(recorded, 1.0)[1] if v.operation == SUM]
+    assert value.added.any() and excess(value.stored, value.local, np.abs(value.local)) <= 1
+
+
+def test_a_dot_product_adds_no_more_than_its_bound_and_a_weight_what_storing_it_rounds_away():
+    model, _, recorded = step_of("mixed", lambda: nn.Linear(200, 3), (16, 200))
     graphs, values = values_of(recorded)
     v = {v.name: v for v in values if v.operation == "linear"}
-    x, w, b = (np.abs(a).astype(float) for a in (v["y"].node.call[1][0], *weights(graphs)))
+    stored = [t[0].array for v, t in graphs.stored.items() if v.parents == ()]
+    weight, bias = sorted(stored, key=lambda a: -a.ndim)
+    x, w, b = (np.abs(a).astype(float) for a in (v["y"].node.call[1][0], weight, bias))
     assert excess(v["y"].stored, v["y"].local, x @ w.T + b, 201) <= 1
     dy = np.abs(next(v.stored for v in values if v.name == "dinput" or v.name == "dz"))
     assert excess(v["dw"].stored, v["dw"].local, dy.T.astype(float) @ x, 16) <= 1
-
-
-def weights(graphs):
-    """The stored weight and bias of a linear layer."""
-    return sorted((t[0].array for v, t in graphs.stored.items() if v.parents == ()),
-                  key=lambda a: -a.ndim)  # fmt: skip
+    row = next(r for r in reference_run(recorded, 8.0).rows if r.module == "weight")
+    exact = model.weight.exact.astype(float)
+    error = np.linalg.norm(model.weight.array - exact) / np.linalg.norm(exact)
+    assert (row.operation, row.inherited) == ("weight", 0.0)
+    assert row.added == pytest.approx(error, rel=1e-12) and 0 < row.added_ulp.max <= 0.5
 
 
 def test_an_operation_that_rounds_twice_is_found_to_add_most():
@@ -164,43 +177,7 @@ def test_an_operation_that_rounds_twice_is_found_to_add_most():
     assert str(found).count("rounds_twice") >= 2
 
 
-def test_a_weight_adds_what_storing_it_has_rounded_away():
-    model, _, recorded = step_of("mixed", lambda: nn.Linear(20, 3), (16, 20))
-    row = next(r for r in reference_run(recorded, 8.0).rows if r.module == "weight")
-    exact = model.weight.exact.astype(float)
-    error = np.linalg.norm(model.weight.array - exact) / np.linalg.norm(exact)
-    assert (row.operation, row.inherited) == ("weight", 0.0)
-    assert row.added == pytest.approx(error, rel=1e-12) and 0 < row.added_ulp.max <= 0.5
-
-
-def test_casts_of_autocast_add_their_rounding_and_leave_the_reference_alone():
-    graphs, values = values_of(step_of("autocast")[2])
-    casts = [v for v in values if v.operation == "cast" and v.phase == "forward"]
-    rounded = [v for v in casts if v.stored.dtype == np.float16]
-    assert {v.reference.dtype for v in values} == {np.dtype("float64")}
-    assert any(v.added.any() for v in rounded)
-    assert all(excess(v.stored, v.local, 0 * v.local) <= 1 for v in rounded)
-
-
-def test_gradients_that_meet_add_the_rounding_of_their_sum():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.linspace(0.1, 1, 50), requires_grad=True)
-        recorded = recorded_of((x * 3 + fp.tanh(x)).sum())
-    (value,) = [v for v in values_of(recorded, 1.0)[1] if v.operation == SUM]
-    assert value.added.any() and excess(value.stored, value.local, np.abs(value.local)) <= 1
-
-
 # ---- what it inherits ---------------------------------------------------------------------------
-
-
-def test_the_first_operation_on_exact_numbers_inherits_nothing():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
-        w = fp.tensor(np.arange(20.0).reshape(5, 4) / 16, requires_grad=True)
-        found = reference_run(recorded_of(fp.tanh(F.linear(x, w) / 3).sum()), 1.0)
-    rows = [row for row in found.rows if row.phase == "forward"]
-    assert [row.operation for row in rows[2:]] == ["linear", "div", "tanh", "sum"]
-    assert rows[2].inherited == 0 and rows[4].inherited > 0
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float16"])
@@ -211,6 +188,13 @@ def test_added_and_inherited_are_the_whole_error(precision):
         # three differences and a sum, each rounded once in float64
         largest = np.abs(added) + np.abs(inherited) + np.abs(whole)
         assert (np.abs(added + inherited - whole) <= 2.0**-52 * largest).all()
+    with fp.precision(precision):  # the first operation on exact numbers inherits nothing
+        x = fp.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
+        w = fp.tensor(np.arange(20.0).reshape(5, 4) / 16, requires_grad=True)
+        found = reference_run(recorded_of(fp.tanh(F.linear(x, w) / 3).sum()), 1.0)
+    rows = [row for row in found.rows if row.phase == "forward"]
+    assert [row.operation for row in rows[2:]] == ["linear", "div", "tanh", "sum"]
+    assert rows[2].inherited == 0 and rows[4].inherited > 0
 
 
 def test_the_effect_of_the_only_error_is_the_error_of_the_gradients():

@@ -6,11 +6,10 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from terminals import call
 
 import minifp as fp
 from minifp import models, nn, optim
-from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.nn import functional as F
@@ -105,9 +104,8 @@ def test_shapes_and_formats_are_those_of_the_numbers(case):
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize(
-    "words, expected",
-    [
+def test_the_command_shows_a_model_or_says_what_is_wrong():
+    for words, expected in (
         ("ResNet18 --input 3 32 32 --set stem=small classes=10 width=0.25", "ResNet18 on 1 x 3"),
         ("CharLSTM --input 8 --set characters=65 --integers --optimizer sgd", "LSTM (lstm)"),
         (f"LeNet --input 1 28 28 --precision float32 {EIGHT}", f"\n{EIGHT} "),
@@ -117,24 +115,15 @@ def test_shapes_and_formats_are_those_of_the_numbers(case):
         ("CharLSTM --input 8", "missing a required argument: 'characters'"),
         ("CharLSTM --input 8 --set characters=65", "say --integers"),
         ("LeNet --input 1 28 28 --set width", "expected name=value"),
-    ],
-)
-def test_the_command_shows_a_model_or_says_what_is_wrong(words, expected):
-    result = CliRunner().invoke(main, ["summary", *words.split()])
-    assert expected in result.output
-    if result.exit_code == 0:  # errors are one line, which the terminal folds
-        assert all(len(line) <= 100 for line in result.output.splitlines())
-    else:
-        assert isinstance(result.exception, SystemExit)
-
-
-def test_json_has_all_that_is_known():
-    words = ["summary", "LeNet", "--input", "1", "28", "28", "--json"]
-    held = json.loads(CliRunner().invoke(main, words).output)
+    ):
+        result = call("summary", *words.split())
+        assert expected in result.output
+        if result.exit_code == 0:  # errors are one line, which the terminal folds
+            assert all(len(line) <= 100 for line in result.output.splitlines())
+        else:
+            assert isinstance(result.exception, SystemExit)
+    held = json.loads(call(*"summary LeNet --input 1 28 28 --json".split()).output)
     assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
-
-
-def test_what_is_no_model_is_refused():
     with pytest.raises(ArgumentError, match="expected a module"):
         fp.summary("ResNet50", 3)
     with pytest.raises(ArgumentError, match="'sgd', 'momentum', 'adam'"):

@@ -23,8 +23,7 @@ from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import math_modes
 from minifp.scope.tracing.cost import Count, cost_of
-from minifp.scope.tracing.tape_boxes import Edge
-from minifp.scope.tracing.tape_graph import graph_text, layout, ordered
+from minifp.scope.tracing.tape_graph import graph_text, layout
 from minifp.scope.tracing.trace import trace
 from minifp.scope.tracing.trace_rows import NO_ARITHMETIC
 from minifp.training.diagnosis import SUM, Recorded
@@ -168,23 +167,35 @@ def test_parts_of_a_precision_are_told_where_they_hold():
     )
 
 
-def test_sums_in_float16_are_told():
-    found, _ = step_of("float16")
-    bias = rows_of(found, kernel="linear.linear_db")[0]
-    assert bias.sums_in == "float16" and "summed in float16 (reduce=float16)" in bias.why
-    dot = rows_of(found, kernel="linear.linear_dw")[0]
-    assert dot.dot_in == "float16" and "in float16 (accumulate=float16)" in dot.why
+CHUNKED = "mixed,accumulate=chunked:8,reduce=chunked:32"
+SUMS = {
+    "float16": {
+        "db": ("float16", "", "summed in float16 (reduce=float16)"),
+        "dw": ("", "float16", "in float16 (accumulate=float16)"),
+        SUM: ("float16", "", "summed in float16 (reduce=float16)"),
+    },
+    CHUNKED: {
+        "db": ("chunked:32", "", "chunks of 32, and these in float32"),
+        "dw": ("", "chunked:8", "in chunks of 8, and these in float32 (accumulate=chunked:8)"),
+        SUM: ("float32", "", "summed in float32 (reduce=chunked:32), rounded once"),
+    },
+    "mixed": {SUM: ("float32", "", "summed in float32 (reduce=float32), rounded once to float16")},
+}
 
 
-def test_sums_in_chunks_are_told():
-    found, _ = step_of("mixed,accumulate=chunked:8,reduce=chunked:32")
-    dot = rows_of(found, kernel="linear.linear_dw")[0]
-    told = "in float16 in chunks of 8, and these in float32 (accumulate=chunked:8), rounded once"
-    assert dot.dot_in == "chunked:8" and told in dot.why
-    bias = rows_of(found, kernel="linear.linear_db")[0]
-    assert bias.sums_in == "chunked:32" and "chunks of 32, and these in float32" in bias.why
-    (meeting,) = rows_of(found, operation=SUM)
-    assert "summed in float32 (reduce=chunked:32), rounded once" in meeting.why
+@pytest.mark.parametrize("precision", SUMS)
+def test_sums_are_told_with_their_format_and_switch(precision):
+    found, _ = step_of(precision)
+    for name, (sums_in, dot_in, told) in SUMS[precision].items():
+        wanted = {"operation": SUM} if name is SUM else {"kernel": f"linear.linear_{name}"}
+        row = rows_of(found, **wanted)[0]
+        assert (row.sums_in, row.dot_in) == (sums_in, dot_in) and told in row.why
+    (meeting,) = rows_of(found, operation=SUM)  # where two gradients meet
+    assert meeting.inputs == ("float16 (32, 20)",) * 2
+    assert meeting.outputs == ("float16 (32, 20)",) and meeting.flops == 32 * 20
+    lines = str(found).splitlines()
+    assert len(lines) == len(found.rows) + 2 and lines[0].startswith(precision)
+    assert "linear.linear_forward" in lines[2] and "the format of x; on a GPU" in lines[2]
 
 
 def test_under_autocast_the_row_of_its_table_is_told_also_of_casts():
@@ -209,13 +220,6 @@ def test_views_and_moves_have_no_arithmetic():
         found = trace(recorded_of(fp.cat([x, x * 2]).sum()), 1.0, repeats=1)
     (move,) = rows_of(found, operation="cat", phase="forward")
     assert move.bytes_written == 2 * 6 * 4 * 2 and move.flops == 0 and "moved" in move.why
-
-
-def test_gradients_that_meet_are_told_where_they_do():
-    (row,) = rows_of(step_of("mixed")[0], operation=SUM)
-    assert row.inputs == ("float16 (32, 20)",) * 2 and row.outputs == ("float16 (32, 20)",)
-    assert row.flops == 32 * 20 and row.sums_in == "float32"
-    assert "summed in float32 (reduce=float32), rounded once to float16" in row.why
 
 
 def recorded_of(loss):
@@ -246,35 +250,34 @@ def test_products_are_those_that_the_benchmarks_know_by_operation(name):
     assert matched == counted
 
 
+@pytest.mark.sampled(6, core=lambda case: case.operation in ("linear", "conv2d", "softmax"))
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
 def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
+    """And what counts computes the same, but for products, which are not computed."""
     with fp.precision("float32"), Calls() as calls:
         y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-        y = [t for t in (y if isinstance(y, tuple) else (y,)) if getattr(t, "gradient_node", None)]
+        y = [t for t in as_tuple(y) if getattr(t, "gradient_node", None)]
+        forward = len(calls)
         if y:
             sum((t * t).sum() for t in y).backward()
-    for call in calls:
+    for i, call in enumerate(calls):
         before = frozen(call.args)
         cost = cost_of(call.kernel, call.args, call.params)
         assert frozen(call.args) == before
         assert cost.flops >= sum(2 * m * n * k * times for m, n, k, times in cost.products)
+        if i < forward and "dot" not in call.kernel.wants:
+            count = Count()
+            ours = computed(call, count.watch, count.primitive)
+            assert ours == computed(call, np.asarray, plain_primitive)
 
 
-@pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
-def test_what_counts_computes_the_same(case):
-    with fp.precision("float32"), Calls() as calls:
-        case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-    for call in calls:
-        if "dot" in call.kernel.wants:
-            continue  # whose products are not computed
-        count, results = Count(), []
-        for watch, primitive in ((count.watch, count.primitive), (np.asarray, plain_primitive)):
-            args = [watch(a) if isinstance(a, np.ndarray) else a for a in call.args]
-            given = {want: primitive(want) for want in call.kernel.wants}
-            with np.errstate(all="ignore"):
-                found = call.kernel.reference(*args, **call.params, **given)
-            results.append(frozen([np.asarray(r) for r in as_tuple(found)]))
-        assert results[0] == results[1]
+def computed(call, watch, primitive):
+    """The results of a kernel's reference with these arguments and primitives."""
+    args = [watch(a) if isinstance(a, np.ndarray) else a for a in call.args]
+    given = {want: primitive(want) for want in call.kernel.wants}
+    with np.errstate(all="ignore"):
+        found = call.kernel.reference(*args, **call.params, **given)
+    return frozen([np.asarray(r) for r in as_tuple(found)])
 
 
 def plain_primitive(name):
@@ -332,15 +335,13 @@ def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
     def fails(*_, **__):
         raise ValueError("planted")
 
+    def traced(recorded):
+        monkeypatch.setattr("minifp.scope.tracing.visits.run_backward", fails)
+        return trace(recorded, 8.0)
+
     with pytest.raises(ValueError, match="planted"):
-        step_of("mixed", lambda recorded: trace_with(recorded, monkeypatch, fails))
+        step_of("mixed", traced)
     assert Kernel.__call__ is before
-
-
-def trace_with(recorded, monkeypatch, fails):
-    """A trace in which the first operation backward fails."""
-    monkeypatch.setattr("minifp.scope.tracing.visits.run_backward", fails)
-    return trace(recorded, 8.0)
 
 
 def test_a_forgotten_step_and_no_repeats_are_refused():
@@ -351,13 +352,6 @@ def test_a_forgotten_step_and_no_repeats_are_refused():
     for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
         with pytest.raises(TapeError, match=r"is let go: ask between"):
             ask()
-
-
-def test_the_table_has_a_line_for_each_row():
-    found, _ = step_of("mixed")
-    lines = str(found).splitlines()
-    assert len(lines) == len(found.rows) + 2 and lines[0].startswith("mixed")
-    assert "linear.linear_forward" in lines[2] and "the format of x; on a GPU" in lines[2]
 
 
 # ---- the graph of the tape ----------------------------------------------------------------------
@@ -376,14 +370,13 @@ def test_every_edge_leads_down_and_no_two_boxes_share_a_place(precision):
     assert (last.operation, last.format) == ("cross_entropy", "float32")
 
 
-def test_a_row_of_boxes_is_ordered_so_that_edges_need_not_cross():
-    edges = [Edge(a, b, "", "") for a, b in ((0, 5), (1, 4), (2, 3), (5, 6), (4, 7), (3, 8))]
-    places = ordered([[0, 1, 2], [3, 4, 5], [6, 7, 8]], edges)
-    assert [places[e.source] - places[e.target] for e in edges] == [0.0] * 6
-
-
 def test_the_text_for_graphviz_has_all_boxes_edges_and_modules():
-    (text, drawn), _ = step_of("mixed", lambda r: (graph_text(r), layout(r)))
+    def named(recorded):
+        leaf = next(v for v in recorded.order if isinstance(v, nn.Parameter))
+        leaf.name = 'a "b" \\ c'
+        return graph_text(recorded), layout(recorded)
+
+    (text, drawn), _ = step_of("mixed", named)
     nodes = re.findall(r"^ +v(\d+) \[label=", text, re.M)
     edges = re.findall(r"^  v(\d+) -> v(\d+) \[label=\"(.*?)\", color", text, re.M)
     assert sorted(map(int, nodes)) == list(range(len(drawn.boxes)))
@@ -394,13 +387,4 @@ def test_the_text_for_graphviz_has_all_boxes_edges_and_modules():
     for module in ("Net", "Net.first", "Net.second"):
         assert f'label="{module}"' in text
     assert "float16 (32, 20)" in text and "float32 ()" not in text  # a loss is read by nobody
-
-
-def test_a_name_with_quotes_does_not_break_the_text():
-    def renamed(recorded):
-        leaf = next(v for v in recorded.order if isinstance(v, nn.Parameter))
-        leaf.name = 'a "b" \\ c'
-        return graph_text(recorded)
-
-    text, _ = step_of("mixed", renamed)
     assert '[label="a \\"b\\" \\\\ c", ' in text

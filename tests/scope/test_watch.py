@@ -1,20 +1,13 @@
 """`minifp watch`: what it draws is what the microscope counted, in a pipe and in a terminal."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call, in_a_terminal
 
 import minifp as fp
-from minifp import cli
 from minifp.numerics.formats import FORMATS
 from minifp.scope import live_text
 from minifp.scope.histogram import Histogram
@@ -22,12 +15,7 @@ from minifp.scope.observed import ACTIVATIONS, KINDS, WEIGHTS, ObservedStep
 from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
-ROOT = Path(fp.__file__).parents[1]
-
-
-def watch(*words):
-    """What the command answers where its output is no terminal."""
-    return CliRunner().invoke(cli.main, ["watch", *words])
+watch = partial(call, "watch")  # where its output is no terminal
 
 
 # ---- in a pipe ----------------------------------------------------------------------------------
@@ -56,17 +44,14 @@ def test_it_trains_as_train_does_and_skipped_steps_are_told():
     assert "skipped 4 of 4, last step 4" in output and "lost updates -" in output
 
 
-@pytest.mark.parametrize(
-    "words, said",
-    [
+def test_what_is_not_meant_is_refused_in_one_message():
+    for words, said in (
         (["lnet"], "no task 'lnet'"),
         (["mlp", "--every", "0"], "every"),
         (["mlp", "--precision", "mixd"], "mixd"),
-    ],
-)
-def test_what_is_not_meant_is_refused_in_one_message(words, said):
-    result = watch(*words)
-    assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
+    ):
+        result = watch(*words)
+        assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
 
 
 # ---- what is drawn ------------------------------------------------------------------------------
@@ -110,12 +95,6 @@ def test_every_number_is_in_some_column_whatever_the_width(width):
     assert any(ACTIVATIONS in line and "2 Inf/NaN" in line for line in lines)
 
 
-def test_the_axis_only_grows_so_that_nothing_jumps():
-    wide = live_text.exponents_of(seen(weights=[1.0]), range(-60, 30))
-    assert (wide[0], wide[-1]) == (-60, 29)
-    assert live_text.exponents_of(seen(weights=[1.0]))[0] == -26
-
-
 def test_lost_updates_are_those_that_were_wanted_and_changed_nothing():
     def record(lost, alone):
         step = seen(weights=[1.0])
@@ -149,34 +128,8 @@ def screen_of(text):
     return lines
 
 
-def in_a_terminal(*words, until=None):
-    """(exit code, what a terminal gets); Ctrl-C is sent when `until` was seen."""
-    pty = pytest.importorskip("pty", reason="no terminals of one's own on Windows")
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "COLUMNS": "90", "PYTHONIOENCODING": "utf-8"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "minifp", "watch", *words],
-        cwd=ROOT, env=env, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    found = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux says so that the other end is closed
-            break
-        if not part:
-            break
-        found += part
-        if until is not None and until in found:
-            process.send_signal(signal.SIGINT)
-            until = None
-    os.close(ours)
-    return process.wait(), found.decode()
-
-
 def test_a_terminal_shows_one_drawing_in_place():
-    code, text = in_a_terminal("mlp", "--steps", "60", "--every", "20")
+    code, text = in_a_terminal("watch", "mlp", "--steps", "60", "--every", "20")
     shown = screen_of(text)
     assert code == 0 and shown[0].startswith("mlp-digits, mixed: step 60 of 60, ")
     assert sum(line.startswith(WEIGHTS + " ") for line in shown) == 1
@@ -185,8 +138,9 @@ def test_a_terminal_shows_one_drawing_in_place():
     assert any("Seen in 3 steps" in line for line in shown)
 
 
+@pytest.mark.nightly
 def test_ctrl_c_ends_it_with_what_was_seen():
-    code, text = in_a_terminal("mlp", "--steps", "100000", until=b"step 2")
+    code, text = in_a_terminal("watch", "mlp", "--steps", "100000", until=b"step 2")
     shown = "\n".join(screen_of(text))
     assert code == 130 and "Interrupted. It ended after" in shown and "Traceback" not in shown
     assert "float16 holds" in shown

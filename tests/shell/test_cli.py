@@ -3,20 +3,16 @@
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
-from minifp import cli, lab
+from minifp import lab
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
 from minifp.lab.workers import here
@@ -25,11 +21,6 @@ from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
 
 ROOT = Path(minifp.__file__).parents[1]
-
-
-def call(*words):
-    """What a command answers: exit_code, stdout, stderr, output."""
-    return CliRunner().invoke(cli.main, [str(word) for word in words])
 
 
 def call_outside(*words, cwd, **settings):
@@ -53,27 +44,33 @@ def test_help_of_compare_names_every_task_precision_and_switch():
 
     text = call("compare", "--help").output
     assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]
-
-
-def test_the_version_is_told():
     assert minifp.__version__ in call("--version").output
 
 
 # ---- several values after one flag --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "parsed"),
-    [
+def test_a_flag_takes_all_words_up_to_the_next_option():
+    for words, parsed in (
         ("-p a b --seeds 5", "-p a -p b --seeds 5"),
         ("--precision a --precision b", "--precision a --precision b"),
         ("x --precision a,c=1 b -q y", "x --precision a,c=1 --precision b -q y"),
         ("--precision=a b", "--precision=a b"),
         ("-p a -- -p b", "-p a -- -p b"),
-    ],
-)
-def test_a_flag_takes_all_words_up_to_the_next_option(given, parsed):
-    assert options.repeated(given.split(), ("-p", "--precision")) == parsed.split()
+    ):
+        assert options.repeated(words.split(), ("-p", "--precision")) == parsed.split()
+
+
+class Answer:
+    """What `lab.compare` returns here."""
+
+    differs = ()
+
+    def table(self):
+        return "table"
+
+    def unrepeatable(self):
+        return [*self.differs]
 
 
 @pytest.fixture
@@ -81,31 +78,17 @@ def asked(monkeypatch):
     """The arguments with which `lab.compare` is called; nothing is trained."""
     calls = []
 
-    class Nothing:
-        def table(self):
-            return "table"
-
-        def unrepeatable(self):
-            return []
-
     def compare(task, precisions, seeds, epochs, steps, dial, **more):
         calls.append({**locals(), **more})
-        return Nothing()
+        return Answer()
 
     monkeypatch.setattr(lab, "compare", compare)
     return calls
 
 
 def test_a_repetition_that_differs_fails_the_command_and_plan_makes_a_pilot(asked, monkeypatch):
-    class Differs:
-        def table(self):
-            return "table"
-
-        def unrepeatable(self):
-            return ["float32@repeat, seed 0: loss differs at step 3"]
-
     assert call("compare", "mlp").exit_code == 0 and asked[-1]["pilot"] is False
-    monkeypatch.setattr(lab, "compare", lambda *_, **more: asked.append(more) or Differs())
+    monkeypatch.setattr(Answer, "differs", ("float32@repeat, seed 0: loss differs at step 3",))
     monkeypatch.setattr(lab, "Plan", lambda comparison: comparison)
     result = call("compare", "mlp", "--plan")
     assert result.exit_code != 0 and asked[-1]["pilot"] is True
@@ -150,15 +133,10 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
         ("compare nowhere.py:task", "no file"),
         ("compare mlp --figures jpg", "jpg"),
         ("compare mlp extra", "extra"),
-        ("compare mlp --out ~", "path is empty"),
-        ("demo --out ~", "path is empty"),
-        ("inspect mlp --out ~", "path is empty"),
+        *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
         ("inspect mlp --checkpoint ~", "path is empty"),
-        ("compare mlp --data ~", "digits or mnist"),
-        ("train mlp --data ~", "digits or mnist"),
-        ("compare mlp -p ~", "no precision ''"),
-        ("train mlp -p ~", "no precision ''"),
-        ("inspect mlp -p ~", "no precision ''"),
+        *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
+        *((f"{name} mlp -p ~", "no precision ''") for name in ("compare", "train", "inspect")),
         ("compare mlp --seeds ~", "0,3,7"),
     ],
 )
@@ -191,15 +169,11 @@ def tiny(tmp_path_factory):
     return out, result
 
 
-def test_a_comparison_prints_its_table_and_where_its_report_is(tiny):
+def test_a_comparison_prints_its_table_and_leaves_results_histories_and_a_report(tiny):
     out, result = tiny
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[0] for line in lines if "±" in line][-2:] == ["float32", "mixed"]
     assert f"Report: {out / 'report.html'}" in result.stdout
-
-
-def test_a_comparison_leaves_results_histories_and_a_report(tiny):
-    out, _ = tiny
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert [row["precision"] for row in results["rows"]] == ["float32", "mixed"]
     with open(out / "history.csv", encoding="utf-8", newline="") as file:
@@ -208,73 +182,21 @@ def test_a_comparison_leaves_results_histories_and_a_report(tiny):
     assert {"loss", "grad_norm", "scale", "skipped"} <= set(steps[0])
     assert "</html>" in (out / "report.html").read_text(encoding="utf-8")
     assert not list(out.rglob("*.part")) and not list(out.rglob("*.tmp"))
+    if drawing.is_available():
+        pictures = {path.name for path in out.glob("*.svg")}
+        assert pictures >= {"loss.svg", "difference.svg", "memory.svg"}
+    refused = call("compare", "mlp", "--steps", "3", "--out", out, "--quiet")
+    assert refused.exit_code == 2 and "other settings" in refused.output
 
 
-def test_pictures_are_written_in_the_format_that_was_asked_for(tiny):
-    pytest.importorskip("matplotlib")
-    assert {p.name for p in tiny[0].glob("*.svg")} >= {"loss.svg", "difference.svg", "memory.svg"}
-
-
-def test_more_seeds_into_the_same_folder_train_only_what_is_missing(tiny, tmp_path, monkeypatch):
-    out = shutil.copytree(tiny[0], tmp_path / "more")
-    trained, train = [], here.train
-    monkeypatch.setattr(
-        here,
-        "train",
-        lambda task, precision, seed, *a, **k: (
-            trained.append((precision, seed)) or train(task, precision, seed, *a, **k)
-        ),
-    )
-    words = [*TINY, "-p", "float32", "mixed", "--out", out]
-    words[words.index("2")] = "3"
-    assert call("compare", *words).exit_code == 0
-    assert trained == [("float32", 2), ("mixed", 2)]
-
-
-def test_other_settings_in_the_same_folder_are_refused(tiny):
-    result = call("compare", "mlp", "--steps", "3", "--out", tiny[0], "--quiet")
-    assert result.exit_code == 2 and "other settings" in result.output
-
-
-def test_the_module_runs_as_a_command_and_tells_when_nothing_was_written(tmp_path):
-    result = call_outside("compare", *TINY, "--precision", "float32", "mixed", cwd=tmp_path)
+def test_the_module_runs_as_a_command_also_where_the_table_cannot_be_written(tmp_path):
+    """And tells when nothing was written."""
+    words = (*TINY, "--precision", "float32", "mixed")
+    encoding = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    result = call_outside("compare", *words, cwd=tmp_path, **encoding)
     assert result.returncode == 0, result.stderr
-    assert "±" in result.stdout and "--out DIR" in result.stdout
+    assert "mixed" in result.stdout and "--out DIR" in result.stdout
     assert result.stderr == "" and not list(tmp_path.iterdir())
-
-
-def test_a_terminal_that_cannot_write_the_table_gets_it_all_the_same(tmp_path):
-    result = call_outside("compare", *TINY, cwd=tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert result.returncode == 0, result.stderr
-
-
-def test_a_task_of_ones_own_is_compared(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        textwrap.dedent(
-            """
-            import numpy as np
-            from minifp import Task, nn, optim
-            from minifp.data import TensorDataset
-            from minifp.nn import functional as F
-
-            def data():
-                x = np.random.default_rng(0).normal(size=(64, 2)).astype("float32")
-                points = TensorDataset(x, (x[:, 0] > 0).astype("int64"))
-                return points, points
-
-            task = Task(
-                name="sides", model=lambda: nn.Linear(2, 2), data=data, loss=F.cross_entropy,
-                optimizer=lambda p: optim.SGD(p, lr=0.1), batch_size=16, epochs=2,
-            )
-            """
-        ),
-        encoding="utf-8",
-    )
-    result = call_outside("compare", "mine.py:task", "--seeds", "2", "--out", "x", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert "sides: 8 steps, 2 seeds" in result.stdout
-    page = (tmp_path / "x" / "report.html").read_text(encoding="utf-8")
-    assert "minifp compare mine.py:task " in page and "YOUR_FILE" not in page
 
 
 # ---- the demonstration, two steps a run ----------------------------------------------------------
@@ -374,6 +296,7 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
     assert b"Interrupted. No run was finished." in said and b"Traceback" not in said
 
 
+@pytest.mark.nightly
 def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch):
     import tqdm.auto
 

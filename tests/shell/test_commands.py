@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
 from minifp import cli
@@ -21,11 +19,6 @@ from dataclasses import replace
 import minifp as fp
 task = replace(fp.load_task("mlp"), name="spirals")
 """
-
-
-def call(*words):
-    """What a command answers."""
-    return CliRunner().invoke(cli.main, words)
 
 
 # ---- the index ----------------------------------------------------------------------------------
@@ -54,13 +47,13 @@ def test_commands_are_listed_in_order_and_none_is_imported():
     assert not {"numba", "tqdm", "matplotlib"} & {*new.split()}
 
 
-@pytest.mark.parametrize(
-    "word, hint",
-    [("comparre", "did you mean compare?"), ("xyz", "there are demo, compare, ablate")],
-)
-def test_an_unknown_command_is_refused_with_the_nearest(word, hint):
-    result = call(word)
-    assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output
+def test_an_unknown_command_is_refused_with_the_nearest():
+    for word, hint in (
+        ("comparre", "did you mean compare?"),
+        ("xyz", "there are demo, compare, ablate"),
+    ):
+        result = call(word)
+        assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output
 
 
 # ---- what each says of itself -------------------------------------------------------------------
@@ -85,6 +78,7 @@ def shorter(words):
     return [values.get(before, word) for before, word in zip(["", *words], words)]
 
 
+@pytest.mark.sampled(20, core=lambda name: name in ("train", "compare", "teach lessons"))
 @pytest.mark.parametrize("name", ALL)
 def test_every_example_works(name, little_tasks, short_demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

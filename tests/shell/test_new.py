@@ -4,24 +4,20 @@ import re
 import runpy
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("click")
-from click.testing import CliRunner
+from terminals import call
 
 import minifp
-from minifp import cli
 from minifp.lab.commands.new import KINDS
 
 ROOT = Path(minifp.__file__).parents[1]
 QUICK = {"EPOCHS = 3": "EPOCHS = 1", "STEPS = 100": "STEPS = 20", "epochs=3": "epochs=1"}
 
 
-def new(*words):
-    """What the command answers."""
-    return CliRunner().invoke(cli.main, ["new", *map(str, words)])
+new = partial(call, "new")
 
 
 @pytest.fixture(autouse=True)
@@ -75,22 +71,16 @@ def test_a_notebook_has_the_same_cells_and_keeps_to_the_format(kind, tmp_path):
     assert not any(c.source.startswith("#") for c in notebook.cells if c.cell_type == "markdown")
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_nothing_is_overwritten_and_an_unknown_kind_is_refused(tmp_path):
     (tmp_path / "mine.py").write_text("my work", encoding="utf-8")
     for name in ("mine.py", "mine"):
         result = new("cnn", name)
         assert result.exit_code == 2 and "is there already" in result.output
     assert (tmp_path / "mine.py").read_text("utf-8") == "my work"
-
-
-def test_a_name_of_any_letters_is_a_folder_of_that_name(tmp_path):
+    result = new("gru", "other.py")
+    assert result.exit_code == 2 and all(kind in result.output for kind in KINDS)
     new("lstm", 'one "two".py')
     assert 'Path("runs/one \\"two\\"")' in (tmp_path / 'one "two".py').read_text("utf-8")
-
-
-def test_an_unknown_kind_is_refused_with_those_there_are():
-    result = new("gru", "mine.py")
-    assert result.exit_code == 2 and all(kind in result.output for kind in KINDS)
 
 
 @pytest.mark.parametrize("check", ["check", "format --check"])

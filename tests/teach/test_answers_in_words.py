@@ -11,22 +11,16 @@ def own_file(tmp_path, monkeypatch):
     monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
+def test_whole_numbers_are_told_to_the_last_digit_and_a_unit_but_for_a_bare_number():
+    guess = teach.predict("The first whole number that float16 lacks?", number=2000)
+    for answer, told in (
         (2049, "**2,049**, 49 away"),  # to the last digit: 2.05e+03 would not tell it from 2,048
         (65520.0, "**65,520**, 63,520 away"),
         (2000.5, "**2,000**, 0.5 away"),
         (float("inf"), "**inf**, inf away"),
         (float("nan"), "**nan**, nan away"),
-    ],
-)
-def test_whole_numbers_are_told_to_the_last_digit(answer, told):
-    guess = teach.predict("The first whole number that float16 lacks?", number=2000)
-    assert told in guess.explain(answer)._repr_markdown_()
-
-
-def test_a_unit_is_told_but_for_a_bare_number():
+    ):
+        assert told in guess.explain(answer)._repr_markdown_()
     assert "a number where" in repr(teach.predict("How many?", number=...))
     assert "a number of points where" in repr(teach.predict("How much?", points=...))
     assert repr(teach.predict("How much?", points=2.5)).endswith("You say: 2.5 points.")

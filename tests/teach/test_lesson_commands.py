@@ -2,14 +2,13 @@
 
 import json
 import re
-from html.parser import HTMLParser
+from functools import partial
 
 import pytest
+from pages import checked
+from terminals import call
 
-pytest.importorskip("click")
-from click.testing import CliRunner
-
-from minifp import cli, teach
+from minifp import teach
 from minifp.teach import checking, lessons, progress
 from minifp.teach.exercise import all_exercises
 
@@ -26,14 +25,11 @@ def own_file(tmp_path, monkeypatch):
     return tmp_path / "kept" / "progress.json"
 
 
-def call(*words, **more):
-    """What `minifp teach` answers."""
-    return CliRunner().invoke(cli.main, ["teach", *words], **more)
+teaching = partial(call, "teach")
 
 
-@pytest.fixture
-def done():
-    """A student who has predicted, failed, given an unwritten answer, and solved."""
+def begin_a_lesson():
+    """A student has predicted, failed, given an unwritten answer, and solved."""
     teach.begin(LESSON)
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)
@@ -41,55 +37,55 @@ def done():
     teach.check(zero_up_to=2.0**-25)
 
 
+@pytest.fixture
+def done():
+    """Such a student."""
+    begin_a_lesson()
+
+
 # ---- lessons ------------------------------------------------------------------------------------
 
 
 def test_lessons_are_listed_with_their_questions_and_minutes():
-    text = call("lessons").output
+    text = teaching("lessons").output
     assert f"{LESSON} Sixteen bits What can float16 say? 0:20" in " ".join(text.split())
     assert text.index("compare") < text.index(LESSON)
 
 
 def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
-    result = call("lessons", LESSON, "--out", "mine")
+    result = teaching("lessons", LESSON, "--out", "mine")
     file = tmp_path / "mine" / f"{LESSON}.ipynb"
     assert (
         result.exit_code == 0
         and file.read_bytes() == lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
     )
     file.write_text("my work", encoding="utf-8")
-    refused = call("lessons", "--out", "mine")
+    refused = teaching("lessons", "--out", "mine")
     assert refused.exit_code == 2 and "--again" in refused.output
     assert [p.name for p in file.parent.iterdir()] == [file.name]  # and no other was copied
     for n in (2, 3):
-        call("lessons", LESSON, "--out", "mine", "--again")
+        teaching("lessons", LESSON, "--out", "mine", "--again")
         assert json.loads((file.parent / f"{LESSON}-{n}.ipynb").read_text("utf-8"))["cells"]
     assert file.read_text("utf-8") == "my work"
 
 
-@pytest.mark.parametrize(
-    "words, said",
-    [
+def test_lessons_that_there_are_not_are_refused(tmp_path, monkeypatch):
+    for words, said in (
         (["01-sixten-bits"], "near are: 01-sixteen-bits"),
         ([LESSON, "--again"], "say where to with --out DIR"),
-    ],
-)
-def test_lessons_that_there_are_not_are_refused(words, said):
-    result = call("lessons", *words)
-    assert result.exit_code == 2 and said in " ".join(result.output.split())
-
-
-def test_a_lesson_whose_notebook_is_not_here_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
-    result = call("lessons", LESSON, "--out", "mine")
-    assert result.exit_code == 2 and "is not here" in result.output
+        ([LESSON, "--out", "mine"], "is not here"),
+    ):
+        if "mine" in words:
+            monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
+        result = teaching("lessons", *words)
+        assert result.exit_code == 2 and said in " ".join(result.output.split())
 
 
 # ---- status -------------------------------------------------------------------------------------
 
 
 def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done, own_file):
-    text = call("status").output
+    text = teaching("status").output
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
     mine = sum(exercise.lesson == LESSON for exercise in all_exercises().values())
     assert lines[LESSON][-4:] == ["1", "1", "of", str(mine)] and lines["compare"][-2:] == ["-", "-"]
@@ -99,12 +95,12 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     assert f"Kept in {own_file}, and sent nowhere" in text
 
 
-def test_before_the_first_lesson_status_says_how_to_begin(own_file):
-    assert "minifp teach lessons --out DIR" in call("status").output and not own_file.exists()
-
-
-def test_status_as_json_has_it_all(done, own_file):
-    told = json.loads(call("status", "--json").output)
+def test_status_as_json_has_it_all_and_before_the_first_lesson_it_says_how_to_begin(own_file):
+    assert "minifp teach lessons --out DIR" in teaching("status").output and not own_file.exists()
+    teach.predict("How many: 3?", points=2.5)
+    assert "Outside of lessons" in teaching("status").output
+    begin_a_lesson()
+    told = json.loads(teaching("status", "--json").output)
     (lesson,) = (one for one in told["lessons"] if one["lesson"]["name"] == LESSON)
     assert told["file"] == str(own_file) and lesson["lesson"]["minutes"] == pytest.approx(1 / 3)
     assert lesson["predictions"] == {"3e-8 is stored as": "2^-24"}
@@ -113,39 +109,19 @@ def test_status_as_json_has_it_all(done, own_file):
     assert {state for name, state in states.items() if name != "zero_up_to"} == {(False, 0)}
 
 
-def test_what_was_predicted_outside_of_lessons_is_shown_too():
-    teach.predict("How many: 3?", points=2.5)
-    assert "Outside of lessons" in call("status").output
-
-
-class Words(HTMLParser):
-    """The texts of a page, and where its links and pictures lead."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.texts, self.links = [], []
-        self.feed(html)
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    def handle_starttag(self, tag, attrs):
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-
-
 def test_the_page_says_what_the_terminal_says_and_fetches_nothing(done, tmp_path):
     teach.predict("Is 1 < 2 & true?", of=("<yes>",), choice="<yes>")
-    assert "Page: page.html" in call("status", "--out", "page.html").output
-    page = Words((tmp_path / "page.html").read_text("utf-8"))
+    assert "Page: page.html" in teaching("status", "--out", "page.html").output
+    page = checked((tmp_path / "page.html").read_text("utf-8"))
     assert {"3e-8 is stored as 2^-24", "solved", "Is 1 < 2 & true? <yes>"} <= {*page.texts}
-    assert page.links == ["data:,"] and page.texts.count("Sixteen bits") >= 1
+    assert page.values("src", "href") == ["data:,"] and page.texts.count("Sixteen bits") >= 1
 
 
 def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
     own_file.parent.mkdir()
     own_file.write_text('{"taxes": 2026}', encoding="utf-8")
     for words in (["status"], ["forget", "--yes"]):
-        result = call(*words)
+        result = teaching(*words)
         assert result.exit_code == 2 and "is not a file of a student's progress" in result.output
     assert own_file.read_text("utf-8") == '{"taxes": 2026}'
 
@@ -156,8 +132,8 @@ def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
 @pytest.mark.parametrize("words, typed, is_left", [([], "n\n", True), ([], "y\n", False),
                                                    (["--yes"], "", False)])  # fmt: skip
 def test_progress_is_deleted_when_that_is_meant(words, typed, is_left, done, own_file):
-    result = call("forget", *words, input=typed)
+    result = teaching("forget", *words, input=typed)
     assert result.exit_code == 0 and own_file.exists() == is_left
     assert "1 prediction made" in result.output
-    again = call("forget", "--yes")
+    again = teaching("forget", "--yes")
     assert ("Nothing is kept" in again.output) == (not is_left)

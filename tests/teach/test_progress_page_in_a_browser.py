@@ -7,6 +7,8 @@ from minifp import teach
 from minifp.teach import checking, lessons, standing_shown
 from minifp.teach.standing import standings
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_has_nothing_against_it_and_it_is_as_wide_as_its_window(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -105,9 +106,6 @@ LogNormalMachine.TestCase.settings = settings(
 test_the_log_normal_scale_follows_its_rule = LogNormalMachine.TestCase
 
 
-# ---- how often it overflows ---------------------------------------------------------------------
-
-
 def trained(scale, powers):
     """Let the scale see gradients whose largest are 2^powers; which steps overflowed, and S."""
     overflowed, scales = [], []
@@ -132,7 +130,7 @@ def test_of_log_normal_gradients_no_more_overflow_than_is_said(max_overflow, dev
     assert -0.5 <= lower <= 2 + 0.07 * scale.deviations * deviation
 
 
-def test_the_scale_comes_down_at_once_and_the_old_gradients_are_forgotten():
+def test_the_scale_comes_down_at_once_and_follows_gradients_that_become_smaller():
     random = np.random.default_rng(0)
     powers = np.concatenate([random.normal(-8, 0.3, 500), random.normal(4, 0.3, 500)])
     overflowed, scales = trained(LogNormalLossScale(), powers)
@@ -141,9 +139,6 @@ def test_the_scale_comes_down_at_once_and_the_old_gradients_are_forgotten():
     assert overflowed[500 : 500 + skipped].all() and skipped <= 12  # a power of two each
     # 4, and three deviations, which are at most 1 at first: as a power of two
     assert (scales[520:] >= math.floor(CUTOFF - 4 - 3.1)).all()
-
-
-def test_the_scale_follows_gradients_that_become_smaller():
     scale = LogNormalLossScale()
     _, scales = trained(scale, [0.0] * 300 + [-7.0] * 3000)
     assert scales[299] == 15
@@ -152,7 +147,7 @@ def test_the_scale_follows_gradients_that_become_smaller():
     assert scales[-1] >= math.floor(CUTOFF + 7 - 3.1 * math.sqrt(scale.variance)) >= 15 + 7 - 3
 
 
-def test_what_the_statistics_do_not_see_overflows_no_more_often():
+def test_what_the_statistics_do_not_see_overflows_no_more_often_and_always_ends_at_the_minimum():
     """Gradients of activations 16 times as large as the largest of weights'."""
     scale, finite = LogNormalLossScale(max_overflow=0.01), []
     for _ in range(2000):
@@ -160,16 +155,10 @@ def test_what_the_statistics_do_not_see_overflows_no_more_often():
         scale.update(finite[-1], 1.0)
     assert finite[100:].count(False) == -(-1900 // 101)  # once after each 100 good steps
     assert scale.value == 2.0**11
-
-
-def test_a_run_that_always_overflows_ends_at_the_minimum_with_patience_spent():
     scale = LogNormalLossScale(min_scale=4.0, patience=20)
     for _ in range(20):
         scale.update(False)
     assert (scale.value, scale.skipped_in_a_row) == (4.0, 20)
-
-
-# ---- making one, and its state ------------------------------------------------------------------
 
 
 def test_a_text_names_it_and_comes_back():
@@ -182,9 +171,8 @@ def test_a_text_names_it_and_comes_back():
     assert as_loss_scale("lognormal").deviations == pytest.approx(3.09, abs=0.001)  # the source's
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_settings_that_cannot_be_are_refused():
+    for arguments, words in (
         ({"max_overflow": 0.0}, "max_overflow=0.0: expected a number between 0 and 0.5"),
         ({"max_overflow": 0.5}, "max_overflow=0.5"),
         ({"max_overflow": "rare"}, "max_overflow='rare'"),
@@ -194,42 +182,23 @@ def test_a_text_names_it_and_comes_back():
         ({"max_scale": 3.0}, "max_scale=3.0: expected a power of two"),
         ({"min_scale": -1.0}, "min_scale=-1.0"),
         ({"min_scale": 2.0**17}, "init_scale=65536: expected it between min_scale=131072"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(arguments, words):
-    with pytest.raises(fp.PrecisionError, match=words):
-        LogNormalLossScale(**arguments)
+    ):
+        refuses(fp.PrecisionError, words, LogNormalLossScale, **arguments)
 
 
-@pytest.mark.parametrize("largest", [None, -1.0, math.inf, math.nan, "2"])
-def test_a_finite_step_has_a_largest_gradient(largest):
+def test_no_largest_gradient_and_a_state_that_does_not_fit_are_refused_and_change_nothing():
     scale = LogNormalLossScale()
-    before = dict(vars(scale))
-    with pytest.raises(fp.ArgumentError, match="largest"):
-        scale.update(True, largest)
-    assert vars(scale) == before
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda s: s.pop("mean"),
-        lambda s: s.update(mean=math.nan),
-        lambda s: s.update(variance=-1.0),
-        lambda s: s.update(limit=3.0),
-        lambda s: s.update(limit=2.0**25),
-        lambda s: s.update(limit=1.0),
-        lambda s: s.update(observed=-1),
-        lambda s: s.update(kind="DynamicLossScale"),
-    ],
-)
-def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
-    scale, state = LogNormalLossScale(), LogNormalLossScale().state_dict()
-    before = dict(vars(scale))
-    damage(state)
+    before = scale.state_dict()
+    for largest in (None, -1.0, math.inf, math.nan, "2"):
+        refuses(fp.ArgumentError, "largest", scale.update, True, largest)
+    for change in (
+        *({"mean": math.nan}, {"variance": -1.0}, {"limit": 3.0}, {"limit": 2.0**25}),
+        *({"limit": 1.0}, {"observed": -1}, {"kind": "DynamicLossScale"}),
+    ):
+        refuses(fp.ArgumentError, "loss scale", scale.load_state_dict, {**before, **change})
     with pytest.raises(fp.ArgumentError, match="loss scale"):
-        scale.load_state_dict(state)
-    assert vars(scale) == before
+        scale.load_state_dict({name: before[name] for name in before if name != "mean"})
+    assert scale.state_dict() == before
 
 
 def test_a_process_that_scales_automatically_refuses_it():
@@ -237,9 +206,6 @@ def test_a_process_that_scales_automatically_refuses_it():
         fp.amp.enable_mixed_precision(
             optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1), loss_scale="lognormal"
         )
-
-
-# ---- in a MixedOptimizer ------------------------------------------------------------------------
 
 
 def made(**settings):
@@ -279,21 +245,6 @@ def test_it_does_not_see_what_is_clipped_after_unscaling():
     optimizer.zero_grad()
     step(model, optimizer, 0, factor=0.0)  # and forgets it: these are zero
     assert optimizer.loss_scale.observed == 1
-
-
-def test_a_run_is_resumed_in_the_middle_to_the_last_bit():
-    model, optimizer = made()
-    factors = [1.0, 1.0, 1e4, 1.0, 3.0, 1.0, 0.1, 1.0]  # one that overflows
-    results = [step(model, optimizer, i, f)[0] for i, f in enumerate(factors[:5])]
-    assert results[2].skipped and results[2].scale_after == results[2].scale_before / 2
-    other, its = made()
-    other.load_state_dict(model.state_dict())
-    its.load_state_dict(optimizer.state_dict())
-    for i in range(5, 8):
-        assert step(model, optimizer, i, factors[i])[0] == step(other, its, i, factors[i])[0]
-    assert its.loss_scale.state_dict() == optimizer.loss_scale.state_dict()
-    for a, b in zip(model.parameters(), other.parameters()):
-        assert a.exact.tobytes() == b.exact.tobytes()
 
 
 def test_a_real_training_ends_with_the_loss_of_float32():

@@ -1,12 +1,12 @@
 """Claims about master weights: from where they begin, what they keep, and what they notice."""
 
 import copy
-from functools import wraps
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from snapshots import frozen
 from update_rules import RULES
 
@@ -49,8 +49,6 @@ def rounded(x):
 
 
 # ---- from where they begin ----------------------------------------------------------------------
-
-
 def every_layer():
     """One of each layer that has parameters."""
     return nn.Sequential(
@@ -59,7 +57,7 @@ def every_layer():
     )
 
 
-def test_masters_begin_as_the_float32_weights_of_the_same_seed_bit_for_bit():
+def test_masters_begin_unrounded_from_the_seed_or_a_loaded_float32_model():
     start = {}
     for precision in ("float32", "mixed"):
         fp.manual_seed(7)
@@ -67,16 +65,9 @@ def test_masters_begin_as_the_float32_weights_of_the_same_seed_bit_for_bit():
             start[precision] = masters(optimizer_of(*every_layer().parameters()))
     assert frozen(start["mixed"]) == frozen(start["float32"])
     assert any((rounded(m) != m).any() for m in start["mixed"])
-
-
-def test_the_stored_weights_are_the_rounded_masters_from_the_beginning():
     p = parameter()
     assert p.dtype == HALF and p.array.tolist() == rounded(FINE).tolist()
-    optimizer = optimizer_of(p)
-    assert p.array.tolist() == rounded(masters(optimizer)[0]).tolist()
-
-
-def test_training_from_a_loaded_float32_model_begins_from_its_unrounded_weights():
+    assert p.array.tolist() == rounded(masters(optimizer_of(p))[0]).tolist()
     source = nn.Linear(4, 3)
     with fp.precision("mixed"):
         target = nn.Linear(4, 3)
@@ -100,8 +91,6 @@ def test_initial_values_set_in_place_are_the_same_in_every_precision():
 
 
 # ---- what they keep -----------------------------------------------------------------------------
-
-
 def test_a_thousand_updates_of_1e_5_on_1_count_with_masters_and_vanish_without():
     ends = {}
     for kept in (True, False):
@@ -135,130 +124,93 @@ def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates
 NEW = np.array([0.10001, 7.00007, -2.22222], np.float32)
 
 
-def assign_data(p):
-    p.data = NEW
-
-
-def assign_a_tensor(p):
-    p.data = fp.tensor(NEW, dtype="float32")
-
-
 def load(p):
     module = nn.Module()
     module.w = p
     module.load_state_dict({"w": NEW})
 
 
-def copy_in_place(p):
-    with fp.no_grad():
-        p.copy_(fp.tensor(NEW, dtype="float32"))
+def write_over(x):
+    x[...] = NEW
 
 
-def write_over(p):
-    with fp.no_grad():
-        p[:] = NEW
+def write_one(x, number=0.5):
+    x[1] = number
 
 
-def write_through_a_detached_tensor(p):
-    p.detach().copy_(fp.tensor(NEW, dtype="float32"))
-
-
-def fill(p):
-    with fp.no_grad():
-        p.fill_(0.1)
-
-
-def zero(p):
-    with fp.no_grad():
-        p.zero_()
-
-
-def double(p):
-    with fp.no_grad():
-        p.mul_(2.0)
-
-
-def through_data(change):
-    """A way to change p.data, as one to change p."""
-
-    @wraps(change)
-    def way(p):
-        change(p.data)
-
-    return way
-
-
-@through_data
-def copy_data(data):
-    data.copy_(fp.tensor(NEW, dtype="float32"))
-
-
-@through_data
-def write_over_data(data):
-    data[...] = NEW
-
-
-@through_data
-def write_into_views_of_data(data):
+def write_into_views(data):
     for i, number in enumerate(NEW):
         data.view(3, 1)[i].fill_(number)
 
 
-@through_data
-def initialise_data(data):
-    nn.init.constant_(data, 0.1)
-
-
 def augment_data(p):
-    p.data += fp.tensor(FINE, dtype="float32")
+    p.data += wide(FINE)
 
 
 def put_back_what_was_cloned(p):
-    kept = p.data.clone()
+    before = p.data.clone()
     p.data.add_(1.0)
-    p.data = kept
+    p.data = before
 
 
-WAYS = {  # -> what the masters must be then
-    copy_data: NEW,
-    write_over_data: NEW,
-    write_into_views_of_data: NEW,
-    initialise_data: np.full(3, 0.1, np.float32),
-    augment_data: 2 * np.float32(FINE),
-    put_back_what_was_cloned: np.float32(FINE),
-    assign_data: NEW,
-    assign_a_tensor: NEW,
-    load: NEW,
-    copy_in_place: NEW,
-    fill: np.full(3, 0.1, np.float32),
-    zero: np.zeros(3, np.float32),
-    write_over: NEW,
-    double: 2 * np.float32(FINE),
-    write_through_a_detached_tensor: NEW,
+def unrecorded(change):
+    """A way to change a parameter in place."""
+
+    def way(p):
+        with fp.no_grad():
+            change(p)
+
+    return way
+
+
+def wide(x):
+    return fp.tensor(x, dtype="float32")
+
+
+def fine_but(number):
+    return np.array([FINE[0], number, FINE[2]])
+
+
+TENTHS = np.full(3, 0.1)
+WAYS = {  # and what the masters must be then
+    "p.data = array": (lambda p: setattr(p, "data", NEW), NEW),
+    "p.data = tensor": (lambda p: setattr(p, "data", wide(NEW)), NEW),
+    "p.data.copy_": (lambda p: p.data.copy_(wide(NEW)), NEW),
+    "p.data[...] =": (lambda p: write_over(p.data), NEW),
+    "views of p.data": (lambda p: write_into_views(p.data), NEW),
+    "init": (lambda p: nn.init.constant_(p.data, 0.1), TENTHS),
+    "p.data +=": (augment_data, 2 * FINE),
+    "put back": (put_back_what_was_cloned, FINE),
+    "load": (load, NEW),
+    "copy_": (unrecorded(lambda p: p.copy_(wide(NEW))), NEW),
+    "fill_": (unrecorded(lambda p: p.fill_(0.1)), TENTHS),
+    "zero_": (unrecorded(lambda p: p.zero_()), np.zeros(3)),
+    "p[...] =": (unrecorded(write_over), NEW),
+    "mul_": (unrecorded(lambda p: p.mul_(2.0)), 2 * FINE),
+    "detached": (lambda p: p.detach().copy_(wide(NEW)), NEW),
+    "one": (unrecorded(write_one), fine_but(0.5)),  # which rounds no other
+    "one, detached": (lambda p: write_one(p.detach()), fine_but(0.5)),
+    "inf": (unrecorded(lambda p: write_one(p, np.inf)), fine_but(np.inf)),
+    "nan": (unrecorded(lambda p: write_one(p, np.nan)), fine_but(np.nan)),
 }
 
 
-@pytest.mark.parametrize(("way", "expected"), WAYS.items(), ids=[way.__name__ for way in WAYS])
-@pytest.mark.parametrize("when", ["before", "after", "between steps"])
-def test_what_is_assigned_is_read_again_unrounded_where_it_was_given_so(way, expected, when):
-    p = parameter()
-    if when == "before":  # an optimizer has claimed it
-        way(p)
-    optimizer = optimizer_of(p)
-    if when == "between steps":
-        step(optimizer)
-    if when != "before":
-        way(p)
-    step(optimizer)
-    assert masters(optimizer)[0].tolist() == expected.tolist()
-    assert p.array.tolist() == rounded(expected).tolist()
-
-
-def test_saving_right_after_assigning_saves_what_was_assigned():
-    p = parameter()
-    optimizer = optimizer_of(p)
-    assign_data(p)
-    assert masters(optimizer)[0].tolist() == NEW.tolist()
+@pytest.mark.parametrize(("way", "expected"), WAYS.values(), ids=WAYS)
+def test_what_is_assigned_is_read_again_unrounded_where_it_was_given_so(way, expected):
+    expected = expected.astype(SINGLE)
+    for when in ("before", "after", "between steps", "before saving"):
+        p = parameter()
+        if when == "before":  # an optimizer has claimed it
+            way(p)
+        optimizer = optimizer_of(p)
+        if when == "between steps":
+            step(optimizer)
+        if when != "before":
+            way(p)
+        if when != "before saving":
+            step(optimizer)
+            np.testing.assert_array_equal(p.array, rounded(expected), when)
+        np.testing.assert_array_equal(masters(optimizer)[0], expected, when)
 
 
 @pytest.mark.parametrize("write", [lambda p: p.array, lambda p: p.data.numpy()])
@@ -280,13 +232,10 @@ def buffer_of(tensor):
 
 
 VIEWS = {
-    "detach": lambda p: p.detach(),
-    "data": lambda p: p.data,
-    "recorded": lambda p: p.view(-1),
-    "part": lambda p: p.data[1:],
-    "of a view": lambda p: p.data.view(3, 1).transpose(0, 1)[:, 1:],
+    "detach": lambda p: p.detach(), "data": lambda p: p.data, "recorded": lambda p: p.view(-1),
+    "part": lambda p: p.data[1:], "of a view": lambda p: p.data.view(3, 1).transpose(0, 1)[:, 1:],
     "buffer": lambda p: buffer_of(p.data),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
@@ -311,8 +260,7 @@ def test_a_leaf_that_is_a_part_of_another_tensor_is_refused():
     turned = fp.ones(2, 3).T.requires_grad_()
     row = turned.detach()[0]
     for leaf in (part, turned):
-        with pytest.raises(fp.ArgumentError, match="shares memory.*clone"):
-            optim.SGD([leaf], lr=0.1)
+        refuses(fp.ArgumentError, "shares memory.*clone", optim.SGD, [leaf], lr=0.1)
     assert whole.tolist() == list(range(10)) and row.tolist() == [1, 1]
     optim.SGD([part.detach().clone().requires_grad_(), whole], lr=0.1)
 
@@ -333,7 +281,7 @@ def test_a_number_without_dimensions_is_a_parameter_like_any_other(precision):
     assert module.float().p.item() == numbers
 
 
-def test_numbers_that_only_masters_hold_are_put_back_bit_for_bit():
+def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     kept = fp.tensor(p.exact.copy(), dtype="float32")
@@ -341,9 +289,6 @@ def test_numbers_that_only_masters_hold_are_put_back_bit_for_bit():
         step(optimizer)
         way()
         assert p.exact.tolist() == kept.tolist() == SINGLE.type(FINE).tolist()
-
-
-def test_what_numpy_wrote_is_there_for_what_writes_after_it():
     p = parameter()
     p.array[0] = 5
     p.data[1] = 3
@@ -352,34 +297,11 @@ def test_what_numpy_wrote_is_there_for_what_writes_after_it():
     p.array[0] = 4
     assert p.tolist() == p.exact.tolist() == p.data.clone().exact.tolist() == [4, 6, 14]
     assert copy.deepcopy(p).exact.tolist() == [4, 6, 14]
-
-
-def test_views_of_weights_in_another_format_since_keep_what_they_saw():
     layer = nn.Linear(2, 2)
     before, numbers = layer.weight.detach(), layer.weight.tolist()
     layer.half()
     layer.weight.data.zero_()
     assert before.tolist() == numbers and before.dtype == SINGLE
-
-
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_an_assigned_inf_or_nan_is_noticed_too(value):
-    p = parameter()
-    optimizer = optimizer_of(p)
-    with fp.no_grad():
-        p[1] = value
-    step(optimizer)
-    np.testing.assert_array_equal(masters(optimizer)[0][1], value)
-
-
-@pytest.mark.parametrize("through", [lambda p: p, lambda p: p.detach()], ids=["itself", "detached"])
-def test_changing_one_weight_in_place_rounds_no_other_master(through):
-    p = parameter()
-    optimizer = optimizer_of(p)
-    with fp.no_grad():
-        through(p)[1] = 0.5
-    step(optimizer)
-    assert masters(optimizer)[0].tolist() == [SINGLE.type(FINE[0]), 0.5, SINGLE.type(FINE[2])]
 
 
 def test_small_updates_count_even_where_a_part_is_written_over_after_each_step():
@@ -398,16 +320,14 @@ def test_small_updates_count_even_where_a_part_is_written_over_after_each_step()
 def test_float32_weights_assigned_later_are_trained_from():
     p = parameter(precision="float32")
     optimizer = optimizer_of(p)
-    assign_data(p)
+    p.data = NEW
     step(optimizer)
     assert p.array.tolist() == NEW.tolist()
 
 
 # ---- several optimizers, one after the other ----------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
-def test_a_second_optimizer_begins_from_the_masters_of_the_first(precision):
+def test_a_second_optimizer_begins_from_the_masters_of_the_first_and_takes_turns(precision):
     p = parameter(precision=precision)
     first = optimizer_of(p, lr=1e-5)
     for _ in range(3):
@@ -416,10 +336,6 @@ def test_a_second_optimizer_begins_from_the_masters_of_the_first(precision):
     assert frozen(masters(second)) == frozen(masters(first))
     if precision == "mixed":
         assert (rounded(masters(second)[0]) != masters(second)[0]).any()
-
-
-@pytest.mark.parametrize("precision", ["mixed", "float32"])
-def test_taking_turns_two_optimizers_train_as_one_would(precision):
     results = []
     for turns in (1, 2):
         p = parameter(precision=precision)
@@ -431,7 +347,7 @@ def test_taking_turns_two_optimizers_train_as_one_would(precision):
     assert results[0] == results[1]
 
 
-def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains():
+def test_an_optimizer_that_is_only_made_takes_nothing_and_without_masters_stored_weights_count():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     optimizer_of(p)
@@ -439,17 +355,12 @@ def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains()
         step(optimizer, -1.0)
     assert (abs(masters(optimizer)[0] - FINE - 1e-3) < 100 * 2.0**-23).all()
     assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
-
-
-def test_masters_made_after_training_without_begin_from_the_stored_weights():
     p = parameter()
     step(optimizer_of(p, lr=0.25, master_weights=False))
     assert masters(optimizer_of(p))[0].tolist() == rounded(rounded(FINE) - 0.25).tolist()
 
 
 # ---- formats ------------------------------------------------------------------------------------
-
-
 def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_parameters():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 5), nn.LayerNorm(5))
@@ -469,7 +380,7 @@ def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_par
     assert held["optimizer_state"] == 2 * 4 * (small + norm)
 
 
-def test_without_masters_the_update_is_computed_in_float32_and_rounded_once():
+def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none():
     p = parameter()
     optimizer = optimizer_of(p, lr=0.37, master_weights=False)
     before, expected = p.array.copy(), []
@@ -480,23 +391,6 @@ def test_without_masters_the_update_is_computed_in_float32_and_rounded_once():
         expected.append(HALF.type(SINGLE.type(w) - update))
     assert p.array.tolist() == [float(w) for w in expected]
     assert optimizer.memory()["masters"] == 0
-
-
-def test_optimizer_state_in_float16_is_stored_so_and_rounded_once():
-    exact, half = {}, {}
-    for precision, found in (("mixed", exact), ("mixed,optimizer_state=float16", half)):
-        p = parameter(precision=precision)
-        optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
-        step(optimizer, 0.3)
-        found.update(optimizer.state_dict()["optimizers"][0]["state"][0])
-        found["bytes"] = optimizer.memory()["optimizer_state"]
-    for name in ("exp_avg", "exp_avg_sq"):
-        assert frozen(half[name]) == frozen(downcast(exact[name], HALF))
-    assert frozen(half["master"]) == frozen(exact["master"])
-    assert (exact["bytes"], half["bytes"]) == (24, 12)
-
-
-def test_in_float64_weights_and_state_are_float64_and_there_is_no_master():
     p = parameter(precision="float64")
     optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
     step(optimizer)
@@ -507,8 +401,6 @@ def test_in_float64_weights_and_state_are_float64_and_there_is_no_master():
 
 
 # ---- saving a model -----------------------------------------------------------------------------
-
-
 def trained_layer(precision):
     """A layer after three small steps, and its optimizer."""
     with fp.precision(precision):
@@ -519,7 +411,7 @@ def trained_layer(precision):
     return layer, optimizer
 
 
-def test_a_model_is_saved_with_its_masters_so_that_loading_it_loses_nothing():
+def test_a_model_is_saved_with_its_masters_in_a_copy_that_loses_nothing():
     layer, optimizer = trained_layer("mixed")
     state = layer.state_dict()
     assert frozen(list(state.values())) == frozen(masters(optimizer))
@@ -529,6 +421,12 @@ def test_a_model_is_saved_with_its_masters_so_that_loading_it_loses_nothing():
     other.load_state_dict(state)
     step(again)
     assert frozen(masters(again)) == frozen(masters(optimizer))
+    layer, optimizer = trained_layer("mixed")
+    before = frozen(masters(optimizer))
+    for tensor in layer.state_dict().values():
+        refuses(fp.TapeError, "cannot be written to", tensor.fill_, 9.0)
+        assert not any(np.shares_memory(tensor.array, m) for m in masters(optimizer))
+    assert frozen(masters(optimizer)) == before
 
 
 @pytest.mark.parametrize("precision", ["float16", "mixed,master_weights=off", "float32", "float64"])
@@ -537,13 +435,3 @@ def test_a_model_without_masters_is_saved_as_it_is_stored_not_as_it_began(precis
     assert frozen(list(layer.state_dict().values())) == frozen(
         [p.array for p in layer.parameters()]
     )
-
-
-def test_a_saved_model_is_a_copy():
-    layer, optimizer = trained_layer("mixed")
-    before = frozen(masters(optimizer))
-    for tensor in layer.state_dict().values():
-        with pytest.raises(fp.TapeError, match="cannot be written to"):
-            tensor.fill_(9.0)
-        assert not any(np.shares_memory(tensor.array, m) for m in masters(optimizer))
-    assert frozen(masters(optimizer)) == before

@@ -13,6 +13,7 @@ from in_browser import browser  # noqa: F401 (a fixture)
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
 
+pytestmark = pytest.mark.nightly
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "explorables"
 ELEMENTS = {m: f"minifp-{m}" for m in ("bits", "update", "sums", "histograms", "bathtub")}
 NAMES = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "float4_e2m1")
@@ -76,14 +77,6 @@ def tab(browser, tmp_path_factory):  # noqa: F811
         page.close()
 
 
-def called(tab, function, *arguments):
-    """What a function of formats.js returns."""
-    return tab.evaluate(
-        "async ([address, name, args]) => (await import(address + '/formats.js'))[name](...args)",
-        [tab.address, function, list(arguments)],
-    )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_bits_are_read_and_written_as_minifp_does(tab, name):
     format = FORMATS[name]
@@ -137,28 +130,21 @@ def test_a_sum_in_half_stops_where_minifps_does(tab):
     assert sums[0] == in_half.tolist() and sums[1] == 3000
 
 
-def test_a_bit_that_is_clicked_turns_over_and_says_the_new_number(tab):
+def test_a_bit_an_update_and_sums_say_what_became_of_the_number(tab):
     bits = tab.locator("minifp-bits")
     buttons, said = bits.locator(".row button"), bits.locator("tbody tr")
     assert buttons.count() == 16 and "0.0999755859375" in said.inner_text()
-    buttons.nth(0).click()
+    buttons.nth(0).click()  # a bit that is clicked turns over
     assert "−0.0999755859375" in said.inner_text()
     bits.locator("input").fill("3e-8")
     assert "5.96046447754e-8" in said.inner_text() and "subnormal" in said.inner_text()
     bits.locator("select").select_option("bfloat16")
     assert "normal" in said.inner_text() and "subnormal" not in said.inner_text()
-
-
-def test_an_update_is_lost_and_kept_where_the_gap_says_so(tab):
     update = tab.locator("minifp-update")
     step = update.locator("input").nth(1)
-    step.fill("-20")
-    assert "lost" in update.locator("tbody tr").nth(1).inner_text()
-    step.fill("-10")
-    assert "kept" in update.locator("tbody tr").nth(1).inner_text()
-
-
-def test_sums_tell_how_wrong_they_are(tab):
+    for power, told in (("-20", "lost"), ("-10", "kept")):
+        step.fill(power)
+        assert told in update.locator("tbody tr").nth(1).inner_text()
     rows = tab.locator("minifp-sums tbody tr")
     assert "2,048" in rows.nth(1).inner_text() and "5,000" in rows.nth(2).inner_text()
 

@@ -2,14 +2,12 @@
 by keyboard, by pointer and as tables.
 """
 
-import functools
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from in_browser import browser, check_accessible  # noqa: F401 (one is a fixture)
+from loading import script
 from test_explorables import FOLDER, tab  # noqa: F401 (one is a fixture)
 
 from minifp.numerics.format_codes import codes_of, values_of
@@ -18,8 +16,8 @@ from minifp.scope.histogram import Histogram
 from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import WHAT_IF, Record
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "record_explorables.py"
 SHIFTS = range(-30, 41)  # log2 of the loss scales that there are
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture
@@ -44,13 +42,9 @@ def embedded(tab):  # noqa: F811
     tab.evaluate("for (const one of document.querySelectorAll('.more')) one.remove()")
 
 
-@functools.cache
 def recorder():
     """scripts/record_explorables.py as a module."""
-    spec = importlib.util.spec_from_file_location("record_explorables", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("record_explorables")
 
 
 def kept(name):

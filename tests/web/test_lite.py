@@ -14,7 +14,7 @@ import pytest
 from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
 from test_explorables import served
 
-pytestmark = [pytest.mark.slow, pytest.mark.site]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
 
 LESSONS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 FIRST = "01-sixteen-bits.ipynb"

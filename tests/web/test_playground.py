@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENDLESS = "import time\nprint('begun')\nwhile True:\n    time.sleep(0.01)\n"
 ENDLESS_IN_C = "print('begun')\nsum(iter(int, 1))\n"
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 in_site = pytest.mark.site  # all but one, which `make test` runs too
 
 
@@ -138,21 +138,17 @@ def test_skipped_steps_are_marked_and_a_bypassed_loss_is_no_number(page):
 
 
 @in_site
-@pytest.mark.parametrize("example", ["explain", "tensor"])
-def test_an_example_shows_a_result(page, example):
-    page.select_option("#examples", example)
-    page.click("#run")
-    is_ready(page, "Done")
-    assert page.locator("#output iframe").count() == (2 if example == "explain" else 1)
-
-
-@in_site
-def test_results_are_shown_as_a_notebook_shows_them(page):
+def test_results_and_those_of_examples_are_shown_as_a_notebook_shows_them(page):
     run(page, "import minifp as fp\ndisplay(fp.explain(0.1))\nfp.tensor([1.5])")
     frames = page.locator("#output iframe")
     assert frames.count() == 2
     assert "0.0999755859375" in frames.nth(0).content_frame.locator("body").inner_text()
     assert "1.5" in frames.nth(1).content_frame.locator("body").inner_text()
+    for example, count in (("explain", 2), ("tensor", 1)):
+        page.select_option("#examples", example)
+        page.click("#run")
+        is_ready(page, "Done")
+        assert frames.count() == count
 
 
 @in_site

@@ -7,7 +7,7 @@ import pytest
 from in_browser import browser  # noqa: F401 (a fixture)
 from in_playground import is_ready, playground, run, write
 
-pytestmark = [pytest.mark.slow, pytest.mark.site]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
 
 WRITES_AND_STAYS = "open('kept.txt', 'w').write('x' * 2000)\nprint('begun')\nsum(iter(int, 1))\n"
 LISTS = "import os\nprint(sorted(os.listdir('.')))"

@@ -7,7 +7,7 @@ from in_playground import is_ready, playground, run, write
 from minifp.scope.observed import KINDS
 from minifp.scope.page.lens import percent
 
-pytestmark = [pytest.mark.slow, pytest.mark.site]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
 
 # Products and sums of few bits, the same on all machines; the last step is looked at.
 PROGRAM = """

@@ -11,7 +11,7 @@ from minifp.derive.listing import Listing, guards_of
 from minifp.derive.rows import Rows
 from minifp.errors import ArgumentError
 from minifp.lab.tasks import run_file
-from minifp.numerics import dispatch, kernels
+from minifp.numerics import device_references, dispatch, kernels
 from minifp.numerics.implementations import (
     BY_HAND,
     DERIVED,
@@ -30,7 +30,7 @@ TITLES = {"cpu": "CPU", "cuda": "GPU"}
 MEANING = {
     BY_HAND: "a kernel of its own, in a file *_numba.py (CPU) or *_cuda.py (GPU)",
     DERIVED: "compiled from its NumPy reference",
-    REFERENCE: "the NumPy reference itself, on the CPU",
+    REFERENCE: "the NumPy reference itself, on a GPU by CuPy",
 }
 
 
@@ -65,13 +65,18 @@ def counts() -> list[str]:
 
 
 def left_to_numpy() -> str:
-    """The kernels that have nothing but their reference on the CPU, or on a GPU, and why."""
+    """The kernels that have nothing but their reference on the CPU, or on a GPU, and why; and what
+    a GPU leaves to the CPU."""
     lines = []
     for device in DEVICES:
         rows = [(kernel.name, implementation_of(kernel, device)) for kernel in kernels.KERNELS]
         rows = [(name, it.note) for name, it in rows if it.how == REFERENCE]
         lines += [f"No compiled kernel for the {TITLES[device]}: {len(rows)}"]
         lines += [f"  {name:50} {note}" for name, note in rows] + [""]
+    lacking = {name: f"CuPy lacks {what}" for name, what in device_references.LACKS.items()}
+    rows = [*lacking.items(), *device_references.left_to_cpu.items()]
+    lines += [f"Copied from the GPU to the CPU: {len(rows)}, and sums narrower than float32"]
+    lines += [f"  {name:50} {note}" for name, note in rows] + [""]
     return "\n".join([*lines, *counts()])
 
 

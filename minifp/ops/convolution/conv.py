@@ -61,7 +61,8 @@ def scatter_windows(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     """That gradient, added up where windows are, one place in them after the other."""
     n, o, *counts = dy.shape
     size = w.shape[2:]
-    dx = np.zeros((n, groups * w.shape[1], *reach(size, stride, dilation, counts)), dy.dtype)
+    whole = n, groups * w.shape[1], *reach(size, stride, dilation, counts)
+    dx = np.zeros(whole, dy.dtype, like=dy)
     rows = dy.swapaxes(0, 1).reshape(groups, o // groups, n * prod(counts))
     taps = w.reshape(groups, o // groups, w.shape[1], prod(size)).transpose(3, 0, 2, 1)
     for tap, place in zip(taps, places(size, stride, dilation, counts)):
@@ -72,7 +73,8 @@ def scatter_windows(dy, w, x_sizes, stride, padding, dilation, groups, dot):
 def correlate_turned(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     """That gradient as a correlation of dy, with zeros between and around, in one dot product."""
     n, o, *counts = dy.shape
-    spread = np.zeros((n, o, *((c - 1) * s + 1 for c, s in zip(counts, stride))), dy.dtype)
+    sizes = ((c - 1) * s + 1 for c, s in zip(counts, stride))
+    spread = np.zeros((n, o, *sizes), dy.dtype, like=dy)
     strided: tuple[Any, ...] = (..., *(slice(None, None, s) for s in stride))
     spread[strided] = dy
     before = tuple(d * (k - 1) - p for d, k, p in zip(dilation, w.shape[2:], padding))

@@ -106,8 +106,11 @@ def check_candidates(function: str, boxes: Any, scores: Any, iou_threshold: floa
     check_range(f"{function}: iou_threshold", iou_threshold, 0, 1)
 
 
+ONE_BY_ONE = "one box is looked at after the other"  # why no GPU does it
+
+
 @public("F")
-@on_host
+@on_host(ONE_BY_ONE)
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """The places (int64) of the boxes that are kept, by falling score.
 
@@ -123,7 +126,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 @public("F")
-@on_host
+@on_host(ONE_BY_ONE)
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """nms of each class, or picture, by itself: the places (int64) of all that is kept, by falling
     score.

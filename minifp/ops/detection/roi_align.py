@@ -40,7 +40,7 @@ def bins_of(low, high, count, scale, ratio, aligned):
     is_finite = np.isfinite(start) & np.isfinite(size)
     bins = np.where(is_finite, size / kind(count), kind(np.nan))[:, None]
     samples = np.where(is_finite[:, None], kind(ratio) if ratio > 0 else np.ceil(bins), kind(0))
-    return start[:, None] + np.arange(count, dtype=low.dtype) * bins, bins, samples
+    return start[:, None] + np.arange(count, dtype=low.dtype, like=low) * bins, bins, samples
 
 
 def samples_inside(begin, bins, samples, n):
@@ -62,17 +62,18 @@ def roi_weights(low, high, n, count, scale, ratio, aligned):
     with np.errstate(all="ignore"):
         begin, bins, samples = bins_of(low, high, count, scale, ratio, aligned)
         first, stop = samples_inside(begin, bins, samples, n)
-        weights = np.zeros((*begin.shape, n), low.dtype)
-        box, bin = np.indices(begin.shape, sparse=True)
-        for i in range(int((stop - first).max(initial=0))):
+        weights = np.zeros((*begin.shape, n), low.dtype, like=low)
+        box, bin = (np.arange(m, like=low) for m in begin.shape)
+        box = box[:, None]
+        for i in range(int(np.max(stop - first)) if stop.size else 0):
             u = begin + (first + kind(i) + kind(0.5)) * bins / samples
             counts = (first + kind(i) < stop) & (u >= -1) & (u <= n)
             u = np.clip(np.where(counts, u, kind(0)), 0, n - 1)
-            place, share = np.array(u, np.intp), np.where(counts, 1 / samples, kind(0))
+            place, share = np.asarray(u, np.intp, like=u), np.where(counts, 1 / samples, kind(0))
             f = u - np.floor(u)
             weights[box, bin, place] += (1 - f) * share
             weights[box, bin, np.minimum(place + 1, n - 1)] += f * share
-        weights[np.isnan(begin), 0] = np.nan
+        weights[..., 0][np.isnan(begin)] = np.nan
     return weights
 
 
@@ -91,8 +92,8 @@ def weights_of_boxes(boxes, shape, size, scale, ratio, aligned):
 def taps(weights):
     """The places (count, m) of the m largest numbers of weights of `count` bins (count, n), where
     the others are 0; and their weights."""
-    m = np.count_nonzero(weights, axis=-1).max(initial=1)
-    places = np.argsort(weights == 0, axis=-1, kind="stable")[..., : max(m, 1)]
+    m = max(1, int(np.max(np.count_nonzero(weights, axis=-1))))
+    places = np.argsort(weights == 0, axis=-1, kind="stable")[..., :m]
     return places, np.take_along_axis(weights, places, -1)
 
 
@@ -104,10 +105,10 @@ def weighted(x, weights):
 @kernel("reduce", "x")
 def roi_align_forward(x, down, across, pictures, *, sum):
     K, P, _ = down.shape
-    y = np.empty((K, x.shape[1], P, across.shape[1]), x.dtype)
-    for k, n in enumerate(pictures):
+    y = np.empty((K, x.shape[1], P, across.shape[1]), x.dtype, like=x)
+    for k, n in enumerate(pictures.tolist()):
         (rows, by_row), (columns, by_column) = taps(down[k]), taps(across[k])
-        first, last = rows.min(), rows.max() + 1
+        first, last = int(rows.min()), int(rows.max()) + 1
         inside = sum(weighted(x[n, :, first:last][:, :, columns], by_column), axis=-1)
         y[k] = sum(weighted(inside[:, rows - first], by_row[..., None]), axis=2)
     return y
@@ -118,8 +119,8 @@ BLOCK = 32  # channels whose gradients are worked on at once
 
 @kernel("reduce", GIVEN)
 def roi_align_dx(dy, down, across, pictures, *, shape, sum):
-    dx = np.zeros(shape, dy.dtype)
-    for n in np.unique(pictures):
+    dx = np.zeros(shape, dy.dtype, like=dy)
+    for n in np.unique(pictures).tolist():
         mine = np.flatnonzero(pictures == n)
         seen = (across[mine] != 0).any(axis=1)
         for c in range(0, shape[1], BLOCK):

@@ -39,11 +39,11 @@ def roi_bins(low, high, n, count, scale):
     with np.errstate(all="ignore"):
         start, end = rounded_away(low * kind(scale)), rounded_away(high * kind(scale))
         length = np.maximum(end - start + kind(1), kind(1))[:, None] / kind(count)
-        bin = np.arange(count + 1, dtype=low.dtype)
+        bin = np.arange(count + 1, dtype=low.dtype, like=low)
         first, stop = np.floor(bin[:-1] * length), np.ceil(bin[1:] * length)
         spans = np.clip(np.stack([first, stop], axis=-1) + start[:, None, None], 0, n)
         is_finite = (np.isfinite(start) & np.isfinite(end))[:, None, None]
-        return np.array(np.where(is_finite, spans, NOWHERE), np.int64)
+        return np.asarray(np.where(is_finite, spans, NOWHERE), np.int64, like=low)
 
 
 def bins_of_boxes(boxes, shape, size, scale):
@@ -56,10 +56,12 @@ def bins_of_boxes(boxes, shape, size, scale):
 @kernel("map", "x", "x")
 def roi_pool_forward(x, rows, columns, pictures):
     C, W = x.shape[1], x.shape[3]
-    y = np.zeros((len(rows), C, rows.shape[1], columns.shape[1]), x.dtype)
-    chosen = np.full(y.shape, NOWHERE, np.int32)
-    for k, p, q in np.ndindex(*rows.shape[:2], columns.shape[1]):
-        (top, bottom), (left, right) = rows[k, p], columns[k, q]
+    (K, P), Q = rows.shape[:2], columns.shape[1]
+    y = np.zeros((K, C, P, Q), x.dtype, like=x)
+    chosen = np.full_like(y, NOWHERE, np.int32)
+    rows, columns, pictures = (a.tolist() for a in (rows, columns, pictures))
+    for k, p, q in np.ndindex(K, P, Q):
+        (top, bottom), (left, right) = rows[k][p], columns[k][q]
         if top < 0 or left < 0:
             y[k, :, p, q] = np.nan
         elif top < bottom and left < right:
@@ -67,7 +69,7 @@ def roi_pool_forward(x, rows, columns, pictures):
             inside = inside.reshape(C, (bottom - top) * (right - left))
             best = inside.argmax(axis=1)  # NaN wins
             down, across = np.divmod(best, right - left)
-            y[k, :, p, q] = inside[np.arange(C), best]
+            y[k, :, p, q] = inside[np.arange(C, like=x), best]
             chosen[k, :, p, q] = (top + down) * W + left + across
     return y, chosen
 
@@ -75,7 +77,7 @@ def roi_pool_forward(x, rows, columns, pictures):
 @kernel("reduce", GIVEN)
 def roi_pool_dx(dy, chosen, pictures, *, shape, sum):
     N, C, H, W = shape
-    planes = (pictures[:, None] * C + np.arange(C)) * (H * W)
+    planes = (pictures[:, None] * C + np.arange(C, like=pictures)) * (H * W)
     counts = chosen >= 0
     places = (planes[..., None, None] + chosen)[counts]
     return add_rows(dy[counts], places, N * C * H * W, sum).reshape(shape)

@@ -36,9 +36,10 @@ from minifp.runtime.device import placed
 
 def states(labels, blank):
     """l' (N, S), and whether each state may be reached from two before it."""
-    path = np.full((len(labels), 2 * labels.shape[1] + 1), blank)
+    shape = len(labels), 2 * labels.shape[1] + 1
+    path = np.full_like(labels, blank, int, "C", shape=shape)
     path[:, 1::2] = labels
-    skip = np.zeros(path.shape, bool)
+    skip = np.zeros(path.shape, bool, like=labels)
     skip[:, 2:] = (path[:, 2:] != blank) & (path[:, 2:] != path[:, :-2])
     return path, skip
 
@@ -79,8 +80,8 @@ def betas(x, labels, steps, lengths, blank, sum):
     """beta (T, N, S); -Inf where a sequence has ended, and in states of the padding."""
     path, skip = states(labels, blank)
     scores = np.take_along_axis(x, path[None], 2)
-    from_end = 2 * lengths[:, None] - np.arange(path.shape[1])
-    last = np.where((from_end == 0) | (from_end == 1), np.zeros((), x.dtype), -np.inf)
+    from_end = 2 * lengths[:, None] - np.arange(path.shape[1], like=lengths)
+    last = np.where((from_end == 0) | (from_end == 1), x.dtype.type(0), -np.inf)
     beta = np.full_like(scores, -np.inf)
     for t in reversed(range(len(x))):
         if t + 1 < len(x):
@@ -94,7 +95,7 @@ def betas(x, labels, steps, lengths, blank, sum):
 
 def _losses(alpha, steps, lengths, sum):
     """-log of the probability of the labels (N): of the last two states at each end."""
-    rows = np.arange(len(steps))
+    rows = np.arange(len(steps), like=steps)
     ends = alpha[np.maximum(steps - 1, 0), rows]
     before = np.where(lengths > 0, ends[rows, np.maximum(2 * lengths - 1, 0)], -np.inf)
     losses = -_log_sum(np.stack([ends[rows, 2 * lengths], before]), sum)
@@ -111,7 +112,7 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, sum):
 def divisors(lengths, reduction, dtype):
     """By what each loss is divided: in a mean by its labels, and all by the batch."""
     counts = np.maximum(lengths, 1) * len(lengths) if reduction == "mean" else lengths * 0 + 1
-    return np.asarray(counts, dtype)
+    return np.asarray(counts, dtype, like=lengths)
 
 
 @kernel("loss", COMPUTE)
@@ -128,14 +129,14 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     losses = _losses(alpha, steps, lengths, sum)
     gamma = np.exp(alpha + betas(x, labels, steps, lengths, blank, sum) + losses[:, None])
     T, N, S = gamma.shape
-    rows = states(labels, blank)[0] + x.shape[2] * np.arange(N)[:, None]
+    rows = states(labels, blank)[0] + x.shape[2] * np.arange(N, like=labels)[:, None]
     in_states = gamma.transpose(1, 2, 0).reshape(N * S, T)
     in_classes = add_rows(in_states, rows.reshape(-1), N * x.shape[2], sum)
     dx = np.exp(x) - in_classes.reshape(N, x.shape[2], T).transpose(2, 0, 1)
     dx = dx * (dl / divisors(lengths, reduction, x.dtype))[:, None]
     impossible = np.isposinf(losses)
     dx = np.where(impossible[:, None], 0 if zero_infinity else np.nan, dx)
-    return np.where((np.arange(T)[:, None] < steps)[:, :, None], dx, 0)
+    return np.where((np.arange(T, like=steps)[:, None] < steps)[:, :, None], dx, 0)
 
 
 def ctc_loss_backward(dl, x, labels, steps, lengths, to, **settings):

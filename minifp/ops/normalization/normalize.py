@@ -22,7 +22,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axes
+from minifp.ops.reduce import as_axes, largest
 from minifp.typing import Ints
 
 
@@ -31,12 +31,12 @@ def p_norm(x, p, axes, sum):
     if p == 2:
         return np.sqrt(sum(x * x, axis=axes, keepdims=True))
     a = np.abs(x)
-    largest = a.max(axes, keepdims=True, initial=0)
+    top = largest(a, axes, nothing=0)
     if p == math.inf:
-        return largest
+        return top
     if p == 1:
         return sum(a, axis=axes, keepdims=True)
-    unit = np.where((largest > 0) & (largest < np.inf), largest, 1)  # else a^p would overflow
+    unit = np.where((top > 0) & (top < np.inf), top, 1)  # else a^p would overflow
     return unit * sum((a / unit) ** p, axis=axes, keepdims=True) ** (1 / p)
 
 

@@ -15,13 +15,13 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axis, enter
+from minifp.ops.reduce import as_axis, enter, largest
 from minifp.typing import DType
 
 
 @kernel("reduce", "x")
 def softmax_forward(x, *, axis, sum):
-    e = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
+    e = np.exp(x - largest(x, axis))
     return e / sum(e, axis=axis, keepdims=True)
 
 
@@ -32,7 +32,7 @@ def softmax_dx(dy, y, *, axis, sum):
 
 @kernel("reduce", "x")
 def log_softmax_forward(x, *, axis, sum):
-    x = x - x.max(axis, keepdims=True, initial=-np.inf)
+    x = x - largest(x, axis)
     return x - np.log(sum(np.exp(x), axis=axis, keepdims=True))
 
 

@@ -13,7 +13,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.runtime import random
-from minifp.runtime.device import device_of
+from minifp.runtime.device import device_of, placed
 
 PURPOSE = "dropout"
 
@@ -43,7 +43,7 @@ def dropout_op(x, mask, *, p):
 @kernel("map", GIVEN)
 def dropped(x, *, p, draw):
     kept = random.uniform(x.shape, purpose=draw.purpose, call=draw.call) >= p
-    return x * kept * (1 / (1 - p))
+    return x * placed(kept, like=x) * (1 / (1 - p))
 
 
 def dropped_backward(dy, to, p, draw):

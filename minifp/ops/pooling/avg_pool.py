@@ -48,7 +48,7 @@ def divisor(axes, include_pad, override, dtype):
 @kernel("reduce", "x")
 def avg_pool_forward(x, *, axes, include_pad, override, sum):
     lead = x.shape[: x.ndim - len(axes)]
-    y = np.empty((*lead, *(a.count for a in axes)), x.dtype)
+    y = np.empty((*lead, *(a.count for a in axes)), x.dtype, like=x)
     if walk_places(axes):
         around, out = flat(surrounded(x, axes, 0.0), axes), flat(y, axes)
         seen = list(places(*geometry(axes)))
@@ -57,14 +57,15 @@ def avg_pool_forward(x, *, axes, include_pad, override, sum):
     else:
         for window, seen, _ in each_window(axes):
             y[window] = sum(x[seen], axis=tuple(range(-len(axes), 0)))
-    return y / divisor(axes, include_pad, override, x.dtype)
+    return y / np.asarray(divisor(axes, include_pad, override, x.dtype), like=x)
 
 
 @kernel("reduce", GIVEN)
 def avg_pool_dx(dy, *, axes, include_pad, override, sum):
     lead = dy.shape[: dy.ndim - len(axes)]
-    share = flat(dy / divisor(axes, include_pad, override, dy.dtype), axes)
-    dx = np.empty((len(share), *(a.n for a in axes)), dy.dtype)
+    by = np.asarray(divisor(axes, include_pad, override, dy.dtype), like=dy)
+    share = flat(dy / by, axes)
+    dx = np.empty((len(share), *(a.n for a in axes)), dy.dtype, like=dy)
     layers = prod(a.layers() for a in axes)
     lay = lay_places if walk_places(axes) else lay_windows
     for block in blocks(dx, layers):
@@ -80,7 +81,7 @@ def lay_places(share, axes, layers):
     """
     size, stride, dilation, counts = geometry(axes)
     each, length = [a.layers() for a in axes], reach(size, stride, dilation, counts)
-    parts = np.zeros((layers, len(share), *length), share.dtype)
+    parts = np.zeros((layers, len(share), *length), share.dtype, like=share)
     for place, seen in zip(np.ndindex(*size), places(size, stride, dilation, counts)):
         layer = np.ravel_multi_index([i // s % n for i, s, n in zip(place, stride, each)], each)
         parts[layer][seen] = share
@@ -89,7 +90,8 @@ def lay_places(share, axes, layers):
 
 def lay_windows(share, axes, layers):
     """The same as lay_places, walking over the windows: (layers, B, ...)."""
-    parts = np.zeros((layers, len(share), *(a.n for a in axes)), share.dtype)
+    sizes = layers, len(share), *(a.n for a in axes)
+    parts = np.zeros(sizes, share.dtype, like=share)
     stretched = (..., *(None,) * len(axes))
     for window, seen, layer in each_window(axes):
         parts[layer][seen] = share[window][stretched]

@@ -52,18 +52,17 @@ def taps(n, count, factor, mode, align_corners, dtype):
     return [(low, 1 - f), (np.minimum(low + 1, n - 1), f)]
 
 
-def along(v, axis):
-    """Weights (count) in the shape in which they multiply that axis."""
-    return v.reshape(-1, *(1,) * (-1 - axis))
+def along(v, axis, like):
+    """Weights (count) in the shape in which they multiply that axis, beside an array."""
+    return np.asarray(v, like=like).reshape(-1, *(1,) * (-1 - axis))
 
 
 @kernel("reduce", "x")
 def interpolate_forward(x, *, counts, factors, mode, align_corners, sum):
     for axis, count, factor in zip(range(-len(counts), 0), counts, factors):
         found = taps(x.shape[axis], count, factor, mode, align_corners, x.dtype)
-        parts = [
-            x.take(i, axis) if w is None else x.take(i, axis) * along(w, axis) for i, w in found
-        ]
+        read = [x.take(np.asarray(i, like=x), axis) for i, _ in found]
+        parts = [y if w is None else y * along(w, axis, x) for y, (_, w) in zip(read, found)]
         x = sum(np.stack(parts), axis=0) if len(parts) > 1 else parts[0]
     return x
 
@@ -76,10 +75,10 @@ def interpolate_dx(dy, *, sizes, factors, mode, align_corners, sum):
         # Where several p read one place they are laid into as many layers, and these are summed.
         ranks = [np.arange(len(i)) - np.searchsorted(i, i) for i, _ in found]
         layers = [r.max(initial=0) + 1 for r in ranks]
-        parts = np.zeros((np.sum(layers), n, *dy.shape[1:]), dy.dtype)
+        parts = np.zeros((np.sum(layers), n, *dy.shape[1:]), dy.dtype, like=dy)
         for (i, w), rank, first in zip(found, ranks, (0, layers[0])):
-            share = dy if w is None else dy * w.reshape(-1, *(1,) * (dy.ndim - 1))
-            parts[first + rank, i] = share
+            share = dy if w is None else dy * along(w, -dy.ndim, dy)
+            parts[np.asarray(first + rank, like=dy), np.asarray(i, like=dy)] = share
         dy = np.moveaxis(sum(parts, axis=0) if len(parts) > 1 else parts[0], 0, axis)
     return dy
 

@@ -44,7 +44,7 @@ def largest_by_places(x, axes, kind):
     y = around[seen[0]].copy()
     for place in seen[1:]:
         np.maximum(y, around[place], out=y)  # NaN wins
-    chosen, has_nan = np.zeros(y.shape, kind), np.isnan(y).any()
+    chosen, has_nan = np.zeros(y.shape, kind, like=x), np.isnan(y).any()
     for k in reversed(range(len(seen))):  # so that the first of equal ones stays
         candidate = around[seen[k]]
         largest = candidate == y
@@ -59,8 +59,8 @@ def largest_by_places(x, axes, kind):
 def largest_by_windows(x, axes, kind):
     """The same, where there are fewer windows than places in one, or windows of several sizes."""
     lead, sizes = x.shape[: x.ndim - len(axes)], [a.size for a in axes]
-    y = np.empty((*lead, *(a.count for a in axes)), x.dtype)
-    chosen, firsts = np.empty(y.shape, kind), [a.first() for a in axes]
+    y = np.empty((*lead, *(a.count for a in axes)), x.dtype, like=x)
+    chosen, firsts = np.empty(y.shape, kind, like=x), [a.first() for a in axes]
     for window, seen, _ in each_window(axes):
         candidates = x[seen]
         shape = candidates.shape[len(lead) :]
@@ -80,20 +80,23 @@ def places_of(chosen, axes):
     for a in axes:
         base = base[..., None] * a.n + a.first()
         offset = offset[..., None] * a.n + np.arange(a.size) * a.dilation
-    return base + offset.reshape(-1)[chosen]
+    base, offset = (np.asarray(a, like=chosen) for a in (base, offset.reshape(-1)))
+    return base + offset[chosen]
 
 
 @kernel("reduce", GIVEN)
 def max_pool_dx(dy, chosen, *, axes, sum):
     lead, layers = dy.shape[: dy.ndim - len(axes)], prod(a.layers() for a in axes)
-    dx = np.empty((prod(lead), prod(a.n for a in axes)), dy.dtype)
+    dx = np.empty((prod(lead), prod(a.n for a in axes)), dy.dtype, like=dy)
     dy, chosen, layer = flat(dy, axes), flat(chosen, axes), np.zeros((), np.intp)
     for a in axes:
         layer = layer[..., None] * a.layers() + np.arange(a.count) % a.layers()
     for block in blocks(dx, layers):
-        parts = np.zeros((layers, *dx[block].shape), dy.dtype)
-        where = places_of(chosen[block], axes) + layer * dx[block].size
-        where += np.arange(len(where)).reshape(-1, *(1,) * len(axes)) * dx.shape[1]
+        parts = np.zeros((layers, *dx[block].shape), dy.dtype, like=dy)
+        places = places_of(chosen[block], axes)
+        where = places + np.asarray(layer * dx[block].size, like=dy)
+        rows = np.arange(len(where), like=dy).reshape(-1, *(1,) * len(axes))
+        where += rows * dx.shape[1]
         parts.reshape(-1)[where] = dy[block]
         dx[block] = sum(parts, axis=0) if layers > 1 else parts[0]
     return dx.reshape(*lead, *(a.n for a in axes))

@@ -27,6 +27,7 @@ from minifp.ops.normalization.softmax import softmax_dx
 from minifp.ops.pointwise.dropout import dropout_dx, dropout_forward
 from minifp.ops.products.matmul import check_arrays, matmul_dy, matmul_forward
 from minifp.ops.public import public
+from minifp.ops.reduce import largest
 from minifp.runtime import random
 
 
@@ -34,7 +35,7 @@ from minifp.runtime import random
 def attention_scores(q, k, mask, *, scale, is_causal, dot):
     s = dot(q * scale, np.swapaxes(k, -1, -2))
     if is_causal:
-        s = np.where(np.tri(s.shape[-2], s.shape[-1], dtype=bool), s, -np.inf)
+        s = np.where(np.tri(s.shape[-2], s.shape[-1], dtype=bool, like=s), s, -np.inf)
     if mask is not None:
         s = np.where(mask, s, -np.inf) if mask.dtype.kind == "b" else s + mask
     return s
@@ -42,7 +43,7 @@ def attention_scores(q, k, mask, *, scale, is_causal, dot):
 
 @kernel("reduce", "s")
 def attention_probabilities(s, *, sum):
-    highest = s.max(-1, keepdims=True, initial=-np.inf)
+    highest = largest(s, -1)
     e = np.exp(s - np.where(np.isneginf(highest), 0, highest))
     total = sum(e, axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)  # 0 where all keys are masked: each e is at most 1

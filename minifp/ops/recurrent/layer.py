@@ -64,9 +64,10 @@ def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, enter, **s
     weights: w_ih, w_hh, b_ih, b_hh, w_hr, of which the last three may be None.
     """
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    (N, _), size, w = x.shape, len(w_hh) // cell.sums, np.ascontiguousarray(w_hh.T)
+    (N, _), size, w = x.shape, len(w_hh) // cell.sums, w_hh.T.copy()
     a, biases = dot(x, w_ih.T), [blocks(b, cell.sums) for b in (b_ih, b_hh)]
-    hs, gates, cs = (np.empty((N, n), x.dtype) for n in (len(w), cell.gates * size, size))
+    widths = len(w), cell.gates * size, size
+    hs, gates, cs = (np.empty((N, n), x.dtype, like=x) for n in widths)
     qs = hs if w_hr is None else np.empty_like(cs)
     h, c = h.copy(), None if c is None else c.copy()
     for start, stop in steps:
@@ -90,7 +91,7 @@ def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, enter, **s
 def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, enter, **settings):
     """(the gradients of a and a_h, of h_t where it is projected, of all rows; those of the first h
     and c), without what there is not, or what is the same. saved: arrays of all rows."""
-    da, da_h = np.empty((len(dy), len(w_hh)), dy.dtype), None
+    da, da_h = np.empty((len(dy), len(w_hh)), dy.dtype, like=dy), None
     dh, dc = dh.copy(), None if dc is None else dc.copy()
     dhs: Any = None if w_hr is None else np.empty_like(dy)
     for start, stop in reversed(steps):

@@ -62,7 +62,7 @@ def prod_forward(x, *, axes, keepdims, prod):
 def prod_dx(dy, x, *, axes, prod):
     if count_of(x.shape, axes) == 1:
         return dy.reshape(x.shape)  # also of Inf, where the whole divided by x is NaN
-    zeros = np.count_nonzero(x == 0, axis=axes, keepdims=True)
+    zeros = np.sum(x == 0, axis=axes, keepdims=True)
     whole = prod(np.where(x == 0, 1, x), axis=axes, keepdims=True)  # of what is not 0
     others = np.where(x == 0, np.where(zeros == 1, whole, 0), np.where(zeros == 0, whole / x, 0))
     return expand_like(dy, x.shape, axes) * others

@@ -21,7 +21,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import takes_floats
 from minifp.ops.public import public
-from minifp.ops.reduce import count_of, expand_like, reduced_axes
+from minifp.ops.reduce import count_of, expand_like, largest, reduced_axes
 from minifp.typing import Ints
 
 
@@ -42,8 +42,7 @@ def norm_of(x, p, axes, sum):
 
 def scale_of(x, p, axes):
     """What the numbers are divided by before they are raised to a power: 1 where there is none."""
-    largest = np.max(x, axes, keepdims=True, initial=0)
-    scale = largest if p > 0 else np.min(x, axes, keepdims=True, initial=np.inf)
+    scale = largest(x, axes, nothing=0) if p > 0 else np.min(x, axes, keepdims=True)
     return np.where((scale > 0) & (scale < np.inf), scale, 1)
 
 
@@ -60,7 +59,7 @@ def norm_dx(dy, x, *, p, axes, sum):
         return 0 * dy
     if abs(p) == math.inf:
         found = (size == y) | np.isnan(x)
-        return dy * np.sign(x) * (found / np.count_nonzero(found, axis=axes, keepdims=True))
+        return dy * np.sign(x) * (found / np.sum(found, axis=axes, keepdims=True))
     if p == 1:
         return dy * np.sign(x)
     slope = x / y if p == 2 else np.sign(x) * np.power(size / y, p - 1)
@@ -102,7 +101,7 @@ def norm(
 
 def shifted_exp(x, axes):
     """(m, e^(x - m)) with m the largest, or 0 where that is no finite number."""
-    m = x.max(axes, keepdims=True, initial=-np.inf)
+    m = largest(x, axes)
     m = np.where(np.isinf(m), 0, m)
     return m, np.exp(x - m)
 

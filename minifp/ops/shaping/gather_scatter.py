@@ -56,9 +56,9 @@ def as_indices(index, n, name, input):
 
 def mesh(index, axis):
     """NumPy's index of all places [.., index[.., j, ..], ..]."""
-    return tuple(
-        index if k == axis else i for k, i in enumerate(np.indices(index.shape, sparse=True))
-    )
+    along = [np.arange(n, like=index) for n in index.shape]
+    others = [i.reshape(-1, *(1,) * (index.ndim - k - 1)) for k, i in enumerate(along)]
+    return tuple(index if k == axis else i for k, i in enumerate(others))
 
 
 def read(x, index, axis):
@@ -69,7 +69,7 @@ def read(x, index, axis):
 
 def places_of(index, axis, shape):
     """The numbers of those places, counted in C order of a shape."""
-    rows = np.zeros(index.shape, np.intp)
+    rows = np.zeros(index.shape, np.intp, like=index)
     for n, i in zip(shape, mesh(index, axis)):
         rows = rows * n + i
     return rows.reshape(-1)
@@ -140,7 +140,7 @@ def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None 
 @kernel("reduce", "x")
 def scatter_add_forward(x, src, index, *, axis, sum):
     src = src[tuple(slice(n) for n in index.shape)]
-    rows = np.concatenate([np.arange(x.size), places_of(index, axis, x.shape)])
+    rows = np.concatenate([np.arange(x.size, like=x), places_of(index, axis, x.shape)])
     addends = np.concatenate([x.reshape(-1), src.reshape(-1)])
     return add_rows(addends, rows, x.size, sum).reshape(x.shape)
 
@@ -197,7 +197,7 @@ def scatter_op(x, src, index, *, axis):
 
 
 @public("fp Tensor", in_place=True, autocast="exact")
-@on_host
+@on_host("the last of several for one place wins: CuPy writes them in any order")
 @takes_tensor
 def scatter(
     input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,

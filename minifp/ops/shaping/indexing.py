@@ -30,17 +30,18 @@ def add_rows(dy, rows, n, sum):
 
     Rows with equally many entries are summed at once, each row's entries in their order.
     """
-    rows = np.asarray(rows, np.uint16 if n <= 2**16 else np.intp)  # short ones sort faster
+    rows = np.asarray(rows, np.uint16 if n <= 2**16 else np.intp, like=dy)  # short ones sort fast
     order = np.argsort(rows, kind="stable")
     counts = np.bincount(rows, minlength=n)
     starts = np.cumsum(counts) - counts
     found = np.flatnonzero(counts)
     found = found[np.argsort(counts[found], kind="stable")]
-    dx = np.zeros((n, *dy.shape[1:]), dy.dtype)
-    for alike in np.split(found, np.flatnonzero(np.diff(counts[found])) + 1):
+    dx = np.zeros((n, *dy.shape[1:]), dy.dtype, like=dy)
+    ends = (np.flatnonzero(np.diff(counts[found])) + 1).tolist()
+    for alike in np.split(found, ends):
         if alike.size:
-            count = counts[alike[0]]
-            entries = dy[order[starts[alike, None] + np.arange(count)]]
+            count = int(counts[alike[0]])
+            entries = dy[order[starts[alike, None] + np.arange(count, like=dy)]]
             dx[alike] = sum(entries, axis=1) if count > 1 else entries[:, 0]
     return dx
 
@@ -159,14 +160,13 @@ def as_places(a, sizes, axis):
 
 def scatter(dy, arrays, shape, sum):
     """The sum of dy at each place of a shape: what x[arrays] read there."""
-    arrays = [to_host(a) if is_on_device(a) else a for a in arrays]
-    axes = [i for i, a in enumerate(arrays) if isinstance(a, np.ndarray)]
-    places = np.broadcast_arrays(*(arrays[i] for i in axes))
+    axes = [i for i, a in enumerate(arrays) if is_array(a)]
+    places = np.broadcast_arrays(*(np.asarray(arrays[i], like=dy) for i in axes))
     first = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
     read = places[0].ndim
     rest = [n for i, n in enumerate(shape) if i not in axes]
     dy = np.moveaxis(dy, range(first, first + read), range(read))
-    rows, n = np.zeros(places[0].shape, np.intp), 1
+    rows, n = np.zeros(places[0].shape, np.intp, like=dy), 1
     for i, place in zip(axes, places):
         rows, n = rows * shape[i] + place, n * shape[i]
     dx = add_rows(dy.reshape(rows.size, math.prod(rest)), rows.reshape(-1), n, sum)
@@ -175,7 +175,7 @@ def scatter(dy, arrays, shape, sum):
 
 @kernel("reduce", GIVEN)
 def getitem_dx(dy, *, shape, basic, arrays, sum):
-    dx = np.zeros(shape, dy.dtype)
+    dx = np.zeros_like(dy, order="C", shape=shape)
     view = dx[basic]
     view[...] = dy if arrays is None else scatter(dy, arrays, view.shape, sum)
     return dx

@@ -74,7 +74,8 @@ def padded(x, widths, mode):
 
 @kernel("map", "x")
 def pad_forward(x, *, widths, value):
-    y = np.full([n + b + a for n, (b, a) in zip(x.shape, widths)], value, x.dtype)
+    sizes = [n + b + a for n, (b, a) in zip(x.shape, widths)]
+    y = np.full_like(x, value, order="C", shape=sizes)
     source, target = windows_of(x.shape, widths)
     y[target] = x[source]
     return y

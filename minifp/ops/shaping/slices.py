@@ -68,7 +68,7 @@ def index_select(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
 
 @kernel("reduce", "x")
 def index_add_forward(x, src, index, *, axis, alpha, sum):
-    rows = np.concatenate([np.arange(x.shape[axis]), index])
+    rows = np.concatenate([np.arange(x.shape[axis], like=x), index])
     addends = np.moveaxis(np.concatenate([x, src if alpha == 1 else alpha * src], axis), axis, 0)
     return np.moveaxis(add_rows(addends, rows, x.shape[axis], sum), 0, axis)
 

@@ -25,6 +25,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
+from llvmlite.binding import ffi, newpassmanagers
 
 from minifp.runtime.cpu.compiling import compiling
 from minifp.runtime.cpu.kernel_cache import keep, kept
@@ -67,6 +68,17 @@ def new_machine() -> Any:
 def machine() -> Any:
     """The one that all kernels are compiled with."""
     return new_machine()
+
+
+def free_pass_managers() -> None:
+    """Let llvmlite free what optimises a module, 100 KiB, of numba's too: in the order of its
+    classes the method that does so is hidden behind one that does nothing."""
+    for manager in (newpassmanagers.ModulePassManager, newpassmanagers.FunctionPassManager):
+        if manager._dispose is ffi.ObjectRef._dispose:
+            manager._dispose = newpassmanagers.NewPassManager._dispose
+
+
+free_pass_managers()
 
 
 def object_code(text: str) -> bytes:

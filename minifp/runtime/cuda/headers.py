@@ -28,5 +28,5 @@ def folders(major: int) -> list[Path]:
     found = [Path(root, "nvidia", package, "include") for root in sys.path if root]
     named = [os.environ[name] for name in ("CUDA_PATH", "CUDA_HOME") if os.environ.get(name)]
     compiler = shutil.which("nvcc")
-    beside = [Path(compiler).resolve().parents[1]] if compiler else []
-    return found + [Path(kit, "include") for kit in (*named, *beside, "/usr/local/cuda")]
+    beside = [str(Path(compiler).resolve().parents[1])] if compiler else []
+    return found + [Path(kit, "include") for kit in [*named, *beside, "/usr/local/cuda"]]

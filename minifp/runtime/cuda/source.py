@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minifp.derive.dtypes import CODES, name_of
-from minifp.errors import DeviceError
+from minifp.errors import CompileError
 from minifp.runtime.cuda import capturing, headers
 from minifp.runtime.cuda.arrays import cupy
 
@@ -70,22 +70,35 @@ class Module:
 
 
 def compiled(text: str, name: str) -> Any:
-    """A kernel of a text. Raises DeviceError where a header of CUDA's is missing."""
+    """A kernel of a text. Raises CompileError where it does not compile, or for want of one of
+    CUDA's headers."""
     try:
         return cupy().RawModule(code=text, options=OPTIONS).get_function(name)
     except Exception as error:  # of CuPy's, for whatever NVRTC says
         header = headers.missing(error)
         if header is None:
-            raise
+            raise refused(name, error) from error
         major = cupy().cuda.runtime.runtimeGetVersion() // 1000
         folder = headers.folder_of(header, headers.folders(major))
         if folder is None:
-            raise DeviceError(
+            raise CompileError(
                 f"kernel {name}: CUDA's header {header} is neither where CuPy looks, nor among "
                 f'pip\'s packages, nor in a CUDA installation: pip install "minifp[cuda{major}]", '
                 "or set CUDA_PATH"
             ) from error
-    return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
+    try:
+        return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
+    except Exception as error:
+        raise refused(name, error) from error
+
+
+def refused(name: str, error: Exception) -> Exception:
+    """The error for a text that does not compile, with the compiler's first line. While a stream
+    captures it is what was raised: nothing can be compiled then."""
+    if capturing.now is not None and capturing.now.captures:
+        return error
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return CompileError(f"kernel {name} does not compile: {first}")
 
 
 def as_given(a: Any) -> Any:

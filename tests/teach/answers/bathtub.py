@@ -15,7 +15,6 @@ def stored(loss, parameters, S):
 
 
 def gradients_of(loss, parameters, S):
-    """As a student might find it."""
     found = stored(loss, parameters, S)
     if not all(np.isfinite(g).all() for g in found):
         return None
@@ -143,33 +142,27 @@ def cuts_numbers(found, S, max_norm):
 
 ANSWERS = {
     "gradients_of": Answers(
-        right=(gradients_of, by_seed),
-        wrong=(
-            (never_skips, "expected None"),
-            (stays_scaled, "which should be"),
-            (in_float16, "numbers of gradient"),
-            (multiplies_afterwards, "S is not in backward"),
-            (lambda loss, parameters, S: stored(loss, parameters, S), "should be float32"),
-        ),
+        (gradients_of, by_seed),
+        (never_skips, "expected None"),
+        (stays_scaled, "which should be"),
+        (in_float16, "numbers of gradient"),
+        (multiplies_afterwards, "S is not in backward"),
+        (lambda loss, parameters, S: stored(loss, parameters, S), "should be float32"),
     ),
     "ceiling_of": Answers(
-        right=(ceiling_of,),
-        wrong=(
-            (activations_alone, "is first"),
-            (without_signs, "is first"),
-            (nearest, "the last S is"),
-            (by_length, "is first"),
-            (lambda gradients: ceiling_of(gradients)[1], "expected a name and a power"),
-        ),
+        (ceiling_of,),
+        (activations_alone, "is first"),
+        (without_signs, "is first"),
+        (nearest, "the last S is"),
+        (by_length, "is first"),
+        (lambda gradients: ceiling_of(gradients)[1], "expected a name and a power"),
     ),
     "clipped": Answers(
-        right=(clipped, by_a_scaled_norm),
-        wrong=(
-            (clips_first, "the length of all together"),
-            (each_alone, "the length of all together"),
-            (always, "the length of all together"),
-            (cuts_numbers, "the direction has changed"),
-            (lambda found, S, max_norm: [g / np.float16(S) for g in found], "should be float32"),
-        ),
+        (clipped, by_a_scaled_norm),
+        (clips_first, "the length of all together"),
+        (each_alone, "the length of all together"),
+        (always, "the length of all together"),
+        (cuts_numbers, "the direction has changed"),
+        (lambda found, S, max_norm: [g / np.float16(S) for g in found], "should be float32"),
     ),
 }

@@ -37,30 +37,24 @@ def pairing_gain(values, baseline):
 
 ANSWERS = {
     "tost_p": Answers(
-        right=(tost_p,),
-        wrong=(
-            (no_difference, "for 10 differences"),
-            (lambda d, m: min(t_tests(d, m)), "for 10 differences"),
-            (lambda d, m: sum(t_tests(d, m)), "for 10 differences"),
-            (lambda d, m: max(t_tests(d, m, spread=0)), "for 10 differences"),
-            (lambda d, m: t_tests(d, m)[0], "at a margin of 0.5"),
-        ),
+        (tost_p,),
+        (no_difference, "for 10 differences"),
+        (lambda d, m: min(t_tests(d, m)), "for 10 differences"),
+        (lambda d, m: sum(t_tests(d, m)), "for 10 differences"),
+        (lambda d, m: max(t_tests(d, m, spread=0)), "for 10 differences"),
+        (lambda d, m: t_tests(d, m)[0], "at a margin of 0.5"),
     ),
     "seeds_for": Answers(
-        right=(seeds_for,),
-        wrong=(
-            (lambda sd, m: math.ceil((1.96 * sd / m) ** 2), "6 pairs are needed"),
-            (lambda sd, m: math.ceil((2.927 * sd / m) ** 2), "3 pairs are needed, not 1"),
-            (lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)), "not 4"),
-            (lambda sd, m: max(3, math.ceil(2.927 * sd / m)), "not 3"),
-        ),
+        (seeds_for,),
+        (lambda sd, m: math.ceil((1.96 * sd / m) ** 2), "6 pairs are needed"),
+        (lambda sd, m: math.ceil((2.927 * sd / m) ** 2), "3 pairs are needed, not 1"),
+        (lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)), "not 4"),
+        (lambda sd, m: max(3, math.ceil(2.927 * sd / m)), "not 3"),
     ),
     "pairing_gain": Answers(
-        right=(pairing_gain,),
-        wrong=(
-            (lambda v, b: math.sqrt(pairing_gain(v, b)), "the gain is"),
-            (lambda v, b: 1 / pairing_gain(v, b), "the gain is"),
-            (lambda v, b: np.var(b, ddof=1) / np.var(v - b, ddof=1), "the gain is"),
-        ),
+        (pairing_gain,),
+        (lambda v, b: math.sqrt(pairing_gain(v, b)), "the gain is"),
+        (lambda v, b: 1 / pairing_gain(v, b), "the gain is"),
+        (lambda v, b: np.var(b, ddof=1) / np.var(v - b, ddof=1), "the gain is"),
     ),
 }

@@ -36,29 +36,23 @@ def never_negative(trainer, sampler):
 
 ANSWERS = {
     "sequence_ratio": Answers(
-        right=(in_one_exp, of_letters),
-        wrong=(
-            (upside_down, "for sequences of 1 letters"),
-            (mean_of_letters, "for sequences of 16 letters"),
-            (of_probabilities, "for sequences of 2000 letters the ratio of row 0 is nan"),
-            (of_each_letter, "shape (5, 1)"),
-        ),
+        (in_one_exp, of_letters),
+        (upside_down, "for sequences of 1 letters"),
+        (mean_of_letters, "for sequences of 16 letters"),
+        (of_probabilities, "for sequences of 2000 letters the ratio of row 0 is nan"),
+        (of_each_letter, "shape (5, 1)"),
     ),
     "kl_estimate": Answers(
-        right=(never_negative, lambda t, s: float((np.expm1(t - s) - (t - s)).mean())),
-        wrong=(
-            (lambda t, s: (s - t).mean(), "and should be"),
-            (lambda t, s: np.mean(np.exp(s - t) - 1 - (s - t)), "a deviation of 1,"),
-            (lambda t, s: ((t - s) ** 2).mean() / 2, "a deviation of 1,"),
-            (lambda t, s: (np.exp(t) * (t - s)).mean(), "and should be"),
-        ),
+        (never_negative, lambda t, s: float((np.expm1(t - s) - (t - s)).mean())),
+        (lambda t, s: (s - t).mean(), "and should be"),
+        (lambda t, s: np.mean(np.exp(s - t) - 1 - (s - t)), "a deviation of 1,"),
+        (lambda t, s: ((t - s) ** 2).mean() / 2, "a deviation of 1,"),
+        (lambda t, s: (np.exp(t) * (t - s)).mean(), "and should be"),
     ),
     "rounding_error": Answers(
-        right=(lambda m: 2.0 ** -(m + 1), lambda m: 0.5 / 2**m),
-        wrong=(
-            (lambda m: 2.0**-m, "away from both"),
-            (lambda m: 2.0 ** -(m + 2), "with 10 bits"),
-            (lambda m: 2.0**-11, "with 7 bits"),
-        ),
+        (lambda m: 2.0 ** -(m + 1), lambda m: 0.5 / 2**m),
+        (lambda m: 2.0**-m, "away from both"),
+        (lambda m: 2.0 ** -(m + 2), "with 10 bits"),
+        (lambda m: 2.0**-11, "with 7 bits"),
     ),
 }

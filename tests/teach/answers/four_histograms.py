@@ -88,41 +88,33 @@ def without_signs(g):
 
 ANSWERS = {
     "scale_for": Answers(
-        right=(scale_for, doubles),
-        wrong=(
-            (lambda largest: 65504 / largest, "no power of two"),
-            (lambda largest: 2.0 ** round(math.log2(65504 / largest)), "is above 65504"),
-            (lambda largest: 2.0 ** (math.frexp(65536 / largest)[1] - 1), "is above 65504"),
-            (lambda largest: 2.0 ** (math.floor(math.log2(65504 / largest)) - 1), "2 S does not"),
-            (lambda largest: max(1.0, scale_for(largest / 2)), "is above 65504"),
-        ),
+        (scale_for, doubles),
+        (lambda largest: 65504 / largest, "no power of two"),
+        (lambda largest: 2.0 ** round(math.log2(65504 / largest)), "is above 65504"),
+        (lambda largest: 2.0 ** (math.frexp(65536 / largest)[1] - 1), "is above 65504"),
+        (lambda largest: 2.0 ** (math.floor(math.log2(65504 / largest)) - 1), "2 S does not"),
+        (lambda largest: max(1.0, scale_for(largest / 2)), "is above 65504"),
     ),
     "smallest_harmless": Answers(
-        right=(smallest_harmless,),
-        wrong=(
-            (saves_all, "arrays are wrong"),
-            (divides_in_float16, "arrays are wrong"),
-            (one_by_one, "arrays are wrong"),
-            (lambda g, tolerance: scale_for(np.abs(g).max()), "arrays are wrong"),
-            (lambda g, tolerance: smallest_harmless(g, tolerance) or 1.0, "1 of 63 arrays"),
-        ),
+        (smallest_harmless,),
+        (saves_all, "arrays are wrong"),
+        (divides_in_float16, "arrays are wrong"),
+        (one_by_one, "arrays are wrong"),
+        (lambda g, tolerance: scale_for(np.abs(g).max()), "arrays are wrong"),
+        (lambda g, tolerance: smallest_harmless(g, tolerance) or 1.0, "1 of 63 arrays"),
     ),
     "shares": Answers(
-        right=(shares,),
-        wrong=(
-            (all_zeros_are_lost, "are zero in float16 only"),
-            (below_the_smallest, "are zero in float16 only"),
-            (without_signs, "are subnormal"),
-            (lambda g: shares(g)[:2], "three are asked for"),
-        ),
+        (shares,),
+        (all_zeros_are_lost, "are zero in float16 only"),
+        (below_the_smallest, "are zero in float16 only"),
+        (without_signs, "are subnormal"),
+        (lambda g: shares(g)[:2], "three are asked for"),
     ),
     "multiplied": Answers(
-        right=({"activation gradients", "weight gradients"},),
-        wrong=(
-            ({"activations"}, "computed before the loss"),
-            ({"activation gradients"}, "S moves weight gradients too"),
-            ({"gradients"}, "there is no kind gradients"),
-            ("activations", "no set of names"),
-        ),
+        ({"activation gradients", "weight gradients"},),
+        ({"activations"}, "computed before the loss"),
+        ({"activation gradients"}, "S moves weight gradients too"),
+        ({"gradients"}, "there is no kind gradients"),
+        ("activations", "no set of names"),
     ),
 }

@@ -57,32 +57,26 @@ def on_average(cells, margin):
 
 ANSWERS = {
     "within_spread": Answers(
-        right=(within_spread,),
-        wrong=(
-            (
-                lambda v, b: sum(min(b) <= x <= max(b) for x in v),
-                "2, 9, beside float32's nan, 1, 3",
-            ),
-            (lambda v, b: sum(min(b) < x < max(b) for x in v), "of 1, 2, beside float32's 1, 3, 2"),
-            (lambda v, b: sum(b[0] <= x <= b[-1] for x in v), "are within"),
-            (within_deviations, "are within, not"),
+        (within_spread,),
+        (
+            lambda v, b: sum(min(b) <= x <= max(b) for x in v),
+            "2, 9, beside float32's nan, 1, 3",
         ),
+        (lambda v, b: sum(min(b) < x < max(b) for x in v), "of 1, 2, beside float32's 1, 3, 2"),
+        (lambda v, b: sum(b[0] <= x <= b[-1] for x in v), "are within"),
+        (within_deviations, "are within, not"),
     ),
     "main_effects": Answers(
-        right=(main_effects,),
-        wrong=(
-            (taken_away, "on average"),
-            (lambda cells: [2 * effect for effect in main_effects(cells)], "on average"),
-            (lambda cells: [-effect for effect in main_effects(cells)], "master weights give"),
-            (lambda cells: main_effects(cells)[:2], "expected 3"),
-        ),
+        (main_effects,),
+        (taken_away, "on average"),
+        (lambda cells: [2 * effect for effect in main_effects(cells)], "on average"),
+        (lambda cells: [-effect for effect in main_effects(cells)], "master weights give"),
+        (lambda cells: main_effects(cells)[:2], "expected 3"),
     ),
     "needed": Answers(
-        right=(needed,),
-        wrong=(
-            (misses_failures, "nan without"),
-            (either_way, "needed are"),
-            (on_average, "needed are"),
-        ),
+        (needed,),
+        (misses_failures, "nan without"),
+        (either_way, "needed are"),
+        (on_average, "needed are"),
     ),
 }

@@ -123,32 +123,26 @@ def by_the_mean(losses, references):
 
 ANSWERS = {
     "smallest_scale": Answers(
-        right=(smallest_scale,),
-        wrong=(
-            (one_after_the_other, "are enough"),
-            (largest_that_fails, "you say -1"),
-            (halves_S, "expected a whole number"),
-            (asks_twice, "are enough"),
-        ),
+        (smallest_scale,),
+        (one_after_the_other, "are enough"),
+        (largest_that_fails, "you say -1"),
+        (halves_S, "expected a whole number"),
+        (asks_twice, "are enough"),
     ),
     "warns": Answers(
-        right=(warns,),
-        wrong=(
-            (many_zeros, "it ends well, and you warn"),
-            (more_zeros, "it ends well, and you warn"),
-            (many_subnormals, "and you"),
-            (the_loss_rises, "you never warn"),
-            (lambda looks: False, "you never warn"),
-            (lambda looks: True, "it ends well, and you warn at step 1"),
-        ),
+        (warns,),
+        (many_zeros, "it ends well, and you warn"),
+        (more_zeros, "it ends well, and you warn"),
+        (many_subnormals, "and you"),
+        (the_loss_rises, "you never warn"),
+        (lambda looks: False, "you never warn"),
+        (lambda looks: True, "it ends well, and you warn at step 1"),
     ),
     "fate": Answers(
-        right=(fate,),
-        wrong=(
-            (without_nan, "ends at nan"),
-            (worse_is_dead, "curves are wrong"),
-            (by_the_mean, "curves are wrong"),
-            (lambda losses, references: "alive", "expected one of"),
-        ),
+        (fate,),
+        (without_nan, "ends at nan"),
+        (worse_is_dead, "curves are wrong"),
+        (by_the_mean, "curves are wrong"),
+        (lambda losses, references: "alive", "expected one of"),
     ),
 }

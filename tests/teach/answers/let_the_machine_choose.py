@@ -10,7 +10,6 @@ from teach.answers import Answers
 
 
 def next_scale(S, good, finite, interval, least, most):
-    """As a student might find it."""
     if not finite:
         return max(S / 2, least), 0
     if good + 1 < interval:
@@ -45,7 +44,6 @@ def keeps_counting(S, good, finite, interval, least, most):
 
 
 def careful_step(w, v, g, S, lr):
-    """As a student might find it."""
     if not np.isfinite(g).all():
         return w, v
     v = np.float32(0.9) * v + g.astype(np.float32) / np.float32(S)
@@ -102,44 +100,36 @@ STEPS = {
 
 ANSWERS = {
     "next_scale": Answers(
-        right=(next_scale,),
-        wrong=(
-            (no_floor, "and should be"),
-            (no_ceiling, "and should be"),
-            (counts_all_steps, "overflow: S="),
-            (keeps_counting, "became"),
-            (lambda *a: None, "TypeError"),
-        ),
+        (next_scale,),
+        (no_floor, "and should be"),
+        (no_ceiling, "and should be"),
+        (counts_all_steps, "overflow: S="),
+        (keeps_counting, "became"),
+        (lambda *a: None, "TypeError"),
     ),
     "careful_step": Answers(
-        right=(careful_step,),
-        wrong=(
-            (stepper(lambda g: False), "should be skipped"),
-            (stepper(lambda g: np.isinf(g).any()), "one nan among 40"),
-            (stepper(lambda g: np.isnan(g).any()), "one inf among 40"),
-            (stepper(lambda g: not np.isfinite(g.sum())), "whose sum is not finite"),
-            (stepper(bad, lambda g, S: (g / np.float16(S)).astype(np.float32)), "numbers of v"),
-            (stepper(bad, lambda g, S: g.astype(np.float32)), "numbers of v are wrong"),
-            (spoils_momentum, "and v has changed"),
-        ),
+        (careful_step,),
+        (stepper(lambda g: False), "should be skipped"),
+        (stepper(lambda g: np.isinf(g).any()), "one nan among 40"),
+        (stepper(lambda g: np.isnan(g).any()), "one inf among 40"),
+        (stepper(lambda g: not np.isfinite(g.sum())), "whose sum is not finite"),
+        (stepper(bad, lambda g, S: (g / np.float16(S)).astype(np.float32)), "numbers of v"),
+        (stepper(bad, lambda g, S: g.astype(np.float32)), "numbers of v are wrong"),
+        (spoils_momentum, "and v has changed"),
     ),
     "log_normal_scale": Answers(
-        right=(from_deviations(-NormalDist().inv_cdf(0.001)),),
-        wrong=(
-            (from_deviations(0), "overflows with a chance of"),
-            (from_deviations(2), "overflows with a chance of"),
-            (from_deviations(4), "but 2 S with only"),
-            (no_power_of_two, "no power of two"),
-            (lambda x: 2.0 ** math.floor(math.log2(65504) - np.max(x)), "a chance of"),
-        ),
+        (from_deviations(-NormalDist().inv_cdf(0.001)),),
+        (from_deviations(0), "overflows with a chance of"),
+        (from_deviations(2), "overflows with a chance of"),
+        (from_deviations(4), "but 2 S with only"),
+        (no_power_of_two, "no power of two"),
+        (lambda x: 2.0 ** math.floor(math.log2(65504) - np.max(x)), "a chance of"),
     ),
     "steps_to_find": Answers(
-        right=(STEPS,),
-        wrong=(
-            ({**STEPS, "nnabla": 17}, "1 of 6 are wrong. nnabla begins"),
-            ({**STEPS, "fastai's lesson": 2000}, "which overflows at first"),
-            ({**STEPS, "PyTorch": 2000, "minifp": 2000}, "2 of 6 are wrong"),
-            (dict.fromkeys(("PyTorch", "minifp"), 8000), "a dict with the names"),
-        ),
+        (STEPS,),
+        ({**STEPS, "nnabla": 17}, "1 of 6 are wrong. nnabla begins"),
+        ({**STEPS, "fastai's lesson": 2000}, "which overflows at first"),
+        ({**STEPS, "PyTorch": 2000, "minifp": 2000}, "2 of 6 are wrong"),
+        (dict.fromkeys(("PyTorch", "minifp"), 8000), "a dict with the names"),
     ),
 }

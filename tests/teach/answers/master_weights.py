@@ -5,7 +5,6 @@ from teach.answers import Answers
 
 
 def descend_with_master(w, scaled_gradient, steps, lr, S):
-    """As a student might find it."""
     master = w.astype(np.float32)
     for _ in range(steps):
         gradient = scaled_gradient(w).astype(np.float32) / S
@@ -69,7 +68,6 @@ def ends(x):
 
 
 def stochastic(x, random):
-    """As a student might find it."""
     low, high = ends(x)
     gap = high.astype(np.float32) - low
     share = np.divide(x - low, gap, out=np.zeros_like(x), where=gap > 0)
@@ -106,37 +104,31 @@ BY_NEED = ("float8_e5m2", "float8_e4m3fn", "bfloat16", "float16", "float32")
 
 ANSWERS = {
     "descend_with_master": Answers(
-        right=(descend_with_master, other_order),
-        wrong=(
-            (without, "with S = 1"),
-            (made_anew, "40 of 40 weights are wrong"),
-            (divided_in_float16, "with S = 4096"),
-            (not_divided, "with S = 4096"),
-            (at_the_master, "weights in float32, not float16"),
-            (lambda w, g, steps, lr, S: w, "asked for 0 times"),
-        ),
+        (descend_with_master, other_order),
+        (without, "with S = 1"),
+        (made_anew, "40 of 40 weights are wrong"),
+        (divided_in_float16, "with S = 4096"),
+        (not_divided, "with S = 4096"),
+        (at_the_master, "weights in float32, not float16"),
+        (lambda w, g, steps, lr, S: w, "asked for 0 times"),
     ),
     "stochastic": Answers(
-        right=(stochastic,),
-        wrong=(
-            (lambda x, random: x.astype(np.float16), "went up in 0.0%"),
-            (evenly, "3% of the way to the next float16 number, and went up in"),
-            (one_draw, "of 20,000 draws"),
-            (noise, "did not go to a neighbour"),
-            (own_generator, "the same numbers at each call"),
-            (lambda x, random: x, "in float32, not float16"),
-        ),
+        (stochastic,),
+        (lambda x, random: x.astype(np.float16), "went up in 0.0%"),
+        (evenly, "3% of the way to the next float16 number, and went up in"),
+        (one_draw, "of 20,000 draws"),
+        (noise, "did not go to a neighbour"),
+        (own_generator, "the same numbers at each call"),
+        (lambda x, random: x, "in float32, not float16"),
     ),
     "masters_by_need": Answers(
-        right=(BY_NEED, [*BY_NEED]),
-        wrong=(
-            (BY_NEED[::-1], "loses it in"),
-            (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands before"),
-            (
-                ("float8_e5m2", "float8_e4m3fn", "float16", "bfloat16", "float32"),
-                "update of 0.0009",
-            ),
-            (("bfloat16",), "once"),
+        (BY_NEED, [*BY_NEED]),
+        (BY_NEED[::-1], "loses it in"),
+        (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands before"),
+        (
+            ("float8_e5m2", "float8_e4m3fn", "float16", "bfloat16", "float32"),
+            "update of 0.0009",
         ),
+        (("bfloat16",), "once"),
     ),
 }

@@ -50,36 +50,28 @@ def padded(m, n, k):
 
 ANSWERS = {
     "ledger": Answers(
-        right=(filled((4, 0, 8, 4, 4), (2, 4, 8, 2, 2)),),
-        wrong=(
-            (filled((4, 0, 8, 4, 4), (2, 0, 4, 2, 2)), "in mixed, masters"),
-            (filled((4, 4, 8, 4, 4), (2, 4, 8, 2, 2)), "in float32, masters"),
-            (filled((4, 0, 8, 4, 4), (2, 4, 4, 2, 2)), "in mixed, optimizer state"),
-            (lambda *_: {"weights": 4}, "expected the kinds"),
-        ),
+        (filled((4, 0, 8, 4, 4), (2, 4, 8, 2, 2)),),
+        (filled((4, 0, 8, 4, 4), (2, 0, 4, 2, 2)), "in mixed, masters"),
+        (filled((4, 4, 8, 4, 4), (2, 4, 8, 2, 2)), "in float32, masters"),
+        (filled((4, 0, 8, 4, 4), (2, 4, 4, 2, 2)), "in mixed, optimizer state"),
+        (lambda *_: {"weights": 4}, "expected the kinds"),
     ),
     "break_even_batch": Answers(
-        right=(break_even_batch,),
-        wrong=(
-            (rounds_down, "to be saved"),
-            (no_limit, "it is None, not"),
-            (no_state, "to be saved"),
-        ),
+        (break_even_batch,),
+        (rounds_down, "to be saved"),
+        (no_limit, "it is None, not"),
+        (no_state, "to be saved"),
     ),
     "wasted_work": Answers(
-        right=(lambda m, n, k: 1 - m * n * k / padded(m, n, k),),
-        wrong=(
-            (lambda m, n, k: padded(m, n, k) / (m * n * k) - 1, "M, N, K = 9, 8, 8"),
-            (lambda m, n, k: 1 - m * n * k / ((m + 8) * (n + 8) * (k + 8)), "= 8, 16, 64 it is 0"),
-            (lambda m, n, k: 1 - m / (8 * math.ceil(m / 8)), "M, N, K = 8, 8, 65"),
-        ),
+        (lambda m, n, k: 1 - m * n * k / padded(m, n, k),),
+        (lambda m, n, k: padded(m, n, k) / (m * n * k) - 1, "M, N, K = 9, 8, 8"),
+        (lambda m, n, k: 1 - m * n * k / ((m + 8) * (n + 8) * (k + 8)), "= 8, 16, 64 it is 0"),
+        (lambda m, n, k: 1 - m / (8 * math.ceil(m / 8)), "M, N, K = 8, 8, 65"),
     ),
     "amdahl": Answers(
-        right=(lambda share, times: 1 / (1 - share + share / times),),
-        wrong=(
-            (lambda share, times: 1 - share + share * times, "is 1.667 times as fast, not 3"),
-            (lambda share, times: 1 - share + share / times, "not 0.6"),
-            (lambda share, times: share * times, "not 2.5"),
-        ),
+        (lambda share, times: 1 / (1 - share + share / times),),
+        (lambda share, times: 1 - share + share * times, "is 1.667 times as fast, not 3"),
+        (lambda share, times: 1 - share + share / times, "not 0.6"),
+        (lambda share, times: share * times, "not 2.5"),
     ),
 }

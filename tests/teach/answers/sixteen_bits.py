@@ -5,7 +5,6 @@ from teach.answers import Answers
 
 
 def round_f16(x):
-    """As a student might find it."""
     fraction, exponent = np.frexp(x)
     shift = np.maximum(exponent, -13) - 11
     y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
@@ -35,7 +34,6 @@ def no_infinity(x):
 
 
 def gap_above(x):
-    """As a student might find it."""
     exponent = np.where(x < 2.0**-14, -14, np.floor(np.log2(np.maximum(x, 2.0**-24))))
     return 2.0 ** (exponent - 10)
 
@@ -52,32 +50,28 @@ def shrinks(x):
 
 ANSWERS = {
     "gap_above": Answers(
-        right=(gap_above, lambda x: np.spacing(x.astype(np.float16))),
-        wrong=(
-            (lambda x: x * 2.0**-10, "0.0 became 0.0, and should be 5.96"),
-            (not_halved, "are wrong"),
-            (shrinks, "and should be 5.96"),
-            (lambda x: 2.0**-10, "shape ()"),
-        ),
+        (gap_above, lambda x: np.spacing(x.astype(np.float16))),
+        (lambda x: x * 2.0**-10, "0.0 became 0.0, and should be 5.96"),
+        (not_halved, "are wrong"),
+        (shrinks, "and should be 5.96"),
+        (lambda x: 2.0**-10, "shape ()"),
     ),
     "below_normal": Answers(
-        right=(1023, 1023.0),
-        wrong=((0, "but 2^-15 is one"), (1024, "fewer than 1024"), (512, "more than 512")),
+        (1023, 1023.0),
+        (0, "but 2^-15 is one"),
+        (1024, "fewer than 1024"),
+        (512, "more than 512"),
     ),
     "round_f16": Answers(
-        right=(round_f16, lambda x: x.astype(np.float16).astype(np.float32)),
-        wrong=(
-            (no_subnormals, "and should be"),
-            (cuts, "became 0.0, and should be 5.96"),
-            (no_infinity, "should be inf"),
-        ),
+        (round_f16, lambda x: x.astype(np.float16).astype(np.float32)),
+        (no_subnormals, "and should be"),
+        (cuts, "became 0.0, and should be 5.96"),
+        (no_infinity, "should be inf"),
     ),
     "zero_up_to": Answers(
-        right=(2.0**-25,),
-        wrong=(
-            (2.0**-24, "is stored as 5.96"),
-            (3e-8, "not as zero"),
-            (2.0**-26, "which is larger"),
-        ),
+        (2.0**-25,),
+        (2.0**-24, "is stored as 5.96"),
+        (3e-8, "not as zero"),
+        (2.0**-26, "which is larger"),
     ),
 }

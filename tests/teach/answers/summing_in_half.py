@@ -9,7 +9,6 @@ from teach.answers import Answers
 
 
 def sticks_at(x):
-    """As a student might find it."""
     stands = 2.0 ** math.ceil(math.log2(2048 * x))
     return stands if stands <= 65504 else math.inf
 
@@ -36,7 +35,6 @@ def in_half(x):
 
 
 def chunked_sum(x, size):
-    """As a student might find it."""
     total = np.float32(0)
     for chunk in chunks_of(x, size):
         total += np.float32(in_half(chunk))
@@ -63,7 +61,6 @@ def whole_chunks_only(x, size):
 
 
 def mma(A, B, C):
-    """As a student might find it."""
     D = C.copy()
     for k in range(4):
         D += A[:, k, None].astype(np.float32) * B[k].astype(np.float32)
@@ -100,7 +97,6 @@ def in_double(A, B, C):
 
 
 def breaking_amplitude(n):
-    """As a student might find it."""
     c = 1.0
     while not np.isinf(np.cumsum(np.full(n, c * c).astype(np.float16), dtype=np.float16)[-1]):
         c *= 2
@@ -123,7 +119,6 @@ def first_above(n):
 
 
 def normalized(x):
-    """As a student might find it."""
     x = x.astype(np.float32)
     x = x - x.mean()
     return (x / np.sqrt(np.square(x).mean() + np.float32(1e-5))).astype(np.float16)
@@ -155,50 +150,40 @@ def unbiased(x):
 
 ANSWERS = {
     "sticks_at": Answers(
-        right=(sticks_at,),
-        wrong=(
-            (lambda x: 2048.0, "x = 0.0999755859375: the sum stands still at 256.0"),
-            (as_one_does, "x = 0.0999755859375"),
-            (never_infinite, "stands still at inf"),
-        ),
+        (sticks_at,),
+        (lambda x: 2048.0, "x = 0.0999755859375: the sum stands still at 256.0"),
+        (as_one_does, "x = 0.0999755859375"),
+        (never_infinite, "stands still at inf"),
     ),
     "chunked_sum": Answers(
-        right=(chunked_sum,),
-        wrong=(
-            (lambda x, size: x.astype(np.float32).sum(), "in chunks of"),
-            (half_between, "in chunks of"),
-            (with_sum, "in chunks of"),
-            (whole_chunks_only, "in chunks of"),
-            (lambda x, size: in_half(x), "it is float16"),
-        ),
+        (chunked_sum,),
+        (lambda x, size: x.astype(np.float32).sum(), "in chunks of"),
+        (half_between, "in chunks of"),
+        (with_sum, "in chunks of"),
+        (whole_chunks_only, "in chunks of"),
+        (lambda x, size: in_half(x), "it is float16"),
     ),
     "mma": Answers(
-        right=(mma,),
-        wrong=(
-            (half_products, "ordinary numbers"),
-            (half_accumulator, "ordinary numbers"),
-            (added_at_the_end, "ordinary numbers"),
-            (in_double, "numbers are wrong"),
-            (lambda A, B, C: (A @ B).astype(np.float32) + C, "numbers are wrong"),
-            (lambda A, B, C: A @ B, "it is float16"),
-        ),
+        (mma,),
+        (half_products, "ordinary numbers"),
+        (half_accumulator, "ordinary numbers"),
+        (added_at_the_end, "ordinary numbers"),
+        (in_double, "numbers are wrong"),
+        (lambda A, B, C: (A @ B).astype(np.float32) + C, "numbers are wrong"),
+        (lambda A, B, C: A @ B, "it is float16"),
     ),
     "breaking_amplitude": Answers(
-        right=(breaking_amplitude,),
-        wrong=(
-            (as_if_sums_grew, "n = 4096: you say 4, but there the sum is 32768"),
-            (only_the_square, "n = 16: you say 256, but half of it gives Inf"),
-            (first_above, "n = 1: you say 8, but there the sum is 64"),
-        ),
+        (breaking_amplitude,),
+        (as_if_sums_grew, "n = 4096: you say 4, but there the sum is 32768"),
+        (only_the_square, "n = 16: you say 256, but half of it gives Inf"),
+        (first_above, "n = 1: you say 8, but there the sum is 64"),
     ),
     "normalized": Answers(
-        right=(normalized,),
-        wrong=(
-            (all_in_half, "numbers are wrong"),
-            (difference_of_squares, "a mean of 4000"),
-            (without_eps, "numbers around 1e-4"),
-            (unbiased, "ordinary numbers"),
-            (lambda x: normalized(x).astype(np.float32), "it is float32"),
-        ),
+        (normalized,),
+        (all_in_half, "numbers are wrong"),
+        (difference_of_squares, "a mean of 4000"),
+        (without_eps, "numbers around 1e-4"),
+        (unbiased, "ordinary numbers"),
+        (lambda x: normalized(x).astype(np.float32), "it is float32"),
     ),
 }

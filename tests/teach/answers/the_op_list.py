@@ -26,7 +26,6 @@ def unscaled(g, S):
 
 
 def gradient_to_use(g, S, w, decay, most):
-    """As a student might find it."""
     return clipped(unscaled(g, S) + np.float32(2 * decay) * w, most)
 
 
@@ -76,7 +75,6 @@ def half(x):
 
 
 def largest_update(eps):
-    """As a student might find it."""
     return float(updates_of(eps, lambda g: half(0.001 * g * g)).max())
 
 
@@ -87,42 +85,34 @@ def of_the_smallest(eps):
 
 ANSWERS = {
     "policy": Answers(
-        right=(POLICY,),
-        wrong=(
-            ({**POLICY, "exp": "float16"}, "exp as float16: in float16"),
-            ({**POLICY, "sum": "widest"}, "in float16 100% of its results overflow"),
-            (dict.fromkeys(POLICY, "float32"), "6 of 12 are wrong. You have matmul as float32"),
-            ({**POLICY, "relu": "float16"}, "multiplies 0 times"),
-            ({**POLICY, "add": "allow"}, "expected float16 or float32 or widest"),
-            ({"exp": "float32"}, "a dict with the names"),
-        ),
+        (POLICY,),
+        ({**POLICY, "exp": "float16"}, "exp as float16: in float16"),
+        ({**POLICY, "sum": "widest"}, "in float16 100% of its results overflow"),
+        (dict.fromkeys(POLICY, "float32"), "6 of 12 are wrong. You have matmul as float32"),
+        ({**POLICY, "relu": "float16"}, "multiplies 0 times"),
+        ({**POLICY, "add": "allow"}, "expected float16 or float32 or widest"),
+        ({"exp": "float32"}, "a dict with the names"),
     ),
     "gradient_to_use": Answers(
-        right=(gradient_to_use,),
-        wrong=(
-            (clips_first, "clipped"),
-            (decays_first, "numbers are wrong"),
-            (decays_last, "with decay, clipped"),
-            (decays_in_half, "numbers are wrong"),
-            (unscales_in_half, "numbers are wrong"),
-            (always_scales, "numbers are wrong"),
-        ),
+        (gradient_to_use,),
+        (clips_first, "clipped"),
+        (decays_first, "numbers are wrong"),
+        (decays_last, "with decay, clipped"),
+        (decays_in_half, "numbers are wrong"),
+        (unscales_in_half, "numbers are wrong"),
+        (always_scales, "numbers are wrong"),
     ),
     "largest_update": Answers(
-        right=(largest_update,),
-        wrong=(
-            (lambda eps: 1.0, "you say 1"),
-            (lambda eps: 1 / eps, "the largest update is"),
-            (lambda eps: float(updates_of(eps, lambda g: 0.001 * g * g).max()), "you say"),
-            (of_the_smallest, "you say"),
-        ),
+        (largest_update,),
+        (lambda eps: 1.0, "you say 1"),
+        (lambda eps: 1 / eps, "the largest update is"),
+        (lambda eps: float(updates_of(eps, lambda g: 0.001 * g * g).max()), "you say"),
+        (of_the_smallest, "you say"),
     ),
     "largest_without_decay": Answers(
-        right=(lambda decay: 2.0**-25 / (2 * decay),),
-        wrong=(
-            (lambda decay: 2.0**-24 / (2 * decay), "which is not zero"),
-            (lambda decay: 2.0**-26 / (2 * decay), "the next larger w also"),
-            (lambda decay: 2.0**-25 / decay, "which is not zero"),
-        ),
+        (lambda decay: 2.0**-25 / (2 * decay),),
+        (lambda decay: 2.0**-24 / (2 * decay), "which is not zero"),
+        (lambda decay: 2.0**-26 / (2 * decay), "the next larger w also"),
+        (lambda decay: 2.0**-25 / decay, "which is not zero"),
     ),
 }

@@ -34,39 +34,31 @@ def precisely(lr):
 
 ANSWERS = {
     "lost_up_to": Answers(
-        right=(lost_up_to,),
-        wrong=(
-            (by_the_rule, "half the way down"),
-            (same_gap_on_both_sides, "and should be"),
-            (ties_always_lost, "whether a tie is lost"),
-            (lambda w: w / 4096, "does not return two"),
-        ),
+        (lost_up_to,),
+        (by_the_rule, "half the way down"),
+        (same_gap_on_both_sides, "and should be"),
+        (ties_always_lost, "whether a tie is lost"),
+        (lambda w: w / 4096, "does not return two"),
     ),
     "adam_stands_still_above": Answers(
-        right=(lambda lr: 4096 * lr, precisely),
-        wrong=(
-            (lambda lr: 2048 * lr, "moves"),
-            (lambda lr: lr * 2**24, "no weight moves"),
-            (lambda lr: 1024 * lr, "moves"),
-            (lambda lr: float("nan"), "moves"),
-        ),
+        (lambda lr: 4096 * lr, precisely),
+        (lambda lr: 2048 * lr, "moves"),
+        (lambda lr: lr * 2**24, "no weight moves"),
+        (lambda lr: 1024 * lr, "moves"),
+        (lambda lr: float("nan"), "moves"),
     ),
     "decay_dead_up_to": Answers(
-        right=(lambda lr: 2.0**-12 / lr,),
-        wrong=(
-            (lambda lr: 2.0**-11 / lr, "such as"),
-            (lambda lr: 2.0**-24 / lr, "moves no weight either"),
-            (lambda lr: 2.0**-12, "moves no weight either"),
-            (lambda lr: 2.0**-12 * lr, "moves no weight either"),
-        ),
+        (lambda lr: 2.0**-12 / lr,),
+        (lambda lr: 2.0**-11 / lr, "such as"),
+        (lambda lr: 2.0**-24 / lr, "moves no weight either"),
+        (lambda lr: 2.0**-12, "moves no weight either"),
+        (lambda lr: 2.0**-12 * lr, "moves no weight either"),
     ),
     "after_200": Answers(
-        right=((254.2, 256.0), (254.20, 256), (254.19937, np.float16(256))),
-        wrong=(
-            ((254.65, 256), "float32: 254.65 is 50 subtractions away"),
-            ((254.2, 254.2), "float16: 254.2 is 200 subtractions away"),
-            ((254.2, 254.25), "float16"),
-            (254.2, "two numbers"),
-        ),
+        ((254.2, 256.0), (254.20, 256), (254.19937, np.float16(256))),
+        ((254.65, 256), "float32: 254.65 is 50 subtractions away"),
+        ((254.2, 254.2), "float16: 254.2 is 200 subtractions away"),
+        ((254.2, 254.25), "float16"),
+        (254.2, "two numbers"),
     ),
 }

@@ -1,61 +1,24 @@
-"""What compiled kernels of places promise besides: the largest, what meets, conversions."""
+"""What is compiled beside kernels: gradients that meet, conversions, sums of any length."""
 
 import numpy as np
 import pytest
-from kernel_calls import NAMED, Draw
-from kernel_calls.places import max_pool_forward
 
 import minifp as fp
-from minifp.numerics.formats import downcast, float16, float32, upcast
+from minifp.numerics.formats import downcast, float16, float32, float64, upcast
+from minifp.ops.normalization.batch_norm import batch_norm_statistics
 from minifp.runtime import cpu
 
-pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="nothing is compiled")
+if not cpu.can_compile():
+    pytest.skip("nothing is compiled here", allow_module_level=True)
 
-# ---- the largest --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", [float16, float32], ids=str)
-@pytest.mark.parametrize("special", [False, True])
-def test_the_place_of_the_largest_is_that_of_the_reference(dtype, special):
-    """Of equal ones the first, the first NaN, and never padding, also where all is -Inf."""
-    kernel = NAMED["max_pool_forward"]
-    for n in range(60):
-        (x,), params, _ = max_pool_forward(Draw(n, dtype, special))
-        x = np.array(x)
-        if special and n % 3 == 0:
-            x[np.random.default_rng(n).random(x.shape) < 0.7] = -np.inf
-        y, chosen = kernel(x, **params)
-        z, expected = kernel.reference(x.astype(float32), **params)
-        assert chosen.dtype == expected.dtype
-        np.testing.assert_array_equal(chosen, expected)
-        np.testing.assert_array_equal(y, z.astype(dtype))
-
-
-def test_a_mean_of_the_whole_is_a_sum_in_blocks():
-    x = np.full((3, 5, 64, 64), 0.1, float16)
-    y = fp.ops.adaptive_avg_pool2d(fp.Tensor(x), 1)
-    np.testing.assert_array_equal(y.array, np.full((3, 5, 1, 1), float16.type(0.1)))
-
+from minifp.autograd.gradient_sum import GradientSum
+from minifp.runtime.cpu.convert import converted, rounded_to_half
+from minifp.runtime.cpu.sums import sum_over
 
 # ---- what meets ---------------------------------------------------------------------------------
 
 
-def test_a_row_used_3000_times_sums_its_gradients_in_float32():
-    dy, i = np.ones((3000, 5), float16), np.zeros(3000, np.int64)
-    for kernel, args, params in (
-        ("embedding_dw", (dy, i), {"rows": 4, "padding_idx": None}),
-        ("index_select_dx", (dy, i), {"axis": 0, "n": 4}),
-    ):
-        dw = NAMED[kernel](*args, **params, to=float16)
-        assert dw.tolist() == [[3000] * 5] + [[0] * 5] * 3
-    x, src = np.full(1, 2048, float16), np.ones(3000, float16)
-    y = NAMED["scatter_add_forward"](x, src, i, axis=0)
-    assert y.tolist() == [5048]
-
-
 def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
-    from minifp.autograd.gradient_sum import GradientSum
-
     random = np.random.default_rng(0)
     with fp.precision("mixed") as precision:
         for count in (1, 2, 3, 5):
@@ -81,8 +44,6 @@ def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
 
 
 def test_large_arrays_are_rounded_bit_for_bit_as_numpy_rounds_them():
-    from minifp.runtime.cpu.convert import converted, rounded_to_half
-
     random = np.random.default_rng(0)
     halves = np.arange(65536, dtype=np.uint16).view(float16)
     finite = np.sort(halves[np.isfinite(halves)].astype(np.float64))
@@ -110,3 +71,37 @@ def test_a_conversion_keeps_shape_and_order_and_copies_what_lies_in_neither():
         np.testing.assert_array_equal(y, a.astype(float16))
         assert y.flags.forc
         np.testing.assert_array_equal(upcast(y, np.dtype(float32)), y.astype(float32))
+
+
+# ---- sums ---------------------------------------------------------------------------------------
+
+
+def test_variance_is_found_far_from_zero():
+    """Where the difference of mean squares would have no digit left; and of unequal pictures."""
+    random = np.random.default_rng(0)
+    x = random.normal(0, 1, (70, 3, 9)) + 4096
+    x[:5] += 2**14
+    m, v = batch_norm_statistics.compiled(x.astype(float32), to=(float32, float32))
+    exact = x.astype(float32).astype(float64)
+    np.testing.assert_allclose(m, exact.mean((0, 2)), rtol=1e-7)
+    np.testing.assert_allclose(v, exact.var((0, 2)), rtol=1e-5)
+    near = (random.normal(0, 1, (70, 3, 9)) + 4096).astype(float32)
+    v = batch_norm_statistics.compiled(near, to=(float32, float32))[1]
+    np.testing.assert_allclose(v, near.astype(float64).var((0, 2)), rtol=1e-4)
+
+
+LONG = [  # shapes, and the axes that are summed
+    *(((300_007,), (0,)), ((100_003, 3), (0,)), ((3000, 2500), (0,)), ((2, 150_000), (1,))),
+    *(((100, 7, 300), (1,)), ((3, 7000, 30), (1,)), ((20_000, 3, 2), (1,))),
+    *(((7, 6, 5, 400), (1, 3)), ((0, 3), (0,)), ((3, 0, 2), (0,)), ((1, 5, 1), (0, 2)), ((), ())),
+]
+
+
+@pytest.mark.parametrize("dtype", [float16, float32], ids=str)
+def test_long_sums_err_no_more_than_short_ones(dtype):
+    for shape, axes in LONG:
+        x = np.random.default_rng(0).normal(1, 1, shape).astype(dtype)
+        y, exact = sum_over(x, axes, float32, 0.5), x.astype(float64).sum(axes) * 0.5
+        size = np.abs(x.astype(float64)).sum(axes) * 0.5
+        assert (y.shape, y.dtype) == (exact.shape, float32)
+        assert (np.abs(y - exact) <= 8 * 2.0**-24 * size).all(), shape

@@ -1,0 +1,1 @@
+"""What scripts/plant_faults.py is made of."""
