@@ -80,9 +80,10 @@ PARTS = {
         "tests/cuda/test_compile.py",
     ),
     "sanitizers": Part(
-        "tests/cuda/test_imitation.py",
+        "tests/cuda/test_imitation.py tests/cuda/test_standin.py",
         "minifp/*.cu minifp/*.cuh tests/cuda/*.cpp tests/cuda/*.h tests/cuda/fake_cupy.py "
-        "tests/cuda/sanitized.py tests/cuda/test_imitation.py",
+        "tests/cuda/sanitized.py tests/cuda/standin tests/cuda/test_imitation.py "
+        "tests/cuda/test_standin.py",
     ),
     "browsers": Part(
         "tests/web tests/lab/test_pages_in_a_browser.py "
