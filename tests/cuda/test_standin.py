@@ -49,7 +49,7 @@ SAMPLE = {
     "test_capture.py": "joined_inside or smaller_batch",
 }
 WHOLE = (*SAMPLE, "test_edges.py", "test_device.py", "test_operations.py", "test_scope.py")
-WHOLE += ("test_references.py",)
+WHOLE += ("test_references_on_cupy.py",)
 
 
 def passes(*chosen):

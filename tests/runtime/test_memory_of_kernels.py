@@ -25,7 +25,7 @@ def test_what_compiled_a_kernel_is_freed():
     from minifp.runtime.cpu import machine
 
     def pages():
-        return int(STATM.read_text().split()[1])
+        return int(STATM.read_text(encoding="utf-8").split()[1])
 
     def compiled(count):
         for _ in range(count):
