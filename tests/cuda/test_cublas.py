@@ -449,6 +449,7 @@ def test_one_handle_for_each_device_stream_and_thread(library, monkeypatch):
 def test_a_captured_product_runs_when_its_graph_is_launched():
     a, b, out, stream = of_ones(2, 2), of_ones(2, 2), np.zeros((2, 2), F16), fake_cupy.cuda.Stream()
     with stream:
+        product.current_handle()  # which cannot be made while the stream captures
         stream.begin_capture()
         multiply(a, b, out, alpha=0.5)
         graph = stream.end_capture()
