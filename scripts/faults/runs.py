@@ -12,7 +12,7 @@ from pathlib import Path
 from select import select
 
 WALL = 900  # seconds that a run may stand still for: threads may wait for each other
-WRONG = "70"  # the exit status of a fork that failed itself
+WRONG = 70  # the exit status of a fork that failed itself
 FLAGS = ["-x", "-q", "-m", "not site", "-p", "no:randomly", "-p", "no:cacheprovider"]
 FLAGS += ["-p", "pytest_order", "--tb=line"]
 
@@ -102,7 +102,7 @@ class Server:
             )  # fmt: skip
         os.close(theirs)
         os.close(to_us)
-        self.requests, self.answers = open(requests, "w"), open(answers)
+        self.requests, self.answers = open(requests, "w"), open(answers, "rb", buffering=0)
 
     def run(self, limit, file, text, **words):
         """The outcome of all tests with a fault in a file; None where that needs a new process.
@@ -121,7 +121,7 @@ class Server:
         )
         code, seconds = self.answers.readline().split()
         shutil.rmtree(self.work / "tmp" / "pytest-of-root", ignore_errors=True)
-        if '"elsewhere"' in report.read_text(encoding="utf-8") or code == WRONG:
+        if '"elsewhere"' in report.read_text(encoding="utf-8") or int(code) == WRONG:
             return None
         outcome = outcome_of(report, int(code), hung)
         outcome.seconds = float(seconds)
