@@ -59,13 +59,13 @@ def run(session):
     code = 70  # of what goes wrong here
     try:
         plan, items = pytest_order.PLAN, [*session.items]
-        if plan["file"] and not is_planted(plan["file"], plan["text"]):
+        if plan["text"] and not is_planted(plan["file"], plan["text"]):
             pytest_order.tell(elsewhere=True)
             items = []
         pytest_order.pytest_collection_modifyitems(session.config, items)
         for item, following in zip(items, [*items[1:], None]):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.shouldfail or session.shouldstop:
+            if session.shouldfail or session.shouldstop or item.nodeid == plan["until"]:
                 break
         code = 0
     finally:

@@ -104,12 +104,13 @@ class Server:
         os.close(to_us)
         self.requests, self.answers = open(requests, "w"), open(answers, "rb", buffering=0)
 
-    def run(self, limit, file, text, **words):
+    def run(self, limit, file="", text="", until="", **words):
         """The outcome of all tests with a fault in a file; None where that needs a new process.
 
-        text: the file's, without the fault.
+        text: the file's, without the fault; "": there is none. until: the last test to be run.
         """
-        plan = self.scratch.plan(limit, **words) | {"file": str(file), "text": text}
+        plan = self.scratch.plan(limit, **words)
+        plan |= {"file": str(file), "text": text, "until": until}
         try:
             print(json.dumps(plan), file=self.requests, flush=True)
             child = int(self.answers.readline())
