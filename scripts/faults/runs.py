@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from select import select
 
-WALL = 900  # seconds that a run may stand still for: threads may wait for each other
+WALL = 240  # seconds that a run may stand still for: threads may wait for each other
 WRONG = 70  # the exit status of a fork that failed itself
 FLAGS = ["-x", "-q", "-m", "not site", "-p", "no:randomly", "-p", "no:cacheprovider"]
 FLAGS += ["-p", "pytest_order", "--tb=line"]
