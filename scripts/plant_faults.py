@@ -82,7 +82,7 @@ class Side:
             outcome = server.run(
                 self.given.limit, planted.path, planted.text, broken=self.broken, **nearness
             )
-            done = outcome.tests if outcome else []
+            by_server, done = outcome is not None, outcome.tests if outcome else []
             if outcome is None:  # in a new process, which collects at first no more than it must
                 near = [] if reach else nearest_files(self.scratch.root, folders, names, stems)
                 outcome = Outcome("survived")
@@ -96,7 +96,7 @@ class Side:
         setattr(mutant, self.given.side, outcome.verdict)
         killer = f"{outcome.killer}: {outcome.why}" if outcome.killer else ""
         setattr(mutant, f"killer_{self.given.side}", " ".join(killer.split()))
-        self.killers[mutant.file, mutant.line] = outcome.killer
+        self.killers[mutant.file, mutant.line] = outcome.killer, by_server, folders, nearness
         mutant.seconds = round(outcome.seconds, 1)
         if outcome.verdict == "survived":
             until = ", until the limit of time" if outcome.stopped else ""
@@ -113,18 +113,21 @@ class Side:
 
     def unsound(self, mutants):
         """Those that were killed by what fails without a fault as well, which is tried once."""
-        killers = {self.killers.get((m.file, m.line), "") for m in mutants} - self.sound
-        tests = sorted(test for test in killers if "::" in test)
-        files = sorted({test.split()[0] for test in killers if "::" not in test})
-        failures = []
-        for args, limit in ((tests, 10**6), (files, 0)):  # 0: they are but collected
-            if args:
-                failures += self.scratch.run(
-                    args, limit, all_failures=True, limit_of_one=1000
-                ).failures
-        self.leave_out(failures)
-        self.sound |= killers - self.broken
-        return [m for m in mutants if self.killers.get((m.file, m.line)) in self.broken]
+        for mutant in (m for m in mutants if (m.file, m.line) in self.killers):
+            killer, by_server, folders, nearness = self.killers[mutant.file, mutant.line]
+            if killer in self.sound | self.broken:
+                continue
+            if by_server:  # where what ran before it may matter
+                server = self.server_of(folders)
+                outcome = server.run(10**6, until=killer, broken=self.broken, **nearness)
+            elif "::" in killer:
+                outcome = self.scratch.run([killer], 10**6, limit_of_one=1000)
+            else:
+                outcome = self.scratch.run(killer.split()[:1], 0)  # it is but collected
+            self.leave_out(outcome.failures)
+            self.sound |= {killer} - self.broken
+        broken = {place for place, (killer, *_) in self.killers.items() if killer in self.broken}
+        return [m for m in mutants if (m.file, m.line) in broken]
 
     def leave_out(self, failures):
         """Run these tests no more."""

@@ -71,7 +71,7 @@ def nearest_files(root, folders, names, stems):
     for path in (p for folder in folders for p in sorted((root / folder).glob("test_*.py"))):
         text = path.read_text(encoding="utf-8")
         score = sum(bool(word.search(text)) for word in words)
-        score += 3 * any(path.stem == f"test_{stem}" for stem in stems)
+        score += 3 * any(path.stem.startswith(f"test_{stem}") for stem in stems)
         score += 5 * bool(TRAVERSES.search(text))
         scores[path.relative_to(root).as_posix()] = score
     best = sorted(filter(scores.get, scores), key=scores.get, reverse=True)

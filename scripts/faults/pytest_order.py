@@ -39,7 +39,7 @@ class Nearness:
         """Of a file: whether it is named as the mutated one, and says its names."""
         if path not in self.files:
             text = path.read_text(encoding="utf-8")
-            named = any(path.stem == f"test_{stem}" for stem in PLAN["stems"])
+            named = any(path.stem.startswith(f"test_{stem}") for stem in PLAN["stems"])
             self.files[path] = 3 * named + sum(bool(word.search(text)) for word in self.words)
         return self.files[path]
 

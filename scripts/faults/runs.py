@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from select import select
 
-WALL = 900  # seconds that a run may stand still for: threads may wait for each other
-WRONG = "70"  # the exit status of a fork that failed itself
+WALL = 240  # seconds that a run may stand still for: threads may wait for each other
+WRONG = 70  # the exit status of a fork that failed itself
 FLAGS = ["-x", "-q", "-m", "not site", "-p", "no:randomly", "-p", "no:cacheprovider"]
 FLAGS += ["-p", "pytest_order", "--tb=line"]
 
@@ -102,14 +102,15 @@ class Server:
             )  # fmt: skip
         os.close(theirs)
         os.close(to_us)
-        self.requests, self.answers = open(requests, "w"), open(answers)
+        self.requests, self.answers = open(requests, "w"), open(answers, "rb", buffering=0)
 
-    def run(self, limit, file, text, **words):
+    def run(self, limit, file="", text="", until="", **words):
         """The outcome of all tests with a fault in a file; None where that needs a new process.
 
-        text: the file's, without the fault.
+        text: the file's, without the fault; "": there is none. until: the last test to be run.
         """
-        plan = self.scratch.plan(limit, **words) | {"file": str(file), "text": text}
+        plan = self.scratch.plan(limit, **words)
+        plan |= {"file": str(file), "text": text, "until": until}
         try:
             print(json.dumps(plan), file=self.requests, flush=True)
             child = int(self.answers.readline())
@@ -121,7 +122,7 @@ class Server:
         )
         code, seconds = self.answers.readline().split()
         shutil.rmtree(self.work / "tmp" / "pytest-of-root", ignore_errors=True)
-        if '"elsewhere"' in report.read_text(encoding="utf-8") or code == WRONG:
+        if '"elsewhere"' in report.read_text(encoding="utf-8") or int(code) == WRONG:
             return None
         outcome = outcome_of(report, int(code), hung)
         outcome.seconds = float(seconds)
