@@ -5,6 +5,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
+OF_A_CHECKOUT = {Path("notebooks/on-a-gpu.ipynb")}  # which uses programs in scripts/
+
 
 class BuildWithModels(build_py):
     """Puts the files of models/ into the package minifp.models, as which they are imported, and the
@@ -23,7 +25,7 @@ class BuildWithModels(build_py):
         super().build_package_data()
         folder = Path(self.build_lib, "minifp", "teach", "notebooks")
         self.mkpath(str(folder))
-        for path in sorted(Path("notebooks").glob("*.ipynb")):
+        for path in sorted({*Path("notebooks").glob("*.ipynb")} - OF_A_CHECKOUT):
             self.copy_file(str(path), str(folder / path.name))
 
 

@@ -21,6 +21,8 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
+# Of lessons: that for a GPU uses programs of a checkout.
+NOTEBOOKS = {*(ROOT / "notebooks").glob("*.ipynb")} - {ROOT / "notebooks" / "on-a-gpu.ipynb"}
 SOURCES = (
     "minifp models notebooks docs pyproject.toml setup.cfg setup.py "
     "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
@@ -191,7 +193,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     ours |= {f"minifp/models/{path.name}" for path in (ROOT / "models").glob("[!_]*.py")}
-    ours |= {f"minifp/teach/notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")}
+    ours |= {f"minifp/teach/notebooks/{path.name}" for path in NOTEBOOKS}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         (name,) = (n for n in archive.namelist() if n.endswith("/LICENSE") and "dist-info" in n)
@@ -362,7 +364,7 @@ def test_the_command_is_installed_and_copies_the_lessons(full, tmp_path):
     said = run(command, "teach", "lessons", "--out", "lessons", cwd=tmp_path).stdout
     copies = {path.name: path.read_bytes() for path in (tmp_path / "lessons").iterdir()}
     assert copies and all(name in said for name in copies)
-    assert copies == {p.name: p.read_bytes() for p in (ROOT / "notebooks").glob("*.ipynb")}
+    assert copies == {path.name: path.read_bytes() for path in NOTEBOOKS}
 
 
 def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
