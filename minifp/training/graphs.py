@@ -72,10 +72,14 @@ class CapturedStep:
         return self.lease.stream
 
     def drop_stream(self) -> None:
-        """Take another stream from now on: who knows what a failed capture left of this one."""
+        """Take another stream from now on: who knows what a failed capture left of this one.
+
+        Its handles are kept where there are graphs: these write to the handles' workspaces.
+        """
         if self.lease is not None:
             self.give_back.detach()
-            self.lease.drop()
+            if not self.graphs:
+                self.lease.drop()
             self.lease = None
 
     @property

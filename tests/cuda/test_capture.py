@@ -12,6 +12,7 @@ import pytest
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.runtime.cuda import product
 from minifp.training.warm_up import WARM_UP
 
 
@@ -162,6 +163,27 @@ def test_a_smaller_batch_gets_a_graph_of_its_own():
         found.append([loss.item() for loss in losses])
     assert found[0] == found[1]
     assert step.graphs == 2
+
+
+def test_a_refused_capture_leaves_the_workspaces_that_other_graphs_write_to():
+    w, calls = fp.ones(12, 12, device="cuda"), []
+
+    def step(x):
+        calls.append(len(x))
+        y = x @ w
+        if calls.count(3) > WARM_UP:
+            y.sum().item()
+        return y
+
+    step = fp.capture(step, device="cuda")
+    large, small = (fp.ones(n, 12, device="cuda") for n in (8, 3))
+    for x in [large] * (WARM_UP + 1) + [small] * WARM_UP:
+        step(x)
+    handles = len(product.handles())
+    with pytest.raises(fp.CaptureError, match="reads a result"):
+        step(small)
+    assert step.graphs == 1 and len(product.handles()) == handles + 1  # of the new stream
+    assert (step(large).numpy() == 12).all()
 
 
 def test_what_a_step_returns_is_not_changed_by_the_next():
