@@ -264,3 +264,17 @@ def test_parameters_of_two_devices_are_refused():
     parameters = [*nn.Linear(3, 3).parameters(), *nn.Linear(3, 3).to("cuda").parameters()]
     with pytest.raises(fp.DeviceError, match=r"CPU and on the GPU.*module\.to\('cuda'\)"):
         fp.MixedOptimizer(optim.Adam(parameters))
+
+
+@pytest.mark.parametrize("name", [n for n in vars(nn.init) if n.endswith("_") and n[0] != "_"])
+def test_initialisers_write_on_a_gpu_what_they_write_on_the_cpu(name):
+    settings = {"constant_": (0.5,), "sparse_": (0.5,)}.get(name, ())
+    shape = (6, 3, 2, 2) if name == "dirac_" else (6, 4)
+    written = []
+    for place in ("cpu", "cuda"):
+        fp.manual_seed(3)
+        tensor = fp.full(shape, 7.0, device=place)
+        written.append(getattr(nn.init, name)(tensor, *settings).numpy())
+    assert (written[0] == written[1]).all()
+    with pytest.raises(fp.TapeError, match="shares its elements"):
+        getattr(nn.init, name)(fp.ones(1, *shape[1:], device="cuda").expand(*shape), *settings)
