@@ -135,3 +135,14 @@ def is_writeable(a: Any) -> bool:
     if is_on_device(a):  # CuPy lets one write into what np.broadcast_to has stretched
         return all(s or n == 1 for n, s in zip(a.shape, a.strides)) or not a.size
     return a.flags.writeable
+
+
+def wait_for(device: str) -> None:
+    """Wait until a device has done what it was asked for; a CPU always has."""
+    if device == "cuda":
+        cupy().cuda.get_current_stream().synchronize()
+
+
+def name_of_gpu() -> str:
+    """The GPU's name, as its driver has it."""
+    return cupy().cuda.runtime.getDeviceProperties(0)["name"].decode()

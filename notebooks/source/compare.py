@@ -16,8 +16,10 @@ from IPython.display import Markdown
 
 import minifp as fp
 from minifp import models, optim, teach
+from minifp.scope.hardware.machines import machine
 
 teach.begin("compare")
+here = machine("here")  # this processor, or the GPU if MINIFP_DEVICE=cuda
 
 # %% [markdown]
 # ## 1. What is compared
@@ -79,8 +81,8 @@ lower.explain(
     + (f": about {mixed.needed} seeds would be needed. " if mixed.needed else ". ")
     + f"\n\nActivations took {saved:.0%} less memory. Weights took *more*: half for the float16 "
     "copy, and as much as before for the float32 one that the optimizer keeps. The next part shows "
-    f"why it does.\n\nOn this processor a step in mixed precision took {slower:.2f} times as long "
-    "as one in float32 (medians of these runs).",
+    f"why it does.\n\nA step in mixed precision took {slower:.2f} times as long as one in float32 "
+    f"(medians of these runs; {here.source.replace('measured', 'here')}).",
 )
 
 # %% [markdown]
@@ -210,12 +212,34 @@ unscaled_does.explain(
 )
 
 # %% [markdown]
-# ## What would change on a real GPU
-#
-# - **The numbers**: little. A GPU's tensor cores multiply float16 numbers exactly and add in float32, as minifp does here; they add in another order, so the last bits differ.
-# - **The time**: much. There float16 is what makes training fast. On a processor minifp converts to float32 to compute and back to store, so that float16 gains nothing in its arithmetic; what that comes to on yours was measured above.
-# - **The memory**: activations halve there as here. Whether that halves the whole depends on the batch: weights, masters and the optimizer's state do not shrink.
-#
+# ## On a real GPU
+
+# %%
+numbers = (
+    "A GPU's tensor cores multiply float16 numbers exactly and add in float32, as minifp does on a "
+    "processor; they add in another order, so the last bits differ."
+)
+if here.launches_steps:
+    time = (
+        f"In part 1 a step in mixed precision took {slower:.2f} times as long as one in float32, "
+        f"each one CUDA graph. Large products are {here.half_rate / here.single_rate:.1f} times as "
+        "fast in float16 here; LeNet has none."
+    )
+else:
+    time = (
+        "There float16 is what makes training fast: on an H100, captured steps in mixed precision "
+        "took 0.37 to 0.56 times as long as in float32 ([docs/gpu.md](../docs/gpu.md#on-an-h100)). "
+        "On a processor minifp converts to float32 to compute and back to store, so that float16 "
+        f"gains nothing in its arithmetic; part 1 took {slower:.2f} times as long. With a GPU, "
+        "`MINIFP_DEVICE=cuda jupyter lab` fills this notebook with its own figures."
+    )
+Markdown(
+    f"- **The numbers**: little. {numbers}\n- **The time**: much. {time}\n- **The memory**: "
+    "activations halve there as here. Whether that halves the whole depends on the batch: weights, "
+    "masters and the optimizer's state do not shrink."
+)
+
+# %% [markdown]
 # ## Your turn
 #
 # 1. Run part 2 with `optim.Adam` at `lr=1e-3`, and with `optim.SGD` at `lr=0.1`. Are masters needed?

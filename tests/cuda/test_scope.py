@@ -5,6 +5,8 @@ from test_capture import batches, made, trained, training_step
 
 import minifp as fp
 import minifp.nn.functional as F
+from minifp import models
+from minifp.runtime.device import default_device
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import KINDS, WEIGHT_GRADIENTS
 
@@ -66,3 +68,15 @@ def test_details_say_that_they_are_for_the_cpu():
 
 def test_without_a_microscope_nothing_differs():
     assert trained(True, 6)[0] == trained(False, 6)[0]
+
+
+def test_a_summary_of_a_model_that_is_there_is_that_of_the_cpu():
+    def text():
+        return repr(fp.summary(models.CharLSTM(65, hidden=8).to(place), (5,), 2, integers=True))
+
+    place = "cpu"
+    here, place = text(), "cuda"
+    assert text() == here
+    with default_device("cuda"):
+        assert text() == here
+        fp.summary(lambda: models.CIFARResNet(10, 8), (3, 32, 32))

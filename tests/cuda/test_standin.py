@@ -4,6 +4,7 @@
 which only the processes that are started here have on their paths. See standin/standin.py.
 """
 
+import json
 import os
 import platform
 import subprocess
@@ -68,6 +69,18 @@ def test_a_sample_of_this_folder_passes():
 @pytest.mark.parametrize("name", WHOLE)
 def test_files_of_this_folder_pass(name):
     passes(str(HERE / name), "--exhaustive")
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", ["compare", "10-memory-and-time"])
+def test_lessons_have_figures_of_the_gpu(lesson, tmp_path):
+    run = ("scripts/write_notebooks.py", "--run", str(tmp_path), lesson)
+    done = on_standin(*run, MINIFP_DEVICE="cuda", FAST="1")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    cells = json.loads((tmp_path / f"{lesson}.ipynb").read_text("utf-8"))["cells"]
+    told = json.dumps([cell.get("outputs") for cell in cells])
+    assert "one CUDA graph" in told and "On an H100" not in told
 
 
 # ---- what is found -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from minifp.numerics.policy import Precision, precision
 from minifp.ops.pointwise.arithmetic import add_forward
 from minifp.ops.products.linear import linear_dx
 from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.device import as_device, moved, name_of_gpu, wait_for
 
 GB = 10**9
 # No datasheet has it. One short kernel after the other takes about this in NVIDIA's "Getting
@@ -95,44 +97,72 @@ def machine(name: str) -> Machine:
 
 # ---- this machine -------------------------------------------------------------------------------
 
-STREAMED = 2**24  # bytes of each array: more than the caches that a core has for itself
-SQUARE = 768  # rows and columns: a product of 20 ms at 50 Gflop/s, whose blocks fit caches
+
+class Sizes(NamedTuple):
+    """Of what is measured.
+
+    streamed: bytes of each array that is added: more than caches hold. square: rows and columns of
+    a product, large enough to be held up by arithmetic. calls: of a kernel, one after the other,
+    between two looks at the clock.
+    """
+
+    streamed: int
+    square: int
+    calls: int
+
+
+SIZES = {
+    "cpu": Sizes(2**24, 768, 1),  # a product of 20 ms at 50 Gflop/s, whose blocks fit caches
+    "cuda": Sizes(
+        2**28, 4096, 10
+    ),  # of 0.14 ms at 1 Pflop/s; the host waits for the GPU at the end
+}
 SECONDS = 0.2  # for each of the four
 
 
 def measured() -> Machine:
-    """This machine, on the threads that minifp uses, with its own kernels; once in a process.
+    """This machine, by minifp's own kernels, once in a process: its processor, on the threads that
+    minifp uses, or where the default device is a GPU, that.
 
-    bandwidth: of adding arrays of 16 MiB; what a core has in its own cache is faster. Rates: of a
-    large product, of float32 and of stored float16, which is computed in float32.
+    bandwidth: of adding arrays of 16 MiB (on a GPU 256): what a core has in its cache is faster.
+    Rates: of a large product, of float32 and of stored float16, which a processor computes in
+    float32.
     """
-    return _measured(get_num_threads())
+    device = as_device(None)
+    return _measured(device, get_num_threads() if device == "cpu" else 0)
 
 
 @cache
-def _measured(threads: int) -> Machine:
+def _measured(device: str, threads: int) -> Machine:
+    streamed = SIZES[device].streamed
     with unobserved(), precision(Precision()):
-        x, y = np.ones((2, STREAMED // 4), np.float32)
-        bandwidth = 3 * STREAMED / fastest(lambda: add_forward(x, y, alpha=1))
-        one = np.ones(1, np.float32)
-        launch = fastest(lambda: add_forward(one, one, alpha=1))
-        half, single = (rate_of_products(dtype) for dtype in (float16, float32))
-    source = f"measured, {threads} thread{'s' * (threads > 1)}"
-    return Machine("here", half, single, bandwidth, (), launch, source, launches_steps=False)
+        x, y = moved(np.ones((2, streamed // 4), np.float32), device)
+        bandwidth = 3 * streamed / fastest(lambda: add_forward(x, y, alpha=1), device)
+        one = moved(np.ones(1, np.float32), device)
+        launch = fastest(lambda: add_forward(one, one, alpha=1), device)
+        half, single = (rate_of_products(dtype, device) for dtype in (float16, float32))
+    what = f"{threads} thread{'s' * (threads > 1)}" if device == "cpu" else name_of_gpu()
+    source = f"measured, {what}"
+    return Machine("here", half, single, bandwidth, (), launch, source, device != "cpu")
 
 
-def rate_of_products(dtype: np.dtype) -> float:
+def rate_of_products(dtype: np.dtype, device: str) -> float:
     """Operations a second of a large product of arrays stored in this format."""
-    a, b = np.ones((2, SQUARE, SQUARE), dtype)
-    return 2 * SQUARE**3 / fastest(lambda: linear_dx(a, b))
+    square = SIZES[device].square
+    a, b = moved(np.ones((2, square, square), dtype), device)
+    return 2 * square**3 / fastest(lambda: linear_dx(a, b), device)
 
 
-def fastest(call: Callable[[], object], seconds: float = SECONDS) -> float:
+def fastest(call: Callable[[], object], device: str, seconds: float = SECONDS) -> float:
     """Seconds of the fastest of many calls, of which the first, which loads things, is none."""
+    calls = SIZES[device].calls
     call()
+    wait_for(device)
     best, end = np.inf, perf_counter() + seconds
     while perf_counter() < end:
         start = perf_counter()
-        call()
-        best = min(best, perf_counter() - start)
+        for _ in range(calls):
+            call()
+        wait_for(device)
+        best = min(best, (perf_counter() - start) / calls)
     return best

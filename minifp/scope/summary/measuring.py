@@ -17,6 +17,7 @@ from minifp.nn.module import Module
 from minifp.numerics import kernels, policy, rules
 from minifp.numerics.formats import is_narrow
 from minifp.numerics.state_format import StateFormat
+from minifp.runtime.device import default_device, is_on_device
 from minifp.scope.summary.products import Counter
 
 PRECISIONS = ("float32", "mixed", "autocast", "float16", "bfloat16", "float8")
@@ -111,7 +112,7 @@ def summary(
     chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
     found, held = None, {}
     for precision in chosen:
-        with policy.precision(policy.shapes_only(precision)):
+        with policy.precision(policy.shapes_only(precision)), default_device("cpu"):
             module = model if built else assign_precision(model())
             with _without_numbers(module):
                 seen, peak = _walked(module, whole, integers)
@@ -130,14 +131,21 @@ def _shape(given) -> tuple:
 
 @contextmanager
 def _without_numbers(module):
-    """Within, modules that have a precision of their own compute shapes in it, and nothing else."""
+    """Within, modules that have a precision of their own compute shapes in it, and nothing else;
+    what is on a GPU has arrays of the host, whose memory nobody touches."""
     before = [(m, m._precision) for m in module.modules()]
+    there = [t for t in (*module.parameters(), *module.buffers()) if is_on_device(t.array)]
+    arrays = [t.array for t in there]
     try:
+        for t in there:
+            t.array = np.empty(t.shape, t.array.dtype)
         for m, precision in before:
             if precision is not None:
                 m._precision = policy.shapes_only(precision)
         yield
     finally:
+        for t, array in zip(there, arrays):
+            t.array = array
         for m, precision in before:
             m._precision = precision
 
