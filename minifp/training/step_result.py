@@ -24,6 +24,15 @@ class StepResult:
     each: tuple = ()
     diagnosis: Any = None
 
+    def __str__(self) -> str:
+        """What it did in a line: "stepped; S = 65,536; gradient norm 2.77"."""
+        scale = f"S = {_number(self.scale_before)}"
+        if self.scale_after != self.scale_before:
+            scale += f", then {_number(self.scale_after)}"
+        if self.skipped:
+            return f"skipped: {self.reason}; {scale}"
+        return f"stepped; {scale}; gradient norm {self.grad_norm:.3g}"
+
     @property
     def skipped(self) -> bool:
         """Whether no weight was updated, or not every optimizer's."""
@@ -48,6 +57,11 @@ class PendingResult(StepResult):
             values = vars(self)["outcome"].read()
             vars(self).update(values, outcome=None)
         return object.__getattribute__(self, name)
+
+
+def _number(scale: float) -> str:
+    """65,536, or 0.5, or 1e+20."""
+    return f"{scale:,.0f}" if scale.is_integer() and scale < 1e12 else f"{scale:g}"
 
 
 FIELDS = frozenset(f.name for f in fields(StepResult))

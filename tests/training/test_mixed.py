@@ -134,6 +134,7 @@ def test_a_step_says_what_it_did_and_minimize_is_backward_step_and_zero_grad():
     backward(optimizer, fp.tensor([3.0, -4.0], dtype="float16"))
     result = optimizer.step()
     assert result == fp.StepResult(True, None, 64.0, 64.0, 5.0, (), (True,))
+    assert str(result) == "stepped; S = 64; gradient norm 5"
     assert not result.skipped and p.array.tolist() == [1.5, 6.0]
     (model, optimizer), (other, minimizing) = make(), make()
     results = train(model, optimizer, range(3))
