@@ -42,15 +42,30 @@ COMMANDS = {
 }
 
 
+GREETING = """\
+minifp {version}: mixed-precision training that shows what every number becomes.
+
+Three things to try:
+
+  minifp explain 0.1      what each number format makes of a number, bit by bit
+  minifp compare lenet    float32 against mixed, five seeds, a verdict: some seconds
+  minifp demo             what each technique is for, with a report: about a minute
+
+Then: minifp teach lessons --out lessons, and minifp --help for all commands.
+"""
+
+
 @click.group(
     cls=Commands,
     index=COMMANDS,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="`minifp COMMAND --help` describes each, with examples. From Python: "
     'import minifp as fp; fp.compare("lenet", seeds=5).',
 )
 @click.version_option(minifp.__version__, package_name="minifp")
-def main():
+@click.pass_context
+def main(context):
     """Train the same network in float32 and in float16, and see what differs.
 
     minifp stores numbers as a half-precision GPU would, and has each technique of mixed-precision
@@ -59,7 +74,9 @@ def main():
     \b
     Start here:
       minifp demo                        four experiments in a few minutes, with a report to read
-      minifp compare lenet --seeds 3     a small convolutional network, in float32 and mixed
+      minifp compare lenet               a small convolutional network, in float32 and mixed
       minifp inspect charlstm --out DIR  where the numbers of a run lie, and what is lost
       minifp explain 0.1                 what each number format makes of a number, bit by bit
     """
+    if context.invoked_subcommand is None:
+        click.echo(GREETING.format(version=minifp.__version__), nl=False)

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from terminals import call
 
 import minifp
 from minifp import lab
+from minifp.cli import COMMANDS
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
 from minifp.lab.workers import here
@@ -36,6 +38,12 @@ TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
 
 
 # ---- help ---------------------------------------------------------------------------------------
+
+
+def test_without_arguments_it_greets_in_ten_lines_with_things_to_try():
+    text = call().output
+    names = re.findall(r"^  minifp (\w+)", text, re.MULTILINE)
+    assert len(text.splitlines()) <= 10 and len(names) == 3 and {*names} < {*COMMANDS}
 
 
 def test_help_of_compare_names_every_task_precision_and_switch():
