@@ -164,6 +164,22 @@ def test_the_gates_are_targets_of_the_makefile():
     assert all(re.search(rf"^{gate}:.* ## ", makefile, re.MULTILINE) for gate in gates)
 
 
+CLAIMED = [shlex.split(row[2].split("`")[1])[1:] for row in table("claim") if "`minifp" in row[2]]
+SHORTEST = {  # options that end a command at once; those of the demo and of lessons have own tests
+    "explain": [], "summary": [], "inspect": ["--steps", "2"], "gallery": ["--quick", "--dry-run"],
+}  # fmt: skip
+
+
+@pytest.mark.sampled(9, core=lambda words: words[0] == "explain")
+@pytest.mark.parametrize("words", [w for w in CLAIMED if w[0] in SHORTEST], ids=" ".join)
+def test_the_command_beside_each_claim_runs(words, folder):
+    if words[1] in ("classification", "spoken-digits", "translation-en-fr", "skips"):
+        pytest.importorskip("PIL")
+        if "MINIFP_DATA" not in os.environ:
+            pytest.skip("MINIFP_DATA names no folder with CIFAR-10, MNIST, FSDD and Multi30k")
+    assert python("-m", "minifp", *words, *SHORTEST[words[0]], cwd=folder)
+
+
 # ---- what is said -------------------------------------------------------------------------------
 
 
