@@ -53,7 +53,6 @@ def in_float8():
         yield
 
 
-# ---- codes --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("compiled", [True, False])
@@ -87,7 +86,6 @@ def test_numbers_beyond_every_code_are_kept_whole_and_inf_where_it_has_a_code():
     assert repr(ours) == repr(theirs) and not np.isfinite(ours[0]).all()
 
 
-# ---- the same numbers ---------------------------------------------------------------------------
 def gradients(text, case, variant):
     """Of all arguments, each made by an operation; and the operations that kept codes."""
     with fp.precision(variant(fp.Precision.parse(text))), Flow() as flow:
@@ -176,7 +174,6 @@ def test_errors_and_skipped_steps_are_found_where_they_were():
     assert place(f"{text},saved=operands") == place(text)
 
 
-# ---- fewer bytes --------------------------------------------------------------------------------
 def test_an_operand_takes_one_byte_a_number_for_two(in_float8):
     (x, _), layer = made(64, 100), nn.Linear(100, 10)
     y = layer(x)
@@ -242,7 +239,6 @@ def test_the_ledger_and_the_summary_count_codes():
     assert eight == 4 * 256 * 8 - scales
 
 
-# ---- who may do what ----------------------------------------------------------------------------
 def test_codes_are_a_copy_that_no_write_reaches():
     def gradient(text, change):
         with fp.precision(text):
@@ -335,7 +331,6 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
     assert len(said) == 1 and "its input alone is saved as operands" in said[0]
 
 
-# ---- the switch ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("text, problem", [
     ("float32,saved=operands", "saved=operands without operands to save: expected saved=act"),
     ("float8,saved=codes", "saved='codes' in precision .*: expected activations or operands"),

@@ -42,7 +42,6 @@ IN_PLACE = {
 }  # fmt: skip
 
 
-# ---- in place -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("change, expected", IN_PLACE.values(), ids=IN_PLACE)
 def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(change, expected):
     t = fp.tensor([1.0, 2.0])
@@ -128,7 +127,6 @@ def test_what_does_not_fit_in_place_is_refused(change, kind):
     assert t.tolist() == [1, 2]
 
 
-# ---- conversions --------------------------------------------------------------------------------
 def test_conversions_by_name():
     t = fp.tensor([1.5, 0.0])
     names = {
@@ -181,7 +179,6 @@ def test_attributes_and_reprs_are_as_in_pytorch_and_say_the_format_and_origin():
         (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
-# ---- exchange with others -----------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 def test_memory_is_shared_with_numpy_also_through_dlpack(dtype):
     t = fp.tensor([1, 2], dtype=dtype)
@@ -247,7 +244,6 @@ def test_a_copied_model_is_the_same_and_its_own(precision):
     assert model[0].weight.array.any()
 
 
-# ---- what else PyTorch's tensors can do ---------------------------------------------------------
 def test_bits_of_integers_and_booleans_as_pytorch():
     torch = pytest.importorskip("torch", reason="bits are compared with PyTorch's")
     for a, b in (([5, -3, 0], [3, 6, -1]), ([True, False, True], [True, True, False])):

@@ -24,9 +24,6 @@ def batch():
     return fp.randn(64, 10), fp.randint(0, 3, (64,))
 
 
-# ---- which precision applies --------------------------------------------------------------------
-
-
 def test_a_module_made_under_the_default_follows_where_it_is_called(batch):
     model, (x, _) = a_network(), batch
     assert model(x).dtype == fp.float32
@@ -144,9 +141,6 @@ def test_kerass_policies_compute_in_few_bits_with_float32_variables(batch, low):
         fp.amp.set_global_policy("float32")
     with pytest.raises(fp.ArgumentError, match="mixed_float16"):
         fp.amp.set_global_policy("mixed_float8")
-
-
-# ---- the scaler ---------------------------------------------------------------------------------
 
 
 def with_found_inf(scaler, optimizer, w, found):
@@ -288,9 +282,6 @@ def test_a_loop_of_pytorchs_in_bfloat16_needs_no_scaler(batch):
         assert {p.grad.dtype for p in model.parameters()} == {fp.float32}
         found.append([p.array.tobytes() for p in model.parameters()])
     assert found[0] == found[1]
-
-
-# ---- functions of one's own ---------------------------------------------------------------------
 
 
 class Scaled(fp.autograd.Function):

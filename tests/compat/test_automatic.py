@@ -105,9 +105,6 @@ def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process
         automatic.start_from_environment()
 
 
-# ---- scripts that are left as they are ----------------------------------------------------------
-
-
 def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
     """Saved after a step that overflowed, before the backward that halves S."""
 

@@ -20,9 +20,6 @@ def adam():
     return optim.Adam(nn.Linear(2, 1).parameters())
 
 
-# ---- the loss scale -----------------------------------------------------------------------------
-
-
 def paddles(history, settings, least=1.0):
     """S after each step (True: a good one), as the kernel update_loss_scaling computes it."""
     names = "init_loss_scaling incr_every_n_steps decr_every_n_nan_or_inf incr_ratio decr_ratio"
@@ -93,9 +90,6 @@ def test_a_decorated_optimizer_minimizes(precision):
     assert optimizer.master_weights == (precision == "mixed")
 
 
-# ---- the scaler of Paddle 2 ---------------------------------------------------------------------
-
-
 def after(scaler, optimizer, history):
     """S after each step of a training whose gradients are as told (True: finite)."""
     (x,) = optimizer.parameters
@@ -156,9 +150,6 @@ def test_the_scalers_defaults_are_paddles_and_a_state_that_does_not_fit_is_refus
         assert scaler.state_dict() == before
 
 
-# ---- models and optimizers that are there -------------------------------------------------------
-
-
 def trained(level, steps=20, **given):
     """A model that was there, brought to a level and trained as Paddle's users write it."""
     fp.manual_seed(0)
@@ -199,8 +190,6 @@ def test_a_model_that_is_there_trains_at_a_level(level, dtype):
         amp.decorate(model, optimizer, level="O2")
     assert [str(p.dtype) for p in model.parameters()] == formats
 
-
-# ---- levels -------------------------------------------------------------------------------------
 
 X = np.ones((2, 3), "float32")
 FORMATS = {  # of a product, of softmax and of relu, from float32 and from float16 numbers

@@ -18,32 +18,29 @@ ROOT = Path(__file__).resolve().parents[2]
 X = fp.ones(2, 2)
 
 
-@pytest.mark.parametrize(
-    "place, name, message",
-    [
-        (fp, "cross_entropy", "the nearest: F.cross_entropy"),
-        (fp, "Linear", "the nearest: nn.Linear"),
-        (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
-        (fp, "no_gard", "the nearest: fp.no_grad"),
-        (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
-        (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
-        (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
-        (nn, "LazyLinear", "the nearest: nn.Linear"),
-        (nn, "SGD", "the nearest: optim.SGD"),
-        (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
-        (F, "leaky_relu_", "the nearest: F.leaky_relu"),
-        (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
-        (optim, "LBFGS", "there are Adadelta, .*SGD"),
-        (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
-        (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
-        (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
-        (X, "absolute", "a Tensor has no 'absolute'; NumPy has it"),
-        (X, "squeeze_", "a Tensor has no 'squeeze_'; the nearest: x.squeeze"),
-        (X, "gelu", "the nearest: F.gelu"),
-        (X, "median", "np.median"),
-        (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
-    ],
-)
+@pytest.mark.parametrize("place, name, message", [
+    (fp, "cross_entropy", "the nearest: F.cross_entropy"),
+    (fp, "Linear", "the nearest: nn.Linear"),
+    (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
+    (fp, "no_gard", "the nearest: fp.no_grad"),
+    (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
+    (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
+    (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
+    (nn, "LazyLinear", "the nearest: nn.Linear"),
+    (nn, "SGD", "the nearest: optim.SGD"),
+    (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
+    (F, "leaky_relu_", "the nearest: F.leaky_relu"),
+    (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
+    (optim, "LBFGS", "there are Adadelta, .*SGD"),
+    (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
+    (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
+    (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
+    (X, "absolute", "a Tensor has no 'absolute'; NumPy has it"),
+    (X, "squeeze_", "a Tensor has no 'squeeze_'; the nearest: x.squeeze"),
+    (X, "gelu", "the nearest: F.gelu"),
+    (X, "median", "np.median"),
+    (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
+])  # fmt: skip
 def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
     with pytest.raises(fp.UnknownNameError, match=message):
         getattr(place, name)

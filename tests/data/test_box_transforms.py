@@ -182,7 +182,6 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
     assert seen(1, 1) != first and seen(2, 0) != first
 
 
-# ---- SSD's sampling ------------------------------------------------------------------------------
 def overlap(window, boxes):
     """Intersection over union of a window with boxes."""
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
@@ -210,8 +209,6 @@ def test_a_window_has_what_its_option_asks_for(option):
         assert inside.any() and overlap(window, target["boxes"][inside]).max() >= option
     assert cut == N if option < 0.5 else 0 < cut
 
-
-# ---- colours -------------------------------------------------------------------------------------
 
 # Turning by a hue, if only by none, rounds at most eight numbers that are below 8.
 ROUNDED = 8 * 2.0**-22
@@ -282,7 +279,6 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
             assert min(abs(order - y).max() for order in orders) < ROUNDED
 
 
-# ---- what is refused -----------------------------------------------------------------------------
 test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: Resize(0), "Resize: size must be an integer"),
     (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),

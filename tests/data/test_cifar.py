@@ -53,7 +53,6 @@ def expected(names):
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
 
-# ---- what is read -------------------------------------------------------------------------------
 def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked_for(folder):
     parts = data.cifar10()
     for part, names, said in zip(parts, (TRAIN, TEST), ("train", "test")):
@@ -126,7 +125,6 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
         data.cifar100(labels="coarse")
 
 
-# ---- what is packed as JPEG ---------------------------------------------------------------------
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """The user's cache."""
@@ -237,7 +235,6 @@ def test_real_pictures_are_read(tmp_path, cache, monkeypatch):
     assert abs(np.bincount(t, minlength=10) - 200).max() < 50
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 @pytest.mark.parametrize("change, message", [
     (lambda content: content[:-1], "has 9218 bytes, expected records of 3073 bytes each"),
     (lambda content: content + b"\0", "has 9220 bytes"),
@@ -280,7 +277,6 @@ def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
     refuses(DataError, f"pickles and can run code.*{said}", get)
 
 
-# ---- downloading --------------------------------------------------------------------------------
 def tar(path, files):
     """A compressed archive of files by name; None is a link to /etc/passwd."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:

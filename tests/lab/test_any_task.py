@@ -20,9 +20,6 @@ from minifp.runtime import random
 PRECISIONS = ("float32", "mixed", "float16")
 
 
-# ---- a GAN: two models, two optimizers, noise ---------------------------------------------------
-
-
 def gan_models():
     return {
         "G": nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2)),
@@ -78,9 +75,6 @@ def gan(**changes):
         "steps": 20,
     }
     return blobs(**{**fields, **changes})
-
-
-# ---- sequence to sequence: lengths, a mask, a dict ----------------------------------------------
 
 
 class Reversals:
@@ -252,27 +246,24 @@ def test_early_stopping_ends_a_run_that_gets_no_better_and_a_schedule_may_go_by_
 NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16, 2))}
 
 
-@pytest.mark.parametrize(
-    "make, said",
-    [
-        (lambda: gan(step=lambda state, batch: {"loss_d": 1.0}), "step returned 'loss_d', expect"),
-        (lambda: gan(step=lambda state, batch: None), "expected the loss, or a dict with 'loss'"),
-        (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', which the task names"),
-        (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
-        (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
-        (lambda: gan(model=dict), "model built nothing, expected a Module"),
-        (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
-        (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and there is no evaluate"),
-        (lambda: blobs(accumulate=2, step=gan_step), "with a `step` of your own"),
-        (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),
-        (lambda: blobs(loss=None), "loss is None, expected a function"),
-        (lambda: Metric("x", goal="least"), 'expected "max" or "min"'),
-        (lambda: Picture(np.ones((2, 2, 2))), "expected (H, W) or (H, W, 3)"),
-        (lambda: Audio(np.ones(3, np.int16), 8), "expected floats (n)"),
-        (lambda: EarlyStopping(0), "expected at least 1"),
-        (lambda: blobs(**NO_TARGETS), "expected a tuple (inputs, ..., targets) or a dict"),
-    ],
-)
+@pytest.mark.parametrize("make, said", [
+    (lambda: gan(step=lambda state, batch: {"loss_d": 1.0}), "step returned 'loss_d', expect"),
+    (lambda: gan(step=lambda state, batch: None), "expected the loss, or a dict with 'loss'"),
+    (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', which the task names"),
+    (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
+    (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
+    (lambda: gan(model=dict), "model built nothing, expected a Module"),
+    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
+    (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and there is no evaluate"),
+    (lambda: blobs(accumulate=2, step=gan_step), "with a `step` of your own"),
+    (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),
+    (lambda: blobs(loss=None), "loss is None, expected a function"),
+    (lambda: Metric("x", goal="least"), 'expected "max" or "min"'),
+    (lambda: Picture(np.ones((2, 2, 2))), "expected (H, W) or (H, W, 3)"),
+    (lambda: Audio(np.ones(3, np.int16), 8), "expected floats (n)"),
+    (lambda: EarlyStopping(0), "expected at least 1"),
+    (lambda: blobs(**NO_TARGETS), "expected a tuple (inputs, ..., targets) or a dict"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_task_is_said(make, said):
     with pytest.raises((ArgumentError, DataError)) as caught:
         task = make()

@@ -53,9 +53,6 @@ def true(*rows, labels=None, **more):
 A, B, C = (0, 0, 10, 10), (20, 20, 30, 30), (50, 50, 60, 60)
 
 
-# ---- COCO ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("settings, expected", GOLDEN)
 def test_cocos_numbers_are_those_of_pycocotools(settings, expected):
     evaluation = CocoEvaluation(*detections(**settings))
@@ -139,9 +136,6 @@ def test_a_crowd_may_be_found_often_and_never_and_only_the_best_hundred_count():
     outputs = [found(*rows, scores=np.linspace(1, 0.5, 101))]
     assert coco_map(outputs, [true(A)]) == 0.0
     assert coco_map([found(*rows[1:], scores=np.linspace(1, 0.5, 100))], [true(A)]) > 0
-
-
-# ---- VOC -----------------------------------------------------------------------------------------
 
 
 def voc_slowly(outputs, targets, label, iou, points):
@@ -232,9 +226,6 @@ def test_f1_counts_what_is_above_its_threshold():
     assert detection_f1(outputs[:1], [true(A, B, **hard)]) == 100
     assert math.isnan(detection_f1([found()], [true()])) and detection_f1([found(A)], [true()]) == 0
     assert detection_f1([found(A, A)], [true(A)], iou=0.9) == pytest.approx(100 * 2 / 3)
-
-
-# ---- what is not finite, and what is refused -----------------------------------------------------
 
 
 def test_what_is_not_finite_is_no_number():

@@ -42,9 +42,6 @@ def from_runs(*runs, dial=0):
     return comparison_of(runs, BOTH, margin=0.5, dial=dial)
 
 
-# ---- one call ------------------------------------------------------------------------------------
-
-
 def test_mixed_and_float32_compare_as_rows():
     result = compare(blobs(), BOTH, 3, progress=False)
     base, mixed = result.rows()
@@ -114,37 +111,31 @@ def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(tr
     assert by_steps.runs[0].steps == 3 and by_steps.dial == 2
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"precisions": ["half"]}, "no precision 'half'"),
-        ({"precisions": []}, "precisions is empty"),
-        ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed is given twice"),
-        ({"seeds": 0}, "seeds=0: expected how many (at least 1)"),
-        ({"seeds": [1, 1]}, "seeds=[1, 1]"),
-        ({"seeds": [-1]}, "seeds=[-1]"),
-        ({"seeds": True}, "seeds=True"),
-        ({"seeds": 1.5}, "seeds=1.5"),
-        ({"seeds": "three"}, "seeds='three'"),
-        ({"epochs": 1, "steps": 1}, "give one of them"),
-        ({"epochs": 0}, "epochs is 0, expected an integer of at least 1"),
-        ({"dial": 0.5}, "dial is 0.5"),
-        ({"figures": "png"}, "figures='png' without out"),
-        ({"data": None}, "the task's data function returned NoneType"),
-        ({"data": (clouds(4, 0),)}, "expected a pair: (training set, test set)"),
-        ({"data": (clouds(4, 0), 3)}, "the test set is a int"),
-        ({"data": (([1.0], [2]), clouds(4, 0))}, "the training set is a tuple, expected a data"),
-        ({"data": (clouds(0, 0), clouds(4, 0))}, "the training set is empty"),
-    ],
-)
+@pytest.mark.parametrize("arguments, message", [
+    ({"precisions": ["half"]}, "no precision 'half'"),
+    ({"precisions": []}, "precisions is empty"),
+    ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed is given twice"),
+    ({"seeds": 0}, "seeds=0: expected how many (at least 1)"),
+    ({"seeds": [1, 1]}, "seeds=[1, 1]"),
+    ({"seeds": [-1]}, "seeds=[-1]"),
+    ({"seeds": True}, "seeds=True"),
+    ({"seeds": 1.5}, "seeds=1.5"),
+    ({"seeds": "three"}, "seeds='three'"),
+    ({"epochs": 1, "steps": 1}, "give one of them"),
+    ({"epochs": 0}, "epochs is 0, expected an integer of at least 1"),
+    ({"dial": 0.5}, "dial is 0.5"),
+    ({"figures": "png"}, "figures='png' without out"),
+    ({"data": None}, "the task's data function returned NoneType"),
+    ({"data": (clouds(4, 0),)}, "expected a pair: (training set, test set)"),
+    ({"data": (clouds(4, 0), 3)}, "the test set is a int"),
+    ({"data": (([1.0], [2]), clouds(4, 0))}, "the training set is a tuple, expected a data"),
+    ({"data": (clouds(0, 0), clouds(4, 0))}, "the training set is empty"),
+])  # fmt: skip
 def test_arguments_and_data_that_cannot_be(arguments, message):
     task = blobs(data=lambda: arguments.pop("data")) if "data" in arguments else blobs()
     error = DataError if "data" in arguments else (ArgumentError, PrecisionError)
     with pytest.raises(error, match=re.escape(message)):
         compare(task, progress=False, **{k: v for k, v in arguments.items() if k != "data"})
-
-
-# ---- rows ----------------------------------------------------------------------------------------
 
 
 def test_pairs_are_by_seed_and_not_by_place():
@@ -192,9 +183,6 @@ def test_the_dial_is_explained_where_it_is_used():
         "Exponent dial k = 11" in result.dial_note() and "2,048 times as many" in result.dial_note()
     )
     assert result.dial_note() in result.notes()
-
-
-# ---- on disk -------------------------------------------------------------------------------------
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path):

@@ -32,8 +32,6 @@ LOSS = {"metric_name": "validation loss", "metric_unit": "nats", "goal": "min", 
 
 
 # ---- comparisons that were never trained --------------------------------------------------------
-
-
 def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), scale=1.0, **more):
     """A run whose loss falls from 2.3; from step `lost_at` on it is NaN."""
     rng = np.random.default_rng(seed)
@@ -135,8 +133,6 @@ def comparison(request):
 
 
 # ---- numbers in words ---------------------------------------------------------------------------
-
-
 def test_numbers_are_told_in_words_with_three_digits():
     signs = (0.0, -0.001, 1.5, -1.5, None, math.nan)
     for told, numbers, expected in (
@@ -150,8 +146,6 @@ def test_numbers_are_told_in_words_with_three_digits():
 
 
 # ---- the table ----------------------------------------------------------------------------------
-
-
 def test_the_table_fits_100_columns_and_any_terminal(comparison):
     text = text_table(comparison)
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -196,8 +190,6 @@ def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(withou
 
 
 # ---- sentences ----------------------------------------------------------------------------------
-
-
 def test_the_headline_says_the_whole_result():
     assert verdicts.headline(four()) == (
         "mixed ends where float32 ends (weak: 3 seeds); float16 ends worse (weak: 3 seeds); "
@@ -224,8 +216,6 @@ def test_every_statement_gives_its_reasons():
 
 
 # ---- curves -------------------------------------------------------------------------------------
-
-
 def test_a_band_is_the_90_percent_interval_of_the_mean():
     x = np.arange(3.0)
     band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
@@ -253,8 +243,6 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
 
 
 # ---- pictures -----------------------------------------------------------------------------------
-
-
 @needs_pictures
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format, monkeypatch):
@@ -318,8 +306,6 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
 
 
 # ---- the page -----------------------------------------------------------------------------------
-
-
 @cache
 def page_of_four():
     """The text of a page with everything on it."""
@@ -410,8 +396,6 @@ def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page(wi
 
 
 # ---- without matplotlib -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def without_matplotlib(monkeypatch):
     """An environment in which it is not installed."""
@@ -430,8 +414,6 @@ def test_without_matplotlib_there_are_all_numbers_and_the_line_that_gets_picture
 
 
 # ---- the demonstration --------------------------------------------------------------------------
-
-
 def parts():
     """Two parts, as the laboratory has them."""
 

@@ -48,9 +48,6 @@ def moved(by, seed):
     return [end + by * draw.choice((-1, 1)) * draw.uniform(0.5, 1) for end in BASE]
 
 
-# ---- claims --------------------------------------------------------------------------------------
-
-
 def test_few_pairs_give_weak_verdicts_and_fewer_give_none():
     for seeds, verdict, weak in ((2, None, False), (3, "EQUIVALENT", True), (5, "EQUIVALENT", 0)):
         whole = from_runs(ends(float32=BASE[:seeds], mixed=[b + 0.01 for b in BASE[:seeds]]))
@@ -113,9 +110,6 @@ def test_steps_to_a_target_and_the_area_stand_beside_the_end():
     assert "steps to accuracy 90 %: 30 (2 arrived)" in whole.table()
 
 
-# ---- what a metric can tell ----------------------------------------------------------------------
-
-
 def test_a_metric_that_moves_in_steps_larger_than_the_margin_leaves_it_to_the_loss():
     runs = []
     for arm in ("float32", "mixed"):
@@ -161,8 +155,6 @@ def test_runs_that_still_become_better_are_not_converged():
     assert "accuracy of float32 still became better by 13 points" in said
     assert "Not converged" not in " ".join(from_runs(ends(float32=BASE)).notes())
 
-
-# ---- controls ------------------------------------------------------------------------------------
 
 CONTROLS = {
     "float32_at_order": moved(0.5, 3),
@@ -237,6 +229,3 @@ def test_real_controls_have_bands_of_distances_and_a_section():
     assert not any("NOT REPEATABLE" in note for note in whole.notes())
     page = controls_section.controls_section(whole)
     assert "Special, or what any perturbation does?" in page and "another order of the data" in page
-
-
-# ---- the task ------------------------------------------------------------------------------------

@@ -221,9 +221,6 @@ def test_settings_that_cannot_be_are_refused():
         train(task(evaluate=wrong, metrics=()), "float32", 0)
 
 
-# ---- drawn ---------------------------------------------------------------------------------------
-
-
 def drawn(found, *, pictures=None, **settings):
     pictures = pictures or [np.zeros((3, 20, 30), np.float32), np.ones((1, 12, 10), np.float32)]
     targets = [

@@ -37,9 +37,6 @@ def learned(precision, seed, build, loss_of, steps, lr, dial=0):
     return model, losses
 
 
-# ---- a language model that dies late ------------------------------------------------------------
-
-
 def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeypatch):
     """R9: gradients of words that were not meant become 0, and nothing keeps the others from
     growing. S = 128 ends where float32 does, and so does bfloat16, which needs no loss scale."""
@@ -59,9 +56,6 @@ def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeyp
     assert abs(brain.metric - single.metric) < language.MARGIN
     lost = {run.precision: np.mean(run.history[language.LOST]) for run in (single, dying, scaled)}
     assert lost[UNSCALED] > 0.5 > 0.1 > max(lost["float32"], lost[SCALED])
-
-
-# ---- translation, and the band of float32 --------------------------------------------------------
 
 
 def reversed_codes(model, rng, n=16, T=5, words=12):
@@ -84,9 +78,6 @@ def test_translation_ends_within_the_band_of_float32_runs_with_a_loss_scale_alon
     band = [ends_at("float32", seed) for seed in range(3)]
     assert abs(ends_at(SCALED, 0) - band[0]) < max(band) - min(band) < 0.2
     assert ends_at(UNSCALED, 0) > 1 > max(band)
-
-
-# ---- speech, and what seeds alone do -------------------------------------------------------------
 
 
 def spoken(rng, n=8, steps=24, loud=1.5):
@@ -132,9 +123,6 @@ def test_error_rates_of_speech_differ_as_much_between_seeds_as_between_precision
     assert np.mean(single + mixed) < 20
 
 
-# ---- a GAN --------------------------------------------------------------------------------------
-
-
 def test_a_gan_needs_no_loss_scale(monkeypatch):
     """R25: from the same beginning mixed precision comes as near to digits as float32 does, and as
     near to that run as another float32 run is, or nearer."""
@@ -150,9 +138,6 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
     mixed, untaught = distance(UNSCALED, 0), distance("float32", 0, steps=1)
     assert max(single, mixed) < 0.7 * untaught
     assert abs(mixed - single) < max(abs(other - single), gan.MARGIN)
-
-
-# ---- optimizer state of eight bits --------------------------------------------------------------
 
 
 def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more_range():
@@ -173,9 +158,6 @@ def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more
         assert accuracy(*state) < single - 50
 
 
-# ---- products of eight bits ---------------------------------------------------------------------
-
-
 def test_products_of_eight_bits_learn_with_a_scale_alone():
     """Where gradients are 2^12 times smaller E5M2 holds nothing of them, unless each tensor has a
     scale, of now or of earlier steps: then LeNet ends where float32 does."""
@@ -189,9 +171,6 @@ def test_products_of_eight_bits_learn_with_a_scale_alone():
     assert abs(scaled - single) < task.margin
     assert abs(accuracy("float8,operand_scale=delayed") - single) < task.margin
     assert accuracy("float8,operand_scale=off", 1) < single - 50
-
-
-# ---- weights of sixteen bits alone --------------------------------------------------------------
 
 
 def test_without_masters_bfloat16_is_worse_and_chance_or_compensation_mend_it():

@@ -140,15 +140,11 @@ def test_every_variable_that_the_code_reads_is_listed():
 BROKEN = "raise AttributeError('no attribute bool8')"
 
 
-@pytest.mark.parametrize(
-    "block, told",
-    [
-        ("sys.modules['click'] = sys.modules['numba'] = None", "Missing: numba"),
-        at_night("sys.modules['llvmlite'] = None", "Broken: numba"),
-        at_night("sys.path.insert(0, sys.argv[1])", "AttributeError: no attribute bool8"),
-    ],
-    ids=["no numba and no click", "no llvmlite", "broken"],
-)
+@pytest.mark.parametrize("block, told", [
+    ("sys.modules['click'] = sys.modules['numba'] = None", "Missing: numba"),
+    at_night("sys.modules['llvmlite'] = None", "Broken: numba"),
+    at_night("sys.path.insert(0, sys.argv[1])", "AttributeError: no attribute bool8"),
+], ids=["no numba and no click", "no llvmlite", "broken"])  # fmt: skip
 def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
     code = f"import runpy, sys; {block}; name = 'minifp.lab.commands.doctor_text'"

@@ -155,17 +155,14 @@ def replace_metric(runs, value):
     return [replace(run, metric=value, status="finished") for run in runs]
 
 
-@pytest.mark.parametrize(
-    "verdicts, said",
-    [
-        (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
-        (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
-        (
-            ("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"),
-            "undecided at intervals 4 and 40: about 9",
-        ),
-    ],
-)
+@pytest.mark.parametrize("verdicts, said", [
+    (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
+    (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
+    (
+        ("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"),
+        "undecided at intervals 4 and 40: about 9",
+    ),
+])  # fmt: skip
 def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
     exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
     found = [
@@ -221,25 +218,22 @@ SCALED = EXHIBITS[0]
 FAILING, BETTER = replace(SCALED, expects="fails"), replace(SCALED, expects="better")
 
 
-@pytest.mark.parametrize(
-    "exhibit, without, scaled, said",
-    [
-        (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
-        (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
-        (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
-        (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches$"),
-        (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
-        (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
-        (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
-        (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
-        (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
-        (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
-        (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds .*with dyn.* match"),
-        (FAILING, None, "EQUIVALENT", "^undecided .* .at least 7 seeds are needed"),
-        (FAILING, "DIFFERENT", "DIVERGED", "^not as in .* but with dynamic S it does not"),
-        (FAILING, "DIVERGED", "DIFFERENT", "^not as in .* but with dynamic S it does not match"),
-    ],
-)
+@pytest.mark.parametrize("exhibit, without, scaled, said", [
+    (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
+    (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
+    (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
+    (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches$"),
+    (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
+    (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
+    (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
+    (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
+    (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
+    (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
+    (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds .*with dyn.* match"),
+    (FAILING, None, "EQUIVALENT", "^undecided .* .at least 7 seeds are needed"),
+    (FAILING, "DIFFERENT", "DIVERGED", "^not as in .* but with dynamic S it does not"),
+    (FAILING, "DIVERGED", "DIFFERENT", "^not as in .* but with dynamic S it does not match"),
+])  # fmt: skip
 def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
     arms = dict(zip(exhibit.tested, (without, scaled)))
     rows = {

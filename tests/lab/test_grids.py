@@ -28,8 +28,6 @@ from minifp.lab.workers.wanted import Wanted
 from minifp.optim import lr_scheduler
 from minifp.report import drawing
 
-# ---- values --------------------------------------------------------------------------------------
-
 
 def test_values_are_read_as_they_are_written_and_others_refused():
     for name, given, values in (
@@ -54,9 +52,6 @@ def test_values_are_read_as_they_are_written_and_others_refused():
     ):
         with pytest.raises(ArgumentError, match=message):
             values_of("lr", given)
-
-
-# ---- changes -------------------------------------------------------------------------------------
 
 
 def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_what_can():
@@ -110,8 +105,6 @@ def two_optimizers():
     model = blobs().model
     return blobs(model=lambda: {"a": model(), "b": model()}, optimizer=of_each)
 
-
-# ---- sweeps --------------------------------------------------------------------------------------
 
 SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
 
@@ -182,26 +175,21 @@ def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatc
     assert "4 of 6 runs are there" in (tmp_path / "sweep.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"set": {}}, "nothing is set"),
-        ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
-        ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
-        ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),
-        ({"set": {"lr": "0.1,-1"}}, "lr=-1"),
-        ({"set": "lr=0.1"}, "expected a dict"),
-        ({"figures": "png"}, "without out"),
-        ({"grid": "sweep.toml"}, "task, set beside grid='sweep.toml'"),
-    ],
-)
+@pytest.mark.parametrize("change, message", [
+    ({"set": {}}, "nothing is set"),
+    ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
+    ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
+    ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),
+    ({"set": {"lr": "0.1,-1"}}, "lr=-1"),
+    ({"set": "lr=0.1"}, "expected a dict"),
+    ({"figures": "png"}, "without out"),
+    ({"grid": "sweep.toml"}, "task, set beside grid='sweep.toml'"),
+])  # fmt: skip
 def test_what_cannot_be_swept_is_refused_before_training(change, message, trained):
     with pytest.raises(ArgumentError, match=message):
         sweep(**{"task": blobs(), "set": SET, "progress": False, **change})
     assert trained == []
 
-
-# ---- from a file ---------------------------------------------------------------------------------
 
 TOML = """
 task = "swept.py"
@@ -240,9 +228,6 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
     assert isinstance(sent, Named) and sent.changes == (("steps", 3), ("lr", 0.2))
     there = sent.load()
     assert settings(there, there.data()) == settings(task, task.data())
-
-
-# ---- how long ------------------------------------------------------------------------------------
 
 
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):

@@ -38,9 +38,6 @@ def folder(tmp_path_factory):
     return out
 
 
-# ---- what is kept -------------------------------------------------------------------------------
-
-
 def test_in_its_own_precision_a_kept_run_is_judged_as_when_it_ended(folder):
     runs = {(r.precision, r.seed): r for r in fp.Comparison.load(folder).runs}
     found = fp.evaluate(folder, ["mixed", "float32"], task=blobs(), **QUIET)
@@ -84,9 +81,6 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     with pytest.raises(ArgumentError, match="'letters'"):  # which its task does not have
         fp.evaluate(path, "float32", data="letters", **QUIET)
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
-
-
-# ---- what is measured ---------------------------------------------------------------------------
 
 
 def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often(folder, tie):
@@ -167,9 +161,6 @@ def test_what_makes_no_sense_for_a_task_is_left_out_and_said(folder, tie):
     assert 0 < abs(judged.difference("mixed")) < 0.1 and judged.base.seconds > 0
 
 
-# ---- predictions --------------------------------------------------------------------------------
-
-
 def test_outputs_that_are_not_finite_name_no_class():
     y = np.array([[0, 1], [np.nan, 1], [2, 1], [5, np.inf]], np.float32)
     t = np.array([1, 1, 0, 1])
@@ -207,9 +198,6 @@ def test_a_picture_is_the_bytes_of_its_file_also_in_parts_of_a_data_set():
     assert picture_of(clouds(3, 0), 0) is None
     grey = picture_of(pictures(2), 1).pixels
     assert (grey.shape, grey.min(), grey.max()) == ((4, 4), 0, 255)
-
-
-# ---- files that cannot be -----------------------------------------------------------------------
 
 
 def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, monkeypatch):

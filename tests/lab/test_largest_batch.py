@@ -38,8 +38,6 @@ def test_memory_is_given_with_a_unit():
             as_bytes(wrong)
 
 
-# ---- the search ---------------------------------------------------------------------------------
-
 HELD = {
     "a line": lambda n: 1000 + 37 * n,
     "bent": lambda n: 1000 + 37 * n + (n - 700) * 11 * (n > 700),
@@ -72,9 +70,6 @@ def test_a_line_is_met_in_few_trials():
     assert limit.best.batch == (10**9 - 10**6) // 12_345
     assert len(limit.trials) <= 9  # 64, 128, four times that until half is passed, and closed in on
     assert limit.line == pytest.approx((10**6, 12_345))
-
-
-# ---- the measurement ----------------------------------------------------------------------------
 
 
 def trial(precision, batch, memory, **changes):
@@ -121,9 +116,6 @@ def process_of(trial):
 def die(trial):
     """What the system does to a process for want of memory."""
     os._exit(9)
-
-
-# ---- the whole ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -59,9 +59,6 @@ def test_a_plan_shows_itself_in_a_table_with_its_curve():
             fp.plan(blobs(steps=1), power=power)
 
 
-# ---- what was registered -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_page(monkeypatch):
     """Nothing is drawn: it takes longer than training."""

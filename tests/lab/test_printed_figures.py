@@ -72,14 +72,11 @@ def collisions(figure):
     return found
 
 
-@pytest.mark.parametrize(
-    "name, width, font",
-    [
-        *((name, "3.25in", None) for name in figures.FIGURES),
-        ("difference", "85mm", "monospace"),
-        ("memory", "5.5in", "serif"),
-    ],
-)
+@pytest.mark.parametrize("name, width, font", [
+    *((name, "3.25in", None) for name in figures.FIGURES),
+    ("difference", "85mm", "monospace"),
+    ("memory", "5.5in", "serif"),
+])  # fmt: skip
 def test_no_text_lies_on_another(many, name, width, font):
     look = look_of("paper", width, font)
     drawn = figures.figure(many, name, look)

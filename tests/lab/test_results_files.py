@@ -54,9 +54,6 @@ def table(path):
         return list(csv.DictReader(file))
 
 
-# ---- files of runs -------------------------------------------------------------------------------
-
-
 def test_each_precision_has_files_of_its_own_that_every_system_can_name():
     texts = (
         "mixed;fc*=float32",
@@ -78,9 +75,6 @@ def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path, monkeyp
     assert parts.history["loss"] == single.history["loss"] and kernels.steps == 4
     assert Comparison.load(tmp_path).done() == {(arm, 0) for arm in arms}
     assert store.run_path(tmp_path, arms[1], 0).is_file()
-
-
-# ---- tables --------------------------------------------------------------------------------------
 
 
 def test_runs_are_a_row_each(folder):
@@ -144,9 +138,6 @@ def test_a_history_of_something_else_is_refused(folder, tmp_path):
             tidy.read_history(path, ["accuracy", "seed", "twice"])
 
 
-# ---- table.tex -----------------------------------------------------------------------------------
-
-
 def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
     text = (folder / "table.tex").read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("% ")]
@@ -191,9 +182,6 @@ def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escape
     assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
         r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
     )
-
-
-# ---- results.json --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

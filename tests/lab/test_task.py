@@ -56,27 +56,24 @@ def test_a_task_has_defaults_is_itself_and_cannot_be_changed_but_replaced():
     assert dataclasses.replace(task, dial=3).dial == 3
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"name": ""}, "name is ''"),
-        ({"data": ([], [])}, "data is ([], []), expected a function"),
-        ({"schedule": 3}, "schedule is 3, expected a function"),
-        ({"metric": "accuracy"}, "metric is 'accuracy', expected a function"),
-        ({"goal": "least"}, "goal is 'least'"),
-        ({"metric": None}, "with metric=None the metric is the loss"),
-        ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, say how large"),
-        ({"batch_size": 0}, "batch_size is 0, expected an integer of at least 1"),
-        ({"batch_size": 2.5}, "batch_size is 2.5"),
-        ({"epochs": True}, "epochs is True"),
-        ({"steps": -1}, "steps is -1"),
-        ({"clip_norm": float("nan")}, "clip_norm is nan, expected a positive finite number"),
-        ({"margin": 0}, "margin is 0, expected a positive finite number"),
-        ({"margin": "half"}, "margin is 'half'"),
-        ({"dial": 1.5}, "dial is 1.5, expected an integer"),
-        ({"model": nn.Linear(2, 2)}, "built already"),
-    ],
-)
+@pytest.mark.parametrize("change, message", [
+    ({"name": ""}, "name is ''"),
+    ({"data": ([], [])}, "data is ([], []), expected a function"),
+    ({"schedule": 3}, "schedule is 3, expected a function"),
+    ({"metric": "accuracy"}, "metric is 'accuracy', expected a function"),
+    ({"goal": "least"}, "goal is 'least'"),
+    ({"metric": None}, "with metric=None the metric is the loss"),
+    ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, say how large"),
+    ({"batch_size": 0}, "batch_size is 0, expected an integer of at least 1"),
+    ({"batch_size": 2.5}, "batch_size is 2.5"),
+    ({"epochs": True}, "epochs is True"),
+    ({"steps": -1}, "steps is -1"),
+    ({"clip_norm": float("nan")}, "clip_norm is nan, expected a positive finite number"),
+    ({"margin": 0}, "margin is 0, expected a positive finite number"),
+    ({"margin": "half"}, "margin is 'half'"),
+    ({"dial": 1.5}, "dial is 1.5, expected an integer"),
+    ({"model": nn.Linear(2, 2)}, "built already"),
+])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):
     with pytest.raises(ArgumentError, match=re.escape(message)):
         Task(**{**GOOD, **change})
@@ -131,9 +128,6 @@ def test_a_file_that_fails_is_named_with_its_line(file, text):
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ArgumentError, match=r"the file failed: .*mine.py.*line 3"):
         load_task(f"{file}:task")
-
-
-# ---- anything at all ----------------------------------------------------------------------------
 
 
 PIECES = "task|=|fp.Task(|)|import minifp as fp\n|\n|    |'x'|1|raise|lambda: 1/0|,|def f():|\x00"

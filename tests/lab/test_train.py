@@ -117,9 +117,6 @@ def test_another_run_is_not_gone_on_with(tmp_path):
         assert path.read_bytes() == before
 
 
-# ---- longer than it was meant to ----------------------------------------------------------------
-
-
 @contextmanager
 def each_step(act):
     """Call act(training) before each step that is trained."""
@@ -191,9 +188,6 @@ def test_a_scheduler_of_ones_own_has_no_longer_run(tmp_path):
     train_one(task, steps=2, save=tmp_path / "c", progress=False)
     with pytest.raises(fp.CheckpointError, match="steps: 2 then, 5 now"):
         train_one(task, steps=5, resume=tmp_path / "c", progress=False)
-
-
-# ---- what cannot be kept ------------------------------------------------------------------------
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path):

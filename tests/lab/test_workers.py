@@ -106,9 +106,6 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
     assert len(Comparison.load(tmp_path / "out").runs) == 4
 
 
-# ---- how a task travels --------------------------------------------------------------------------
-
-
 def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     base = load_task("lenet", "digits")
     named = ticket(base, {"steps": 3, "dial": None}, base)
@@ -172,9 +169,6 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
         engines.engine_for(0)
 
 
-# ---- how long it will take -----------------------------------------------------------------------
-
-
 def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
     now = [0.0]
     clock = SimpleNamespace(perf_counter=lambda: now[0])
@@ -201,8 +195,6 @@ def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkey
         shown.end(wanted[3])
         assert shown.remaining() == 0
 
-
-# ---- memory --------------------------------------------------------------------------------------
 
 GIB = 2**30
 

@@ -93,8 +93,6 @@ def test_resnet20_has_the_papers_number_of_weights():
 
 
 # ---- both libraries do the same -----------------------------------------------------------------
-
-
 @pytest.mark.sampled(6, core=lambda name: name in (*MODELS, "mobilenetv2", "vittiny"))
 @pytest.mark.parametrize("name", [*MODELS, *NETWORKS])
 def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(name, theirs):
@@ -206,8 +204,6 @@ def test_every_workload_takes_steps(kind, name, precision):
 
 
 # ---- the floor ----------------------------------------------------------------------------------
-
-
 def trace(name, kind="model"):
     """What a step of a small workload in mixed precision cannot do without."""
     with fp.precision("mixed"):
@@ -267,8 +263,6 @@ def test_the_floor_is_products_at_their_rates_and_bytes_at_the_bandwidth():
 
 
 # ---- rounds -------------------------------------------------------------------------------------
-
-
 class Slow:
     """A child whose steps take some seconds, by its own account."""
 
@@ -318,8 +312,6 @@ def test_losses_that_differ_are_told():
 
 
 # ---- processes ----------------------------------------------------------------------------------
-
-
 def test_a_child_answers_says_what_failed_and_ends():
     with Process("minifp-mixed", 1) as process:
         about = process.ask("about", 100)
@@ -354,8 +346,6 @@ def test_the_peak_of_memory_is_seen_after_it_is_over():
 
 
 # ---- what a step holds --------------------------------------------------------------------------
-
-
 def test_activations_and_gradients_in_mixed_are_half():
     held = {}
     for precision in ("float32", "mixed"):
@@ -367,8 +357,6 @@ def test_activations_and_gradients_in_mixed_are_half():
 
 
 # ---- the profile --------------------------------------------------------------------------------
-
-
 def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
     with fp.precision("mixed,loss_scale=128"):
         made = ours.Training(tiny("model", "mlp"))
@@ -395,8 +383,6 @@ def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
 
 
 # ---- the report ---------------------------------------------------------------------------------
-
-
 def result(name="lenet", **seconds):
     """A result of a model with these seconds, on one thread."""
     names = {"own": "minifp-float32", "mixed": "minifp-mixed", "nchw": "torch-float32"}
@@ -460,8 +446,6 @@ def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
 
 
 # ---- the script ---------------------------------------------------------------------------------
-
-
 def bench(*options):
     """A run of the script in its small size."""
     command = [sys.executable, SCRIPT, "--tiny", *map(str, options)]

@@ -30,32 +30,23 @@ def test_who_adds_a_test_takes_as_much_away():
     assert lines <= 60_600
 
 
-# ---- the rooms of a change ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("file", "runs", "leaves"),
-    [
-        ("minifp/lab/page/story.py", "lab scope teach shell", "ops nn cuda project compat data"),
-        ("minifp/lab/commands/compare.py", "lab shell", "scope ops project"),
-        ("minifp/ops/pooling/max_pool.cu", "ops nn optim training cuda lab", "numerics runtime"),
-        ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),
-        ("minifp/__init__.py", "shell project", "ops lab"),
-        ("models/lenet.py", "lab scope compat", "nn cuda"),
-        ("docs/gpu.md", "project", "ops lab"),
-        ("tests/lab/test_run.py", "lab", "scope ops"),
-        ("tests/update_rules.py", "optim training cuda", "ops lab"),
-        ("tests/conftest.py", "ops lab project", ""),
-    ],
-)
+@pytest.mark.parametrize(("file", "runs", "leaves"), [
+    ("minifp/lab/page/story.py", "lab scope teach shell", "ops nn cuda project compat data"),
+    ("minifp/lab/commands/compare.py", "lab shell", "scope ops project"),
+    ("minifp/ops/pooling/max_pool.cu", "ops nn optim training cuda lab", "numerics runtime"),
+    ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),
+    ("minifp/__init__.py", "shell project", "ops lab"),
+    ("models/lenet.py", "lab scope compat", "nn cuda"),
+    ("docs/gpu.md", "project", "ops lab"),
+    ("tests/lab/test_run.py", "lab", "scope ops"),
+    ("tests/update_rules.py", "optim training cuda", "ops lab"),
+    ("tests/conftest.py", "ops lab project", ""),
+])  # fmt: skip
 def test_a_change_asks_for_the_tests_of_its_room_and_of_those_above(file, runs, leaves):
     layout, *folders = CHANGED.tests_of([file])
     assert layout == CHANGED.LAYOUT
     assert {f"tests/{name}" for name in runs.split()} <= {*folders}
     assert not {f"tests/{name}" for name in leaves.split()} & {*folders}
-
-
-# ---- the nightly parts --------------------------------------------------------------------------
 
 
 def test_each_nightly_part_names_what_there_is():

@@ -57,8 +57,6 @@ PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.
 
 
 # ---- reading the code ---------------------------------------------------------------------------
-
-
 @cache
 def modules():
     """The file of each module, by dotted name. Those in models/ are in minifp.models."""
@@ -135,8 +133,6 @@ def place(path, line, what=""):
 
 
 # ---- who knows whom -----------------------------------------------------------------------------
-
-
 def below(name, seen=()):
     """All rooms that a room may import."""
     direct = set(ROOMS[name].split()) - {*seen}
@@ -209,8 +205,6 @@ def test_the_rooms_of_the_devices_know_nothing_of_each_other(device, other):
 
 
 # ---- what a room must never contain -------------------------------------------------------------
-
-
 def test_the_tape_is_at_most_150_statements():
     """Statements and not lines, so that nothing is won by putting two on one."""
     statements = [n for n in ast.walk(tree(TAPE)) if isinstance(n, ast.stmt)]
@@ -385,8 +379,6 @@ def names_bound_by(statement):
 
 
 # ---- what an import does ------------------------------------------------------------------------
-
-
 def run_in_checkout(code, *flags):
     """What a new interpreter answers to `code`."""
     command = [sys.executable, "-W", "error", *flags, "-c", code]

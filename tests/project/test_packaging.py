@@ -31,9 +31,6 @@ SOURCES = (
 pytestmark = [pytest.mark.nightly, pytest.mark.packaging]
 
 
-# ---- wheel and environments ---------------------------------------------------------------------
-
-
 def run(*command, cwd, check=True):
     """Run a command without what the checkout or the user's settings could lend it."""
     lent = ("PYTHON", "MINIFP_")
@@ -183,9 +180,6 @@ def python(interpreter, code, cwd):
     return run(interpreter, "-I", *warnings, "-c", textwrap.dedent(code), cwd=cwd).stdout
 
 
-# ---- what is in it ------------------------------------------------------------------------------
-
-
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
     ours = {
         path.relative_to(ROOT).as_posix()
@@ -241,8 +235,6 @@ def test_the_extras_are_there(metadata):
         cudnn = {f"nvidia-cudnn-cu{major}", "nvidia-cudnn-frontend"}
         assert sys.platform == "darwin" or named[f"cudnn{major}"] >= cudnn
 
-
-# ---- from where it is imported ------------------------------------------------------------------
 
 WHERE = """
     import sys
@@ -324,8 +316,6 @@ def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_p
         done = run(in_place, "-c", "import models", cwd=folder, check=False)
         assert "minifp.models" in done.stderr.rpartition("ImportError")[2]
 
-
-# ---- that it works ------------------------------------------------------------------------------
 
 TRAIN = """
     import minifp as fp

@@ -50,9 +50,6 @@ def test_every_public_name_is_there_and_completion_shows_no_other(module):
     assert dir(public) == sorted(public.__all__)
 
 
-# ---- what lists operations by name --------------------------------------------------------------
-
-
 def test_the_listings_are_what_the_operations_declare():
     texts = script("write_listings").texts().items()
     old = [path.name for path, text in texts if path.read_text(encoding="utf-8") != text]

@@ -83,9 +83,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-# ---- what runs ----------------------------------------------------------------------------------
-
-
 def run_python_of(papers, folder):
     """What is printed by the Python of papers, each from a new beginning, in another process."""
     files = []
@@ -167,9 +164,6 @@ def test_the_gates_are_targets_of_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert gates == ["changed", "test", "nightly"]
     assert all(re.search(rf"^{gate}:.* ## ", makefile, re.MULTILINE) for gate in gates)
-
-
-# ---- what is said -------------------------------------------------------------------------------
 
 
 def test_the_precision_table_is_that_of_the_code():

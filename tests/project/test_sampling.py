@@ -64,9 +64,6 @@ def test_without_git_the_seed_is_that_of_the_sources(tmp_path):
     assert seeds[0] == seeds[1] != seeds[2] and len(seeds[0]) == 12
 
 
-# ---- what each command takes --------------------------------------------------------------------
-
-
 def item_named(name, *marks):
     """A test of this name with these marks, as pytest has it."""
     marks = {mark: SimpleNamespace(name=mark) for mark in marks}
@@ -78,19 +75,16 @@ def item_named(name, *marks):
     )
 
 
-@pytest.mark.parametrize(
-    ("names", "taken"),
-    [
-        ("tests/ops/test_a.py::test_b[1] tests/ops/test_a.py::test_b[2]", [0]),
-        ("tests/ops/test_a.py::test_b tests/ops/test_a.py::test_c", [0, 1]),
-        (
-            "tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e",
-            [0, 2],
-        ),
-        ("tests/project/test_readme.py::test_b[1] tests/project/test_readme.py::test_b[2]", [0, 1]),
-        (" ".join(f"tests/ops/test_a.py::test_b[{n}]" for n in range(40)), [0, 16, 32]),
-    ],
-)
+@pytest.mark.parametrize(("names", "taken"), [
+    ("tests/ops/test_a.py::test_b[1] tests/ops/test_a.py::test_b[2]", [0]),
+    ("tests/ops/test_a.py::test_b tests/ops/test_a.py::test_c", [0, 1]),
+    (
+        "tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e",
+        [0, 2],
+    ),
+    ("tests/project/test_readme.py::test_b[1] tests/project/test_readme.py::test_b[2]", [0, 1]),
+    (" ".join(f"tests/ops/test_a.py::test_b[{n}]" for n in range(40)), [0, 16, 32]),
+])  # fmt: skip
 def test_plain_pytest_takes_one_of_each_kind_and_all_of_the_readme(names, taken):
     items = [item_named(name) for name in names.split()]
     assert one_of_each(items) == [items[n] for n in taken]

@@ -91,9 +91,6 @@ def test_help_names_a_command_to_begin_with(name):
         assert [option for option in wanted if option not in said] == []
 
 
-# ---- what they import ---------------------------------------------------------------------------
-
-
 def imported(path):
     """The dotted names that a file under scripts/ imports, inside functions too."""
     package = [*path.parent.relative_to(SCRIPTS).parts]

@@ -33,9 +33,6 @@ FOR_TYPES = {"TYPE_CHECKING"}
 CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__"}
 
 
-# ---- annotations --------------------------------------------------------------------------------
-
-
 def public():
     """(name, object) of all that is public, each once."""
     found = {}
@@ -98,17 +95,11 @@ def test_what_a_package_gathers_is_in_its_all(name):
     assert sorted(imported - FOR_THEIR_EFFECT - FOR_TYPES) == sorted(held)
 
 
-# ---- the stub of Tensor -------------------------------------------------------------------------
-
-
 def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
     writer = script("write_tensor_stub")
     same = writer.STUB.read_text(encoding="utf-8") == writer.stub()
     again = "run python scripts/write_tensor_stub.py"
     assert same, f"minifp/autograd/tape.pyi is not of this code: {again}"
-
-
-# ---- what mypy says of programs that use minifp -------------------------------------------------
 
 
 def reported(folder):

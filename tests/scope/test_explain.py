@@ -114,8 +114,6 @@ def test_formats_that_saturate_or_lack_something_say_so():
 
 
 # ---- a code and its number ----------------------------------------------------------------------
-
-
 @every_format
 def test_each_code_has_the_value_that_numpy_and_ml_dtypes_give_it(format):
     bits = codes(format)
@@ -151,18 +149,13 @@ def test_neighbours_of_small_formats_are_the_next_codes_in_order(name):
 
 
 # ---- rounding -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text, value",
-    [
-        ("2^-25", 0), ("3e-8", 2**-24), ("65520", math.inf), ("65519.99", 65504), ("-0", 0),
-        ("2049", 2048), ("2051", 2052), ("0x1.002p0", 1), ("0x1.006p0", 1 + 2**-9),
-        ("NaN", math.nan),
-        ("-Infinity", -math.inf), ("1e9999", math.inf), ("1e-9999", 0), (".5", 0.5), ("5.", 5),
-        ("2**-24", 2**-24), ("+0X.8P1", 1), ("10^3", 1000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text, value", [
+    ("2^-25", 0), ("3e-8", 2**-24), ("65520", math.inf), ("65519.99", 65504), ("-0", 0),
+    ("2049", 2048), ("2051", 2052), ("0x1.002p0", 1), ("0x1.006p0", 1 + 2**-9),
+    ("NaN", math.nan),
+    ("-Infinity", -math.inf), ("1e9999", math.inf), ("1e-9999", 0), (".5", 0.5), ("5.", 5),
+    ("2**-24", 2**-24), ("+0X.8P1", 1), ("10^3", 1000),
+])  # fmt: skip
 def test_text_is_rounded_to_nearest_and_ties_to_even(text, value):
     assert same(fp.explain(text)["float16"].value, value)
 
@@ -220,48 +213,43 @@ def test_a_half_is_zero_subnormal_normal_or_neither(x):
     assert (got.event == "underflow") == (x.value != got.value and value < 2**-14)
 
 
-@pytest.mark.parametrize(
-    "text, name, words",
-    [
-        ("1e-8", "float16", "underflow, flushed to 0: below half of the smallest subnormal, 2^-24"),
-        ("-2^-25", "float16", "flushed to -0: exactly half of the smallest subnormal"),
-        ("3e-8", "float16", "subnormal, rounded up: 1 of 11 significant bits are left"),
-        ("2^-20", "float16", "subnormal, exact: 5 of 11 significant bits are left"),
-        ("70000", "float16", "overflow to Inf: it is at least half an ulp beyond the largest num"),
-        ("464", "float8_e4m3fn", "normal, rounded from a tie, down"),
-        ("465", "float8_e4m3fn", "overflow to NaN: it is more than half an ulp beyond the largest"),
-        ("-inf", "float8_e4m3fn", "saturate instead, to -448"),
-        ("61440", "float8_e5m2", "overflow to Inf"),
-        ("61439.9", "float8_e5m2", "normal, rounded down"),
-        ("-0.1", "float32", "normal, rounded down"),
-        ("0", "float16", "zero, exact"),
-        ("nan", "float64", "NaN, as it was"),
-        ("256 - 0.009", "float16", "b vanishes: 0.009002685546875 is below half the gap to the ne"),
-        ("256 - 0.009", "float32", "rounded once"),
-        ("1 + 2^-11", "float16", "the addend vanishes: 0.00048828125 is exactly half the gap"),
-        ("1e-3 + 2048", "float16", "a vanishes"),
-        ("1 + 1", "float8_e5m2", "exact: nothing is lost"),
-        ("0.1 + 0.1", "float16", "exact: nothing is lost but what storing a and b lost"),
-        ("1.01 - 1", "float16", "leading bits cancel, so the error of storing a and b"),
-        ("1.01 - 1.01", "float16", "all bits cancel"),
-        ("1 + 1e-9", "float16", "b was flushed to zero when stored"),
-        ("300 * 300", "float16", "overflow to Inf"),
-        ("1e-4 * 1e-4", "float16", "underflow, flushed to 0"),
-        ("inf - inf", "float64", "NaN, because a and b are not finite here"),
-        ("1/0", "float32", "Inf: a division by zero"),
-        ("1/0", "float8_e4m3fn", "NaN: a division by zero; the format has no Inf"),
-        ("1/1e-9", "float16", "Inf: a division by zero, which b became when it was stored"),
-        ("0/0", "float32", "zero divided by zero is no number"),
-    ],
-)
+@pytest.mark.parametrize("text, name, words", [
+    ("1e-8", "float16", "underflow, flushed to 0: below half of the smallest subnormal, 2^-24"),
+    ("-2^-25", "float16", "flushed to -0: exactly half of the smallest subnormal"),
+    ("3e-8", "float16", "subnormal, rounded up: 1 of 11 significant bits are left"),
+    ("2^-20", "float16", "subnormal, exact: 5 of 11 significant bits are left"),
+    ("70000", "float16", "overflow to Inf: it is at least half an ulp beyond the largest num"),
+    ("464", "float8_e4m3fn", "normal, rounded from a tie, down"),
+    ("465", "float8_e4m3fn", "overflow to NaN: it is more than half an ulp beyond the largest"),
+    ("-inf", "float8_e4m3fn", "saturate instead, to -448"),
+    ("61440", "float8_e5m2", "overflow to Inf"),
+    ("61439.9", "float8_e5m2", "normal, rounded down"),
+    ("-0.1", "float32", "normal, rounded down"),
+    ("0", "float16", "zero, exact"),
+    ("nan", "float64", "NaN, as it was"),
+    ("256 - 0.009", "float16", "b vanishes: 0.009002685546875 is below half the gap to the ne"),
+    ("256 - 0.009", "float32", "rounded once"),
+    ("1 + 2^-11", "float16", "the addend vanishes: 0.00048828125 is exactly half the gap"),
+    ("1e-3 + 2048", "float16", "a vanishes"),
+    ("1 + 1", "float8_e5m2", "exact: nothing is lost"),
+    ("0.1 + 0.1", "float16", "exact: nothing is lost but what storing a and b lost"),
+    ("1.01 - 1", "float16", "leading bits cancel, so the error of storing a and b"),
+    ("1.01 - 1.01", "float16", "all bits cancel"),
+    ("1 + 1e-9", "float16", "b was flushed to zero when stored"),
+    ("300 * 300", "float16", "overflow to Inf"),
+    ("1e-4 * 1e-4", "float16", "underflow, flushed to 0"),
+    ("inf - inf", "float64", "NaN, because a and b are not finite here"),
+    ("1/0", "float32", "Inf: a division by zero"),
+    ("1/0", "float8_e4m3fn", "NaN: a division by zero; the format has no Inf"),
+    ("1/1e-9", "float16", "Inf: a division by zero, which b became when it was stored"),
+    ("0/0", "float32", "zero divided by zero is no number"),
+])  # fmt: skip
 def test_the_status_says_what_became_of_it(text, name, words):
     label, pieces = fp.explain(text).rows(name)[-1]
     assert label == "status" and words in pieces[0][1]
 
 
 # ---- digits -------------------------------------------------------------------------------------
-
-
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 60))
 def test_digits_are_all_of_them_or_correctly_rounded(x, digits):
     text = decimal(Fraction(x), digits)
@@ -336,17 +324,12 @@ def test_every_explanation_fits_the_screen_and_is_ascii(a, symbol, b):
 
 
 # ---- what can be explained ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "x, stored",
-    [
-        (np.float16(0.1), "A NumPy scalar of one float16 number, read as stored."),
-        (np.array([[0.1]], np.float32), "An array of one float32 number"),
-        (fp.tensor([0.1], dtype="float16"), "A tensor of one float16 number"),
-        (fp.tensor(0.1, requires_grad=True), "A tensor of one float32 number"),
-    ],
-)
+@pytest.mark.parametrize("x, stored", [
+    (np.float16(0.1), "A NumPy scalar of one float16 number, read as stored."),
+    (np.array([[0.1]], np.float32), "An array of one float32 number"),
+    (fp.tensor([0.1], dtype="float16"), "A tensor of one float16 number"),
+    (fp.tensor(0.1, requires_grad=True), "A tensor of one float32 number"),
+])  # fmt: skip
 def test_elements_are_explained_as_they_are_stored(x, stored):
     found = fp.explain(x)
     assert stored in found.text()
@@ -402,8 +385,6 @@ def test_it_is_a_mapping_of_all_formats():
 
 
 # ---- all formats at a glance -------------------------------------------------------------------
-
-
 @given(numbers)
 def test_the_table_has_of_each_format_what_its_block_says(a):
     found = fp.explain(a.value)
@@ -418,8 +399,6 @@ def test_the_table_has_of_each_format_what_its_block_says(a):
 
 
 # ---- as HTML ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["0.1", "256 - 0.009", "3e4 * 3", "1/3", "nan", "-0.1 * 3"])
 def test_html_says_what_the_terminal_says_with_each_format_in_a_card(text):
     html = fp.explain(text)._repr_html_()

@@ -82,9 +82,6 @@ def told(advice):
     return [(p.module, p.dimension, p.size, p.padded()) for p in advice.unfit]
 
 
-# ---- shapes -------------------------------------------------------------------------------------
-
-
 def test_the_vocabulary_of_65_is_padded_to_72(charlstm):
     """Forward and in both products of backward: one line for the layer."""
     advice = shape_advice(charlstm)
@@ -128,9 +125,6 @@ def test_of_a_recurrent_layer_inputs_hidden_units_and_gates_are_named(layer, gat
     assert max(p.share for p in advice.paddings) == pytest.approx(1)
 
 
-# ---- machines -----------------------------------------------------------------------------------
-
-
 def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
     """ "GPU Performance Background": 125 Tflop/s and 900 GB/s are 138.9 flop/byte."""
     assert V100.ridge() == pytest.approx(138.9, abs=0.1)
@@ -149,9 +143,6 @@ def test_this_machine_is_measured_once_and_plausibly():
     assert 1e8 < here.bandwidth < 1e13 and here.launch < 1e-3
     assert here.launch > 1e-7, "no Python call is that fast"
     assert here.single_rate > 1e8
-
-
-# ---- bounds -------------------------------------------------------------------------------------
 
 
 def only(row, machine=HALF):
@@ -203,9 +194,6 @@ def test_floors_add_up_and_measured_seconds_stand_beside(lenet, charlstm):
             assert max(map(len, str(text).splitlines())) <= 100, text
 
 
-# ---- Amdahl -------------------------------------------------------------------------------------
-
-
 def test_amdahls_bound_by_hand(charlstm):
     rows = [Row(seconds=3.0), Row(role="map", seconds=1.0)]
     found = amdahl(rows)
@@ -215,9 +203,6 @@ def test_amdahls_bound_by_hand(charlstm):
     assert amdahl(rows, seconds=6.0).share == 0.5
     assert amdahl([Row()]).bound(math.inf) == math.inf
     assert 0.5 < amdahl(charlstm).share < 1  # most of it, on a busy machine too
-
-
-# ---- the largest batch --------------------------------------------------------------------------
 
 
 def ledger_at(batch, precision="mixed"):

@@ -104,15 +104,12 @@ COMPENSATED = "mixed,master_weights=off,compensated=on"
 SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 
 
-@pytest.mark.parametrize(
-    "precision, size, masters, state",
-    [
-        ("float32", 4, 0, 8 * NUMBERS),
-        ("mixed", 2, 4, 8 * NUMBERS),
-        (COMPENSATED, 2, 0, 10 * NUMBERS),
-        (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
-    ],
-)
+@pytest.mark.parametrize("precision, size, masters, state", [
+    ("float32", 4, 0, 8 * NUMBERS),
+    ("mixed", 2, 4, 8 * NUMBERS),
+    (COMPENSATED, 2, 0, 10 * NUMBERS),
+    (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
+])  # fmt: skip
 def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, state):
     memory = ledger_of(perceptron, precision, rows).memory
     assert set(memory.now) == set(KINDS)
@@ -269,8 +266,6 @@ def test_the_same_step_holds_the_same_each_time():
 
 
 # ---- beside float32 -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model, batch", [
     (perceptron, many_rows),
     (lambda: LeNet(size=8), pictures),
@@ -350,8 +345,6 @@ def test_an_operation_that_is_gone_has_no_workspace_of_another_with_its_id():
 
 
 # ---- what it must not do ------------------------------------------------------------------------
-
-
 def test_a_watched_step_gives_the_numbers_it_would_have_given():
     x, t = rows()
     found = []

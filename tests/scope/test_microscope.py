@@ -49,9 +49,8 @@ from minifp.training import mixed
 FLOATS = (np.float16, np.float32, np.float64)
 CUSTOM = ["e5m7", "e3m4", "e4m2+nan=last", "e5m6+subnormals=off", "e4m3+saturates=on"]
 
+
 # ---- histograms ---------------------------------------------------------------------------------
-
-
 def by_hand(x):
     """{exponent: count} of the finite numbers of x that are not 0, by frexp in float64."""
     y = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
@@ -147,8 +146,6 @@ def test_a_sum_of_histograms_is_the_histogram_of_all(x, y):
 
 
 # ---- what is looked at --------------------------------------------------------------------------
-
-
 def char_lstm(precision, *, dial=0, steps=1, every=20, hidden=64, length=32, **given):
     """A character LSTM after some steps of training: its microscope, and its last losses."""
     fp.manual_seed(0)
@@ -279,13 +276,10 @@ def test_every_so_many_steps_are_looked_at_and_each_is_counted():
 DELAYED = "float8,operand_scale=delayed"
 
 
-@pytest.mark.parametrize(
-    "precision, details",
-    [
-        *((name, None) for name in ("mixed", "float32", "autocast", "float64", DELAYED)),
-        *((name, 2) for name in ("mixed", "float64")),
-    ],
-)
+@pytest.mark.parametrize("precision, details", [
+    *((name, None) for name in ("mixed", "float32", "autocast", "float64", DELAYED)),
+    *((name, 2) for name in ("mixed", "float64")),
+])  # fmt: skip
 def test_looking_changes_no_number(precision, details):
     training = {"precision": precision, "steps": 4, "rule": optim.Adam, "lr": 1e-2}
     seen = small(**training, every=1 if details is None else 3, details=details, progress=False)
@@ -365,8 +359,6 @@ def test_a_graph_that_nobody_takes_back_is_not_held():
 
 
 # ---- updates that were lost ---------------------------------------------------------------------
-
-
 def lost_share(precision):
     """The paper's figure 2a on digits: what of the updates of a small learning rate is lost."""
     fp.manual_seed(0)
@@ -425,8 +417,6 @@ def test_an_optimizer_that_skipped_has_no_lost_updates():
 
 
 # ---- advice -------------------------------------------------------------------------------------
-
-
 def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
     """The exponent dial at 11: as if the loss were a mean over 2,048 times as many terms."""
     scope, loss = char_lstm("float32", dial=11, steps=200)
@@ -562,8 +552,6 @@ def test_the_share_of_gate_gradients_below_the_smallest_half():
 
 
 # ---- files --------------------------------------------------------------------------------------
-
-
 def test_findings_come_back_from_a_file(tmp_path):
     scope = small("mixed", steps=4, loss_scale=fp.DynamicLossScale(2.0**24))
     back = Findings.load(scope.save(tmp_path / "scope.npz"))
@@ -701,8 +689,6 @@ def test_advice_does_not_promise_what_it_cannot_bound():
 
 
 # ---- bad input, and what must not be lost -------------------------------------------------------
-
-
 def test_what_cannot_be_asked_is_refused_by_name(tmp_path):
     scope, path = small(), tmp_path
     assert "learning rate" not in scope.summary()  # which is not 0
@@ -746,14 +732,11 @@ def test_an_operation_that_knows_one_format_only_ends_no_training():
     assert result.stepped and "picky" in scope.details["refused"] and "trace" in scope.details
 
 
-@pytest.mark.parametrize(
-    ("precision", "tried"),
-    [
-        ("bfloat16", [0, 32, 64]),
-        pytest.param("float32", None, marks=pytest.mark.nightly),
-        pytest.param("mixed,gradients=float8_e5m2", None, marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.parametrize(("precision", "tried"), [
+    ("bfloat16", [0, 32, 64]),
+    pytest.param("float32", None, marks=pytest.mark.nightly),
+    pytest.param("mixed,gradients=float8_e5m2", None, marks=pytest.mark.nightly),
+])  # fmt: skip
 def test_advice_is_checked_in_the_format_that_it_is_for(precision, tried, monkeypatch):
     real, used = inspecting.train, []
 

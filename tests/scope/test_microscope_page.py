@@ -51,9 +51,6 @@ def deep(count):
     return found
 
 
-# ---- without a browser --------------------------------------------------------------------------
-
-
 def test_the_page_is_one_file_that_fetches_nothing(written):
     text = written.read_text(encoding="utf-8")
     checked(text)
@@ -160,9 +157,6 @@ def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
     card = shown.split("<iframe")[0]
     assert raised(training.headlines(scope)[0]) in html.unescape(card)
     assert "scope-lens" in shown.split("srcdoc='")[1] and "scope-lens" not in card
-
-
-# ---- in a browser -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -321,8 +315,6 @@ def test_50_steps_of_50_layers_stay_small_and_can_be_moved_through(opened, tmp_p
     assert milliseconds < 1000  # a guard against what is quadratic, not a measurement
     assert shown.locator(".scope-step-said").inner_text() == f"step {large.steps[9].step}"
 
-
-# ---- in a notebook ------------------------------------------------------------------------------
 
 CELLS = """
 import minifp as fp, minifp.nn.functional as F

@@ -98,8 +98,6 @@ def unscaled(fault):
 
 
 # ---- gradients that are changed while they are scaled ----
-
-
 def clip_by_numpy(model, optimizer):
     """Clip by the norm, into the arrays."""
     arrays = [p.grad.array for p in model.parameters() if p.grad is not None]
@@ -339,8 +337,6 @@ def test_the_gradient_of_an_input_is_scaled_too():
 
 
 # ---- constants ----
-
-
 def told_by(compute, precision="mixed"):
     """What is told of operations on float16 numbers, some of them 0."""
     model, optimizer = mlp(precision)
@@ -418,18 +414,15 @@ def test_second_moments_in_float16_are_told_at_the_start(rule):
     assert told_at_the_start(*mlp("mixed,optimizer_state=float16", momentum=0.9)) == []
 
 
-@pytest.mark.parametrize(
-    "state, told",
-    [
-        ("float16", "2^-7.5"),
-        ("float8_e5m2", "2^-3.5"),  # sqrt(2^-17 / 0.001)
-        ("bfloat16", None),
-        ("float16,optimizer_state_scale=tensor", None),
-        ("float8_e5m2,optimizer_state_scale=tensor", None),
-        ("float8_e4m3fn,optimizer_state_scale=block:32", "2^-9.4"),  # sqrt(2^-10 / 448)
-        ("float8_e4m3fn,second_moment=float16,optimizer_state_scale=tensor", None),
-    ],
-)
+@pytest.mark.parametrize("state, told", [
+    ("float16", "2^-7.5"),
+    ("float8_e5m2", "2^-3.5"),  # sqrt(2^-17 / 0.001)
+    ("bfloat16", None),
+    ("float16,optimizer_state_scale=tensor", None),
+    ("float8_e5m2,optimizer_state_scale=tensor", None),
+    ("float8_e4m3fn,optimizer_state_scale=block:32", "2^-9.4"),  # sqrt(2^-10 / 448)
+    ("float8_e4m3fn,second_moment=float16,optimizer_state_scale=tensor", None),
+])  # fmt: skip
 def test_second_moments_are_told_where_their_format_loses_them(state, told):
     found = told_at_the_start(*mlp(f"mixed,optimizer_state={state}", rule=optim.Adam))
     if told is None:
@@ -439,8 +432,6 @@ def test_second_moments_are_told_where_their_format_loses_them(state, told):
 
 
 # ---- masters ----
-
-
 def rounded_state(model):
     """The weights as a checkpoint in float16 has them."""
     return {name: t.to("float16") for name, t in model.state_dict().items()}
@@ -501,8 +492,6 @@ def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones():
 
 
 # ---- schedules ----
-
-
 def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_told():
     model, optimizer = mlp(scale=fp.DynamicLossScale(2.0**20))
     schedule = LambdaLR(optimizer, lambda n: 1 / (1 + n))
@@ -520,8 +509,6 @@ def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_
 
 
 # ---- parameters ----
-
-
 def test_parameters_that_no_optimizer_has_are_told_at_the_start():
     with fp.precision("mixed"):
         model = models.MLP(16, 32, 4)
@@ -578,8 +565,6 @@ def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
 
 
 # ---- how it is told ----
-
-
 def test_a_warning_is_given_once_and_names_the_line_of_the_program():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -621,8 +606,6 @@ def test_a_guard_changes_no_bit():
 
 
 # ---- right programs ----
-
-
 @pytest.mark.parametrize(
     "precision", ["float32", "mixed", "autocast", "float16", "mixed,loss_scale=off"]
 )
@@ -675,17 +658,14 @@ def test_nothing_is_told_of_the_scripts(script, arguments, monkeypatch, capsys):
     assert found == [[]] and "loss scale" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("factor", "norm", "kind"),
-    [
-        (-1.0, 10.0, None),  # turned round
-        (3.7, 37.123, None),  # larger
-        (1 / 7, 10.123 / 7, None),  # a mean over micro-batches
-        (0.3, 3.0369, None),  # a round number
-        (0.3, 1.0, "norm"),  # a round norm
-        (0.27182, 3.1234, "norm"),
-    ],
-)
+@pytest.mark.parametrize(("factor", "norm", "kind"), [
+    (-1.0, 10.0, None),  # turned round
+    (3.7, 37.123, None),  # larger
+    (1 / 7, 10.123 / 7, None),  # a mean over micro-batches
+    (0.3, 3.0369, None),  # a round number
+    (0.3, 1.0, "norm"),  # a round norm
+    (0.27182, 3.1234, "norm"),
+])  # fmt: skip
 def test_a_factor_is_clipping_if_it_is_below_1_and_no_round_number_or_leaves_a_round_norm(
     factor, norm, kind
 ):

@@ -82,9 +82,6 @@ def values_of(recorded, seed=8.0, reference="float64"):
     return graphs, list(graphs.values())
 
 
-# ---- a step beside itself -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_beside_its_own_precision_a_step_has_no_error_at_all(precision):
     found = reference_run(step_of(precision)[2], 8.0, precision)
@@ -118,8 +115,6 @@ def test_every_operation_can_be_done_beside_itself(case):
         errors = [row for row in found.rows if row.added or row.inherited]
         assert precision == "mixed" or not errors
 
-
-# ---- what an operation adds ---------------------------------------------------------------------
 
 POINTWISE = {
     "mul": lambda x: x * x, "add": lambda x: x + 0.1, "tanh": fp.tanh, "exp": fp.exp,
@@ -175,9 +170,6 @@ def test_an_operation_that_rounds_twice_is_found_to_add_most():
     assert found.worst(1)[0].phase == "forward" and "rounds_twice(" in found.most.line
     assert found.worst(1)[0].added_ulp.max > 8  # stored once too often where an ulp is 2^-4
     assert str(found).count("rounds_twice") >= 2
-
-
-# ---- what it inherits ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float16"])
@@ -247,9 +239,6 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
         np.testing.assert_allclose(graphs.gradients[p][1], q.grad.array, rtol=1e-10, atol=1e-14)
 
 
-# ---- nothing is changed -------------------------------------------------------------------------
-
-
 class Asks:
     """Does a reference run in each step, and sees that no other observer is told of it."""
 
@@ -296,9 +285,6 @@ def test_training_goes_on_as_if_nobody_had_asked():
     asks = Asks()
     assert trained(asks) == trained(None)
     assert len(asks.found) == 3 and all(found.gradients > 0 for found in asks.found)
-
-
-# ---- what is refused ----------------------------------------------------------------------------
 
 
 def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monkeypatch):

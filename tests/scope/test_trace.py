@@ -66,9 +66,6 @@ def rows_of(found, **wanted):
     return [r for r in found.rows if all(getattr(r, k) == v for k, v in wanted.items())]
 
 
-# ---- what is told of a call ---------------------------------------------------------------------
-
-
 class Told(list):
     """An observer of kernels that keeps their names."""
 
@@ -227,9 +224,6 @@ def recorded_of(loss):
     return Recorded(loss, propagate(loss, None, 1.0, True))
 
 
-# ---- what it costs ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["lenet", "lstm", "mlp"])
 def test_products_are_those_that_the_benchmarks_know_by_operation(name):
     model = workloads.find("model", name)
@@ -300,9 +294,6 @@ def test_sums_functions_and_products_are_counted():
     assert cost == (4 * 6 + 12 + 60 + 10 + 6, ((2, 5, 3, 1),))
 
 
-# ---- nothing is changed, and what is refused ----------------------------------------------------
-
-
 def test_counting_is_no_part_of_the_time(monkeypatch):
     called, original = [], Kernel.__call__
 
@@ -352,9 +343,6 @@ def test_a_forgotten_step_and_no_repeats_are_refused():
     for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
         with pytest.raises(TapeError, match=r"is let go: ask between"):
             ask()
-
-
-# ---- the graph of the tape ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast"])

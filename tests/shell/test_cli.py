@@ -35,9 +35,6 @@ def call_outside(*words, cwd, **settings):
 TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
 
 
-# ---- help ---------------------------------------------------------------------------------------
-
-
 def test_help_of_compare_names_every_task_precision_and_switch():
     from minifp.lab.tasks import BUILT_IN
     from minifp.numerics.policy import NAMED, SWITCHES
@@ -45,9 +42,6 @@ def test_help_of_compare_names_every_task_precision_and_switch():
     text = call("compare", "--help").output
     assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]
     assert minifp.__version__ in call("--version").output
-
-
-# ---- several values after one flag --------------------------------------------------------------
 
 
 def test_a_flag_takes_all_words_up_to_the_next_option():
@@ -113,33 +107,27 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     assert asked[0]["out"] is None and asked[0]["figures"] is None
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("compare nonsense", "no task 'nonsense'"),
-        ("compare mlp --data shakespeare", "digits or mnist"),
-        ("compare mlp --precision float17", "no precision 'float17'"),
-        ("compare mlp --precision mixed,masters=off", "masters=off"),
-        ("compare --precision float32 mlp", "before --precision"),
-        ("compare mlp --precision --seeds 2", "at least one value"),
-        ("compare mlp -p", "at least one value"),
-        ("compare mlp --seeds five", "0,3,7"),
-        ("compare mlp --seeds 0", "at least 1"),
-        ("compare mlp --steps 0", "steps"),
-        ("compare mlp --epochs 1 --steps 2", "give one of them"),
-        ("compare nowhere.py:task", "no file"),
-        ("compare mlp --figures jpg", "jpg"),
-        ("compare mlp extra", "extra"),
-        *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
-        ("inspect mlp --checkpoint ~", "path is empty"),
-        *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
-        *((f"{name} mlp -p ~", "no precision ''") for name in ("compare", "train", "inspect")),
-        ("compare mlp --seeds ~", "0,3,7"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    ("compare nonsense", "no task 'nonsense'"),
+    ("compare mlp --data shakespeare", "digits or mnist"),
+    ("compare mlp --precision float17", "no precision 'float17'"),
+    ("compare mlp --precision mixed,masters=off", "masters=off"),
+    ("compare --precision float32 mlp", "before --precision"),
+    ("compare mlp --precision --seeds 2", "at least one value"),
+    ("compare mlp -p", "at least one value"),
+    ("compare mlp --seeds five", "0,3,7"),
+    ("compare mlp --seeds 0", "at least 1"),
+    ("compare mlp --steps 0", "steps"),
+    ("compare mlp --epochs 1 --steps 2", "give one of them"),
+    ("compare nowhere.py:task", "no file"),
+    ("compare mlp --figures jpg", "jpg"),
+    ("compare mlp extra", "extra"),
+    *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
+    ("inspect mlp --checkpoint ~", "path is empty"),
+    *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
+    *((f"{name} mlp -p ~", "no precision ''") for name in ("compare", "train", "inspect")),
+    ("compare mlp --seeds ~", "0,3,7"),
+])  # fmt: skip
 def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
     """A ~ stands for an empty word."""
     result = call(*words.replace("~", "").split(" "))
@@ -155,9 +143,6 @@ def test_without_click_one_line_says_what_to_install(tmp_path):
     result = call_outside("doctor", cwd=tmp_path, PYTHONPATH=path)
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr == "minifp's command line needs click: python -m pip install click\n"
-
-
-# ---- the real thing, tiny -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -199,9 +184,6 @@ def test_the_module_runs_as_a_command_also_where_the_table_cannot_be_written(tmp
     assert result.stderr == "" and not list(tmp_path.iterdir())
 
 
-# ---- the demonstration, two steps a run ----------------------------------------------------------
-
-
 def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path):
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -223,19 +205,13 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
     assert result.exit_code == INTERRUPTED and "goes on from there" in result.output
 
 
-# ---- what cannot be written ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "command, name, worker",
-    [
-        ("demo", "report.html", "minifp.lab.workers.here.train"),
-        ("demo", "demo.png", "minifp.lab.workers.here.train"),
-        ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
-        ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
-        ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
-    ],
-)
+@pytest.mark.parametrize("command, name, worker", [
+    ("demo", "report.html", "minifp.lab.workers.here.train"),
+    ("demo", "demo.png", "minifp.lab.workers.here.train"),
+    ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
+    ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
+    ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
+])  # fmt: skip
 def test_all_places_are_tried_before_the_work(tmp_path, monkeypatch, command, name, worker):
     (tmp_path / name).mkdir()
     monkeypatch.setattr(worker, lambda *given, **named: pytest.fail("it works first"))
@@ -260,9 +236,6 @@ def test_what_is_printed_onto_a_full_disk_is_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=env, check=False)
     assert done.returncode == 2 and b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
-
-
-# ---- Ctrl-C -------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monkeypatch):

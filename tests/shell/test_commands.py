@@ -21,9 +21,6 @@ task = replace(fp.load_task("mlp"), name="spirals")
 """
 
 
-# ---- the index ----------------------------------------------------------------------------------
-
-
 def test_every_file_in_a_folder_of_commands_is_in_the_index():
     """But those whose name begins with a command's, which are what this command alone needs."""
     files = {(path.parts[-3], path.stem) for path in ROOT.glob("minifp/*/commands/[!_]*.py")}
@@ -54,9 +51,6 @@ def test_an_unknown_command_is_refused_with_the_nearest():
     ):
         result = call(word)
         assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output
-
-
-# ---- what each says of itself -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["", *ALL])

@@ -43,9 +43,6 @@ def done():
     begin_a_lesson()
 
 
-# ---- lessons ------------------------------------------------------------------------------------
-
-
 def test_lessons_are_listed_with_their_questions_and_minutes():
     text = teaching("lessons").output
     assert f"{LESSON} Sixteen bits What can float16 say? 0:20" in " ".join(text.split())
@@ -79,9 +76,6 @@ def test_lessons_that_there_are_not_are_refused(tmp_path, monkeypatch):
             monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
         result = teaching("lessons", *words)
         assert result.exit_code == 2 and said in " ".join(result.output.split())
-
-
-# ---- status -------------------------------------------------------------------------------------
 
 
 def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done, own_file):
@@ -124,9 +118,6 @@ def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
         result = teaching(*words)
         assert result.exit_code == 2 and "is not a file of a student's progress" in result.output
     assert own_file.read_text("utf-8") == '{"taxes": 2026}'
-
-
-# ---- forget -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words, typed, is_left", [([], "n\n", True), ([], "y\n", False),

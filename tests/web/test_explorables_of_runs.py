@@ -186,15 +186,12 @@ def test_attributes_choose_the_run_the_scale_the_step_and_the_format(tab, embedd
     element.locator("h2", has_text="Four histograms").wait_for()
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("none.json", None, "404"),
-        ("words.json", "no JSON", "Access-Control-Allow-Origin"),
-        ("other.json", '{"kind": "minifp bathtub"}', "expected minifp histograms"),
-        ("broken.json", '{"kind": "minifp histograms", "title": "t"}', "cannot be shown"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("none.json", None, "404"),
+    ("words.json", "no JSON", "Access-Control-Allow-Origin"),
+    ("other.json", '{"kind": "minifp bathtub"}', "expected minifp histograms"),
+    ("broken.json", '{"kind": "minifp histograms", "title": "t"}', "cannot be shown"),
+])  # fmt: skip
 def test_what_is_no_run_is_refused_with_the_reason(tab, embedded, name, text, says):  # noqa: F811
     if text is not None:
         (tab.folder / name).write_text(text, encoding="utf-8")

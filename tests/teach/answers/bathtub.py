@@ -5,8 +5,6 @@ import math
 import numpy as np
 from teach.answers import Answers
 
-# ---- the loop ------------------------------------------------------------------------------------
-
 
 def stored(loss, parameters, S):
     """Gradients times S, as they are stored."""
@@ -53,9 +51,6 @@ def multiplies_afterwards(loss, parameters, S):
     return found if all(np.isfinite(g).all() for g in found) else None
 
 
-# ---- what overflows first ------------------------------------------------------------------------
-
-
 def ceiling_of(gradients):
     """By magnitude."""
     first = max(gradients, key=lambda name: np.abs(gradients[name]).max())
@@ -83,9 +78,6 @@ def by_length(gradients):
     """The longest one, which is not the one with the largest number."""
     first = max(gradients, key=lambda name: np.linalg.norm(gradients[name]))
     return first, math.frexp(65504 / float(np.abs(gradients[first]).max()))[1] - 1
-
-
-# ---- clipping ------------------------------------------------------------------------------------
 
 
 def unscaled(found, S):

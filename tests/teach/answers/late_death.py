@@ -3,8 +3,6 @@
 import numpy as np
 from teach.answers import Answers
 
-# ---- the smallest scale --------------------------------------------------------------------------
-
 
 def smallest_scale(survives, low, high):
     """By halves."""
@@ -50,9 +48,6 @@ def asks_twice(survives, low, high):
     return low
 
 
-# ---- the warning ---------------------------------------------------------------------------------
-
-
 def layers(looks):
     """Of the last look."""
     return looks[-1]["layers"].values()
@@ -87,9 +82,6 @@ def the_loss_rises(looks):
     """Too late."""
     losses = [look["loss"] for look in looks]
     return losses[-1] > min(losses) + 0.1
-
-
-# ---- what became of it ---------------------------------------------------------------------------
 
 
 def fate(losses, references):

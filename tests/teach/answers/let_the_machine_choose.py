@@ -6,8 +6,6 @@ from statistics import NormalDist
 import numpy as np
 from teach.answers import Answers
 
-# ---- next_scale ----------------------------------------------------------------------------------
-
 
 def next_scale(S, good, finite, interval, least, most):
     if not finite:
@@ -40,9 +38,6 @@ def keeps_counting(S, good, finite, interval, least, most):
     return (min(S * 2, most) if good + 1 >= interval else S), good + 1
 
 
-# ---- careful_step --------------------------------------------------------------------------------
-
-
 def careful_step(w, v, g, S, lr):
     if not np.isfinite(g).all():
         return w, v
@@ -70,9 +65,6 @@ def spoils_momentum(w, v, g, S, lr):
 
 def bad(g):
     return not np.isfinite(g).all()
-
-
-# ---- log_normal_scale, steps_to_find -------------------------------------------------------------
 
 
 def from_deviations(z):

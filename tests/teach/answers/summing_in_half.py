@@ -5,8 +5,6 @@ import math
 import numpy as np
 from teach.answers import Answers
 
-# ---- sticks_at -----------------------------------------------------------------------------------
-
 
 def sticks_at(x):
     stands = 2.0 ** math.ceil(math.log2(2048 * x))
@@ -21,9 +19,6 @@ def as_one_does(x):
 def never_infinite(x):
     """As if float16 went on."""
     return 2.0 ** math.ceil(math.log2(2048 * x))
-
-
-# ---- chunked_sum ---------------------------------------------------------------------------------
 
 
 def chunks_of(x, size):
@@ -57,9 +52,6 @@ def whole_chunks_only(x, size):
     return chunked_sum(whole, size)
 
 
-# ---- mma -----------------------------------------------------------------------------------------
-
-
 def mma(A, B, C):
     D = C.copy()
     for k in range(4):
@@ -91,9 +83,6 @@ def added_at_the_end(A, B, C):
 def in_double(A, B, C):
     """Better than float32."""
     return (C + A.astype(np.float64) @ B.astype(np.float64)).astype(np.float32)
-
-
-# ---- batch normalisation -------------------------------------------------------------------------
 
 
 def breaking_amplitude(n):

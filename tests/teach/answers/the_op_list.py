@@ -9,8 +9,6 @@ POLICY = {
     **dict.fromkeys(("relu", "tanh", "max_pool2d", "add"), "widest"),
 }
 
-# ---- gradient_to_use -----------------------------------------------------------------------------
-
 
 def norm_of(g):
     return np.sqrt(np.sum(np.square(g.astype(np.float64))))
@@ -60,9 +58,6 @@ def always_scales(g, S, w, decay, most):
     """Small gradients are made larger."""
     g = unscaled(g, S) + np.float32(2 * decay) * w
     return g * np.float32(most / max(norm_of(g), 1e-30))
-
-
-# ---- largest_update ------------------------------------------------------------------------------
 
 
 def updates_of(eps, stored):
