@@ -18,13 +18,6 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def own_file(tmp_path, monkeypatch):
-    """Progress of its own for each test."""
-    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(checking, "_tries", {})
-
-
 def test_every_exercise_has_answers_here():
     assert {*ANSWERS} == {*all_exercises()}
 
