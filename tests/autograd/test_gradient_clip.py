@@ -26,7 +26,6 @@ def parameter(values, gradient=None, precision="float32"):
 
 
 def give(p, gradient, seed=1.0):
-    """Add `gradient` to p.grad, through the tape."""
     with fp.precision(p.precision):
         factor = fp.tensor(np.broadcast_to(np.asarray(gradient, np.float64), p.shape))
         (p * factor).sum().backward(seed=seed)

@@ -144,7 +144,6 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
 
 
 def score(script, **variables):
-    """What a script prints, run with these environment variables."""
     kept = {name: v for name, v in os.environ.items() if not name.startswith("MINIFP_PREC")}
     command = [sys.executable, str(SCRIPTS / f"{script}.py")]
     streams = {"capture_output": True, "encoding": "utf-8"}

@@ -244,12 +244,10 @@ def test_a_model_of_level_o2_has_masters():
 
 
 def for_optimizer(**given):
-    """An optimizer, decorated."""
     return mixed_precision.decorate(adam(), **given)
 
 
 def for_model(**given):
-    """A model, decorated."""
     return amp.decorate(nn.Linear(2, 1), **given)
 
 

@@ -31,7 +31,6 @@ def records(name, n, *counts):
 
 
 def write(folder):
-    """The files of CIFAR-10 with a few pictures."""
     folder.mkdir(parents=True)
     for name, n in {**TRAIN, **TEST}.items():
         (folder / name).write_bytes(records(name, n, 10).tobytes())
@@ -41,7 +40,6 @@ def write(folder):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of such files, which MINIFP_DATA names."""
     found = write(tmp_path / "own" / "cifar-10-batches-bin")
     monkeypatch.setenv("MINIFP_DATA", str(found))
     return found
@@ -127,7 +125,6 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The user's cache."""
     pooch = pytest.importorskip("pooch", reason="pooch says where the cache is")
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "minifp" / "cifar10"
@@ -323,7 +320,6 @@ def network(tmp_path, cache, monkeypatch):
 
 
 def below(folder):
-    """All files under a folder."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 

@@ -27,8 +27,6 @@ class Words:
 
 
 class Listed:
-    """A list as a data set."""
-
     def __init__(self, items):
         self.items = items
 

@@ -46,13 +46,11 @@ def harmed(content):
 
 
 def idx(array):
-    """An array as the contents of an IDX file."""
     sizes = struct.pack(f">{array.ndim}I", *array.shape)
     return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
 
 
 def npz(**arrays):
-    """Arrays as the contents of a file."""
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()

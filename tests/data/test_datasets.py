@@ -334,7 +334,6 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
 
 # ---- MNIST: finding, reading and downloading ----------------------------------------------------
 def idx(array):
-    """An array as the contents of an IDX file."""
     sizes = struct.pack(f">{array.ndim}I", *array.shape)
     return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
 
@@ -355,7 +354,6 @@ def small(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compressed(small):
-    """The same, compressed."""
     for path in list(small.iterdir()):
         (small / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
@@ -397,7 +395,6 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
 
 
 def mnist_of(folder, monkeypatch):
-    """MNIST's training set from this folder."""
     with monkeypatch.context() as patched:
         patched.setenv("MINIFP_DATA", str(folder))
         return mnist(normalize=False)[0]

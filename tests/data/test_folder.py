@@ -16,7 +16,6 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
 
 
 def pixels(i, size=(4, 6)):
-    """The pixels of picture i, (H, W, 3) uint8."""
     return random.integers(0, 256, (*size, 3), purpose="pixels", call=i).astype(np.uint8)
 
 
@@ -35,7 +34,6 @@ def pets(tmp_path):
 
 
 def whole(data, eager):
-    """It, or all of it in memory."""
     return data.load() if eager else data
 
 

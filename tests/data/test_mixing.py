@@ -32,7 +32,6 @@ def pictures(n=N):
 
 
 def by_item(batches):
-    """What became of each item, by its number."""
     return {int(i): (x, q) for batch in batches for x, q, i in zip(*batch)}
 
 
@@ -127,7 +126,6 @@ def test_shares_have_the_distribution_beta(a):
 
 
 def erased(n=400, size=(20, 30), value=0.0, **arguments):
-    """Pictures of ones of which some are erased."""
     x = np.ones((n, 3, *size), np.float32)
     transform = RandomErasing(value=value, **arguments)
     return transform((x,), np.arange(n), Draws(1, 0, n))[0]

@@ -23,7 +23,6 @@ from minifp.runtime import random
 
 
 def numbered(n, start=0, classes=None):
-    """A data set whose item i is (start + i, its double as a row)."""
     i = np.arange(start, start + n)
     return TensorDataset(i, 2.0 * i[:, None], name=f"from {start}", classes=classes)
 

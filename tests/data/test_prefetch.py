@@ -50,7 +50,6 @@ def no_thread_stays():
 
 
 def values(loader):
-    """What the batches of an epoch hold."""
     return [[field.tolist() for field in batch] for batch in loader.arrays()]
 
 
@@ -129,7 +128,6 @@ def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_ep
 
 
 def prefetching():
-    """The threads that prefetch."""
     return [t for t in threading.enumerate() if t.name.startswith("prefetch")]
 
 

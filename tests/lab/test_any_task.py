@@ -144,8 +144,6 @@ TASKS = {"gan": gan, "translation": translation}
 
 
 class Watched:
-    """A data set that remembers which items it was asked for."""
-
     def __init__(self, dataset):
         self.dataset, self.asked = dataset, []
 

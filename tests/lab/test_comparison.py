@@ -38,7 +38,6 @@ def made_up(precision, seed, metric, status="finished"):
 
 
 def from_runs(*runs, dial=0):
-    """A comparison of them, in both precisions."""
     return comparison_of(runs, BOTH, margin=0.5, dial=dial)
 
 
@@ -278,7 +277,6 @@ def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name
 
 
 def pictures(folder):
-    """The pages and pictures in a folder."""
     return sorted(p.name for p in folder.iterdir() if p.suffix in (".svg", ".png", ".html"))
 
 

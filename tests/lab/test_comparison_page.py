@@ -65,7 +65,6 @@ def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), s
 
 
 def made(*runs, dial=0, precisions=None, **task):
-    """A comparison of them."""
     fields = {"batch_size": 32, "epochs": 2, "steps": None, "clip_norm": None}
     seeds = sorted({run.seed for run in runs})
     return Comparison(
@@ -128,7 +127,6 @@ EVERY_KIND = (four, one_seed, all_lost, not_yet_trained, with_dial, long_names)
 
 @pytest.fixture(params=EVERY_KIND, ids=lambda kind: kind.__name__)
 def comparison(request):
-    """Each kind of result."""
     return request.param()
 
 
@@ -308,12 +306,10 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
 # ---- the page -----------------------------------------------------------------------------------
 @cache
 def page_of_four():
-    """The text of a page with everything on it."""
     return document("four", comparison_page.body(four()))
 
 
 def panels_of_four():
-    """Its pictures."""
     return re.findall(r'<svg class="panel".*?</svg>', page_of_four(), flags=re.DOTALL)
 
 
@@ -398,7 +394,6 @@ def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page(wi
 # ---- without matplotlib -------------------------------------------------------------------------
 @pytest.fixture
 def without_matplotlib(monkeypatch):
-    """An environment in which it is not installed."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert not drawing.is_available()
 

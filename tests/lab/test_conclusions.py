@@ -21,7 +21,6 @@ def made_up(arm, seed, course, losses=(0.5, 0.4, 0.3, 0.3), status="finished", *
 
 
 def settled(end):
-    """A course that ends there and stays."""
     return (end - 30, end - 1e-3, end, end)
 
 

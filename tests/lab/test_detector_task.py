@@ -107,7 +107,6 @@ def task(**changes):
 
 @pytest.fixture(scope="module")
 def made():
-    """A comparison."""
     return compare(task(), ("float32", "mixed"), 1, progress=False)
 
 

@@ -21,12 +21,10 @@ from minifp.runtime import cpu
 
 
 def at_night(*values):
-    """Parameters for the nightly alone."""
     return pytest.param(*values, marks=pytest.mark.nightly)
 
 
 def row(text, name):
-    """The value beside a name."""
     return re.search(rf"^  {re.escape(name)} +(.*)$", text, flags=re.MULTILINE)[1]
 
 
@@ -126,7 +124,6 @@ def test_data_sets_are_found_where_minifp_data_says(name, monkeypatch, tmp_path)
 
 
 def rows():
-    """What is said of each data set."""
     return dict(doctor.data_places())
 
 

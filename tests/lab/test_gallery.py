@@ -151,7 +151,6 @@ def test_the_slope_is_that_of_least_squares_over_seeds():
 
 
 def replace_metric(runs, value):
-    """The runs with another result."""
     return [replace(run, metric=value, status="finished") for run in runs]
 
 

@@ -97,8 +97,6 @@ def test_changes_reach_the_optimizer_its_schedule_and_the_task():
 
 
 def two_optimizers():
-    """A task of two models with an optimizer each."""
-
     def of_each(models):
         return {name: optim.SGD(m.parameters(), lr=0.1) for name, m in models.items()}
 
@@ -111,7 +109,6 @@ SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
 
 @pytest.fixture
 def trained(monkeypatch):
-    """The runs that are really trained, in order."""
     return runs_trained(monkeypatch)
 
 

@@ -32,7 +32,6 @@ QUIET = {"progress": False, "repeats": 1}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A comparison whose weights are kept."""
     out = tmp_path_factory.mktemp("kept")
     fp.compare(blobs(), ["float32", "mixed"], 2, out=out, progress=False, keep_weights=True)
     return out
@@ -111,7 +110,6 @@ def tied(n=40):
 
 @pytest.fixture
 def tie(tmp_path):
-    """Its weights, as any program saves them."""
     weights = np.ones((2, 16), np.float32)
     weights[1] += 2.0**-12
     model = Weights({"1.weight": weights}, policy.as_precision("float32"))

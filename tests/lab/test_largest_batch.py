@@ -73,7 +73,6 @@ def test_a_line_is_met_in_few_trials():
 
 
 def trial(precision, batch, memory, **changes):
-    """One of the small task."""
     task = blobs(**changes)
     return Trial(ticket(task, {}, task), precision, batch, memory)
 
@@ -109,7 +108,6 @@ def test_a_trial_is_made_in_another_process_whose_death_is_told():
 
 
 def process_of(trial):
-    """Which process it is."""
     return os.getpid()
 
 
@@ -120,7 +118,6 @@ def die(trial):
 
 @pytest.fixture
 def here(monkeypatch):
-    """Trials in this process, so that they cost less."""
     monkeypatch.setattr(searching, "outcome", attempt)
 
 

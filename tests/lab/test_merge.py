@@ -27,7 +27,6 @@ def keeping(state, test_set):
 
 
 def made(folder, precisions=BOTH, seeds=2, **changes):
-    """A folder with a small comparison."""
     task = blobs(**{"steps": 12, "evaluate": keeping, **changes})
     compare(task, precisions, seeds, out=folder, progress=False)
     return folder
@@ -50,12 +49,10 @@ def halves(tmp_path_factory):
 
 @pytest.fixture
 def other(halves, tmp_path):
-    """A copy of the second half, to be changed."""
     return shutil.copytree(halves[1], tmp_path / "other")
 
 
 def changed(folder, precision="mixed", seed=1, **fields):
-    """The same folder, in which a run has other fields."""
     path = store.run_path(folder, precision, seed)
     held = json.loads(path.read_text(encoding="utf-8"))
     held["run"].update(fields)

@@ -35,12 +35,10 @@ def comparison():
 
 @pytest.fixture(scope="module")
 def written(comparison, tmp_path_factory):
-    """Its page."""
     return comparison.report(tmp_path_factory.mktemp("pages") / "report.html")
 
 
 def losses(comparison, arm):
-    """(seeds, steps) of the training loss."""
     return np.array([run.history["loss"] for run in comparison.runs_of(arm)])
 
 
@@ -55,23 +53,19 @@ def told(page, panel="loss"):
 
 
 def numbers(text):
-    """The numbers in a text."""
     text = text.replace("−", "-").replace("·10⁻⁴", "e-4").replace("·10⁻⁵", "e-5")
     return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?(?:e-\d)?", text)]
 
 
 def button(page, what, name):
-    """A button of the legend."""
     return page.locator(f'[data-choose="{what}"]').get_by_text(name, exact=True)
 
 
 def drawn(page, panel):
-    """A panel's pixels."""
     return page.locator(f'[data-panel="{panel}"] canvas').evaluate("c => c.toDataURL()")
 
 
 def settle(page):
-    """Wait until what was changed is drawn."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

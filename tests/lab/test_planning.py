@@ -66,7 +66,6 @@ def no_page(monkeypatch):
 
 
 def registered(folder):
-    """What a folder says was registered."""
     return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
 
 

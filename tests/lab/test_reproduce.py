@@ -26,7 +26,6 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a script for sh")
 
 
 def run(path, *words, cwd):
-    """What `sh` makes of a script."""
     environment = {
         **os.environ,
         "PYTHON": sys.executable,

@@ -49,7 +49,6 @@ def folder(tmp_path_factory):
 
 
 def table(path):
-    """The rows of a CSV file."""
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -186,14 +185,12 @@ def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escape
 
 @pytest.fixture(scope="module")
 def validator():
-    """What holds a file against the published schema."""
     validation = pytest.importorskip("jsonschema").Draft202012Validator
     validation.check_schema(summary.schema())
     return validation(summary.schema())
 
 
 def held(folder):
-    """The content of results.json."""
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 

@@ -18,8 +18,6 @@ from minifp.runtime import random
 
 
 class Watched(TensorDataset):
-    """A data set that remembers which items it was asked for."""
-
     def __init__(self, *arrays):
         super().__init__(*arrays)
         self.asked = []

@@ -29,12 +29,10 @@ TIMES = ("seconds", "processor_seconds", "seconds_per_step")
 
 
 def at_night(value):
-    """A parameter for the nightly alone."""
     return pytest.param(value, marks=pytest.mark.nightly)
 
 
 def outside(*words, **settings):
-    """The command in a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", "train", *map(str, words), "--quiet"]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

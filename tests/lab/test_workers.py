@@ -53,7 +53,6 @@ ARMS = ("float32", "mixed@order")
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory):
-    """The name of that task."""
     path = tmp_path_factory.mktemp("tasks") / "mortal.py"
     path.write_text(FILE.format(parent=os.getpid()), encoding="utf-8")
     return f"{path}:task"
@@ -61,7 +60,6 @@ def mortal(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(mortal):
-    """The bits of its runs one after another."""
     return bits(compare(mortal, ARMS, 2, progress=False))
 
 
@@ -71,7 +69,6 @@ def let_die(mortal, whom):
 
 
 def bits(comparison):
-    """All numbers of all runs, in their order."""
     found = []
     for run in comparison.runs:
         arrays = {name: a.tobytes() for name, a in run.snapshots.items()}
@@ -213,7 +210,6 @@ def machine(tmp_path, monkeypatch):
 
 
 def write(path, text):
-    """A file, in folders that may be missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

@@ -49,7 +49,6 @@ def theirs():
 
 
 def tiny(kind, name):
-    """A workload in its small size."""
     return workloads.find(kind, name, tiny=True)
 
 
@@ -205,7 +204,6 @@ def test_every_workload_takes_steps(kind, name, precision):
 
 # ---- the floor ----------------------------------------------------------------------------------
 def trace(name, kind="model"):
-    """What a step of a small workload in mixed precision cannot do without."""
     with fp.precision("mixed"):
         made = ours.Side.make(None, tiny(kind, name))
         with Trace() as found:
@@ -214,7 +212,6 @@ def trace(name, kind="model"):
 
 
 def flops(found):
-    """Of all products."""
     return sum(2 * np.prod(shapes[0]) * n for shapes, n in found["products"])
 
 
@@ -245,7 +242,6 @@ class Machine:
     """A child that multiplies at 1 flop a second and moves 10 bytes a second, or 20 in 64 KiB."""
 
     def ask(self, do, shape=None, size=None, seconds=None):
-        """As Process does."""
         if do == "multiply":
             return {"a": 2.0 * np.prod(shape), "b": 3.0 * np.prod(shape)}
         return {"a": 20.0 if size == 65536 else 10.0, "b": 5.0}
@@ -270,7 +266,6 @@ class Slow:
         self.implementation, self.seconds, self.value = implementation, seconds, loss
 
     def ask(self, do, limit=None, steps=1, **given):
-        """As Process does."""
         if do == "run":
             taken = [{"forward": self.seconds / 4, "update": self.seconds * 3 / 4}] * steps
             return {"steps": taken, "skipped": 0}
@@ -447,7 +442,6 @@ def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
 
 # ---- the script ---------------------------------------------------------------------------------
 def bench(*options):
-    """A run of the script in its small size."""
     command = [sys.executable, SCRIPT, "--tiny", *map(str, options)]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ})
 

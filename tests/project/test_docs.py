@@ -25,12 +25,10 @@ SUFFIXES = (".py", ".cu", ".npz", ".html", ".json", ".csv", ".tex", ".sh", ".txt
 
 
 def named(text):
-    """What a text names in backquotes, outside of its blocks of code."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
 
 
 def files_named(text):
-    """The paths of files and folders of the source."""
     paths = [word for word in named(text) if re.fullmatch(r"[\w/.]+(\.(py|cu|md)|/)", word)]
     return [path for path in paths if path != "cpu/" and path != "cuda/"]
 
@@ -64,7 +62,6 @@ def is_assigned(node, kind):
 
 
 def classes(name):
-    """The classes of this name."""
     paths = [p for p in modules().values() if f"\nclass {name}" in p.read_text(encoding="utf-8")]
     nodes = [node for path in paths for node in tree(path).body if isinstance(node, ast.ClassDef)]
     return [node for node in nodes if node.name == name]
@@ -81,7 +78,6 @@ def is_in_source(parts):
 
 
 def is_public(parts):
-    """Whether it is a name of the public interface."""
     thing = KNOWN.get(parts[0])
     for part in parts[1:]:
         if isinstance(thing, property):  # what it will be is not known here

@@ -73,7 +73,6 @@ def modules():
 
 @cache
 def tree(path):
-    """A file's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
@@ -128,13 +127,11 @@ def words(path):
 
 
 def place(path, line, what=""):
-    """Where to look."""
     return f"{path.relative_to(ROOT)}:{line} {what}"
 
 
 # ---- who knows whom -----------------------------------------------------------------------------
 def below(name, seen=()):
-    """All rooms that a room may import."""
     direct = set(ROOMS[name].split()) - {*seen}
     return direct.union(*(below(other, (*seen, *direct, name)) for other in direct))
 
@@ -322,7 +319,6 @@ def test_no_function_takes_more_than_eight_arguments_by_their_places():
 
 
 def marks(definition):
-    """The names of a function's decorators."""
     texts = map(ast.unparse, definition.decorator_list)
     return {text.partition("(")[0].rpartition(".")[2] for text in texts}
 

@@ -12,19 +12,16 @@ CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def declared():
-    """setup.cfg."""
     config = ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     return config
 
 
 def cited(field):
-    """The text of a field of the citation that stands on one line."""
     return re.search(rf"^{field}: (.*)$", CITATION, re.MULTILINE)[1].strip("[]")
 
 
 def lowest(requirement):
-    """The version in "numpy>=1.26"."""
     return requirement.partition(">=")[2].strip()
 
 

@@ -34,7 +34,6 @@ NO_WARNING = re.compile(
 
 
 def script():
-    """scripts/write_notebooks.py as a module."""
     return script_named("write_notebooks")
 
 

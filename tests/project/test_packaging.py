@@ -63,7 +63,6 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sdist(checkout, tmp_path_factory):
-    """The archive of the sources."""
     folder = tmp_path_factory.mktemp("sdist")
     build = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
     run(sys.executable, "-W", "ignore", "-c", build, cwd=checkout)
@@ -83,14 +82,12 @@ def wheel(sdist, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def metadata(wheel):
-    """What the wheel says of itself."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         return HeaderParser().parsestr(archive.read(name).decode())
 
 
 def requirements(texts, extra=""):
-    """The requirements that hold on this Python, with an extra or without."""
     parsed = [Requirement(text) for text in texts or ()]
     return [r for r in parsed if r.marker is None or r.marker.evaluate({"extra": extra})]
 
@@ -143,19 +140,16 @@ def lend(source, target):
 
 @pytest.fixture(scope="session")
 def needed(metadata):
-    """The names of what `pip install minifp` brings."""
     return [r.name for r in requirements(metadata.get_all("Requires-Dist"))]
 
 
 @pytest.fixture(scope="session")
 def full(new_environment, wheel, needed):
-    """An environment with what `pip install minifp` brings."""
     return install(new_environment(*needed), wheel)
 
 
 @pytest.fixture(scope="session")
 def bare(new_environment, wheel):
-    """An environment with the wheel, NumPy and tqdm alone."""
     return install(new_environment("numpy", "tqdm"), wheel)
 
 

@@ -28,12 +28,10 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 
 
 def blocks(language, text=README):
-    """The fenced blocks of one language, in order."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def block(start):
-    """The README's Python block that begins with this line."""
     (code,) = (code for code in blocks("python") if code.startswith(start))
     return code
 
@@ -55,7 +53,6 @@ def parsed(name, words):
 
 
 def lines_of_code(text):
-    """Its lines that are not empty."""
     return [line for line in text.splitlines() if line.strip()]
 
 
@@ -208,7 +205,6 @@ def test_what_is_said_to_be_short_is():
 
 
 def statements(path):
-    """How many statements a file has, docstrings not counted."""
     nodes = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.stmt)]
     texts = [n for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
     return len(nodes) - len(texts)

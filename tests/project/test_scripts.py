@@ -21,7 +21,6 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 
 
 def run(name, *options):
-    """What a script prints to its two streams, with warnings as errors."""
     command = [sys.executable, "-W", "error", SCRIPTS / f"{name}.py", *map(str, options)]
     streams = {"capture_output": True, "text": True, "encoding": "utf-8"}
     done = subprocess.run(command, **streams, env={**os.environ, **ONE_THREAD}, timeout=300)
@@ -30,7 +29,6 @@ def run(name, *options):
 
 
 def number(pattern, text):
-    """The number that a pattern finds in a text."""
     return float(re.search(pattern, text)[1])
 
 

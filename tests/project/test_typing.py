@@ -34,7 +34,6 @@ CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setit
 
 
 def public():
-    """(name, object) of all that is public, each once."""
     found = {}
     for name in (*GATHERING, *DEFINING):
         module = importlib.import_module(name)
@@ -103,7 +102,6 @@ def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
 
 
 def reported(folder):
-    """The errors in the programs of tests/project/typed, as {file name: {line: message}}."""
     pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
     options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"
     command = [sys.executable, "-m", "mypy", *options.split(), f"--cache-dir={folder}"]

@@ -362,7 +362,6 @@ def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
 
 
 def parts_of(content):
-    """(header, data) of a safetensors file."""
     (size,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + size]), content[8 + size :]
 
@@ -374,7 +373,6 @@ def assembled(header, data):
 
 @cache
 def saved_bytes():
-    """A checkpoint's content."""
     with tempfile.TemporaryDirectory() as folder:
         Training("mixed").run(2).save(os.path.join(folder, "c"))
         return Path(folder, "c").read_bytes()
@@ -454,7 +452,6 @@ def places(tree, path=()):
 
 
 def changed(tree, path, value):
-    """The tree with another value in one place."""
     if not path:
         return value
     if isinstance(tree, dict):

@@ -27,12 +27,10 @@ not_root = pytest.mark.skipif(
 
 
 def names(folder):
-    """All that lies in a folder."""
     return sorted(p.relative_to(folder).as_posix() for p in Path(folder).rglob("*"))
 
 
 def mode(path):
-    """A file's rights."""
     return stat.S_IMODE(os.stat(path).st_mode)
 
 

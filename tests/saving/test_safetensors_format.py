@@ -25,7 +25,6 @@ def tensors():
 
 
 def split(content):
-    """(header, data)"""
     (size,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + size]), content[8 + size :]
 
@@ -51,13 +50,11 @@ def test_what_is_written_and_read_are_the_librarys_bytes_but_for_the_order_of_me
 
 
 def made(header, data=b"\0" * 8):
-    """A file with this header."""
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
 
 
 def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
-    """What a header says of a tensor."""
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 

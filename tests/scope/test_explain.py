@@ -58,7 +58,6 @@ def as_floats(format, bits):
 
 
 def same(value, x):
-    """Whether a value and a float are the same number, NaN being NaN."""
     return math.isnan(value) and math.isnan(x) if x != x else value == x
 
 
@@ -69,7 +68,6 @@ def finite(format):
 
 
 def fields(format):
-    """The bits of 0."""
     return Stored(format, 0).fields
 
 

@@ -16,7 +16,6 @@ SCALES = 37  # that the slider has
 
 
 def made(precision="mixed", **settings):
-    """A small model and its optimizer, always the same."""
     fp.manual_seed(0)
     with fp.precision(precision):
         model = fp.nn.Sequential(fp.nn.Linear(6, 9), fp.nn.ReLU(), fp.nn.Linear(9, 3))
@@ -25,7 +24,6 @@ def made(precision="mixed", **settings):
 
 
 def train(model, optimizer, steps=6):
-    """Some steps; the weights after them."""
     for n in range(steps):
         optimizer.minimize(F.cross_entropy(model(X * 0.01), fp.tensor([n % 3] * 5)))
     return [p.tolist() for p in model.parameters()]

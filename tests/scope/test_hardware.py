@@ -52,7 +52,6 @@ class Row:
 
 
 def step_of(name):
-    """The rows of one step of a built-in task, in mixed precision."""
     task = load_task(name)
     with fp.precision("mixed"):
         fp.manual_seed(0)

@@ -12,7 +12,6 @@ from minifp.scope.histogram import BLOCK, Histogram
 
 
 def facts(tensor):
-    """The rows of the table, by name."""
     html = tensor._repr_html_()
     return dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td></tr>', html))
 

@@ -90,7 +90,6 @@ def trained(model, precision, batch, steps=1, sgd=True):
 
 
 def ledger_of(model, precision, batch, **settings):
-    """The ledger of one step, after one."""
     step, layers, optimizer = trained(model, precision, batch, sgd=False)
     with MemoryLedger(layers, optimizer, **settings) as ledger:
         step()

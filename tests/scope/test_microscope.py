@@ -288,7 +288,6 @@ def test_looking_changes_no_number(precision, details):
 
 
 def simple(loss_scale=1.0, **settings):
-    """A linear layer, its optimizer and a batch."""
     fp.manual_seed(0)
     with fp.precision("mixed"):
         model = nn.Linear(6, 4)
@@ -639,12 +638,10 @@ def by_ways(steps, every=1):
 
 
 def scaled(model, optimizer, x):
-    """As it should be."""
     optimizer.backward(model(x).sum())
 
 
 def plain(model, optimizer, x):
-    """Past the loss scale."""
     model(x).sum().backward()
 
 

@@ -115,7 +115,6 @@ def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_pat
 
 @pytest.fixture(scope="module")
 def detailed():
-    """A run with one step in all detail."""
     return inspect("mlp", steps=2, progress=False)
 
 
@@ -161,18 +160,15 @@ def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
 
 @pytest.fixture(scope="module")
 def written(scope, tmp_path_factory):
-    """The path of the page."""
     return scope.report(tmp_path_factory.mktemp("scope") / "scope.html")
 
 
 @pytest.fixture
 def page(opened, written):
-    """The page, opened offline."""
     return opened(written, 1100)
 
 
 def cells(page, kind, layer):
-    """The cells of one layer's row."""
     row = page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td')
     return row.all_text_contents()
 

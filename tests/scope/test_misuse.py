@@ -46,7 +46,6 @@ def guarded(model, optimizer, warn=False):
 
 
 def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
-    """A perceptron on 16 numbers and 4 classes, with its optimizer."""
     with fp.precision(precision):
         model = models.MLP(16, 32, 4)
         settings = {"lr": 0.1, **settings}
@@ -57,7 +56,6 @@ def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
 
 
 def batch(n=24, seed=0):
-    """Inputs and targets."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 16)).astype(np.float32)
     return fp.tensor(x), fp.tensor(random.integers(0, 4, n))
@@ -99,7 +97,6 @@ def unscaled(fault):
 
 # ---- gradients that are changed while they are scaled ----
 def clip_by_numpy(model, optimizer):
-    """Clip by the norm, into the arrays."""
     arrays = [p.grad.array for p in model.parameters() if p.grad is not None]
     norm = np.sqrt(sum(float(np.sum(a.astype(np.float64) ** 2)) for a in arrays))
     for a in arrays:
@@ -107,7 +104,6 @@ def clip_by_numpy(model, optimizer):
 
 
 def clip_by_operations(model, optimizer):
-    """Clip by the norm, by operations in place."""
     norm = sum((p.grad.norm() ** 2).item() for p in model.parameters()) ** 0.5
     for p in model.parameters():
         p.grad.mul_(min(1.0, 1 / norm))
@@ -121,19 +117,16 @@ def clip_each(model, optimizer):
 
 
 def cut(model, optimizer):
-    """Clip by value."""
     for p in model.parameters():
         p.grad.array.clip(-0.5, 0.5, out=p.grad.array)
 
 
 def fold_decay(model, optimizer):
-    """Add a weight decay."""
     for p in model.parameters():
         p.grad.data = p.grad.array + 0.5 * p.array.astype(np.float32)
 
 
 def add_noise(model, optimizer):
-    """Add noise of a variance."""
     for p in model.parameters():
         p.grad.data = p.grad.array + np.random.default_rng(0).normal(size=p.shape)
 
@@ -174,13 +167,11 @@ def test_the_norm_that_is_told_is_the_true_one():
 
 
 def average(model, optimizer):
-    """The mean over 3 micro-batches."""
     for p in model.parameters():
         p.grad.array[...] = p.grad.array / 3
 
 
 def average_by_operations(model, optimizer):
-    """The mean over 3 micro-batches, in place."""
     for p in model.parameters():
         p.grad /= 3
 
@@ -212,7 +203,6 @@ def clip_as_minifp_does(model, optimizer):
 
 
 def drop(model, optimizer):
-    """Leave a layer as it is."""
     model.parameters()[0].grad.zero_()
 
 
@@ -399,7 +389,6 @@ def test_constants_that_mean_what_they_say_are_right(compute):
 
 
 def told_at_the_start(model, optimizer):
-    """What is told before any step."""
     with guarded(model, optimizer) as guard:
         pass
     return guard.found
@@ -542,7 +531,6 @@ class TwoHeads(nn.Module):
         self.used, self.other, self.in_turn = nn.Linear(16, 4), nn.Linear(16, 4), False
 
     def forward(self, x):
-        """The result of a head."""
         return (self.other if self.in_turn and len(x) % 2 else self.used)(x)
 
 
@@ -627,7 +615,6 @@ DATA = {}
 
 
 def small_data(task):
-    """The task's data, of its test set a little."""
     if task.name not in DATA:
         train, test = task.data()
         DATA[task.name] = train, fp.data.TensorDataset(*test[np.arange(8)])

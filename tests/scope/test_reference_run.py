@@ -27,7 +27,6 @@ ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
 
 def rounds_twice_backward(dy, to, by):
-    """Of x + by - by."""
     return (downcast(dy, to[0]),)
 
 
@@ -72,7 +71,6 @@ def step_of(precision, make=network, shape=(8, 1, 8, 8), batch=8, batch_format="
 
 
 def recorded_of(loss, seed=1.0):
-    """A loss after its backward."""
     return Recorded(loss, propagate(loss, None, seed, True))
 
 
@@ -223,7 +221,6 @@ def test_to_first_order_the_effects_of_all_operations_add_up_to_the_whole_error(
 
 
 def flat(arrays):
-    """All numbers in a row."""
     return np.concatenate([np.ravel(a) for a in arrays])
 
 

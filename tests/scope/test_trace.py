@@ -62,13 +62,10 @@ def step_of(precision, look=lambda recorded: trace(recorded, 8.0, repeats=1)):
 
 
 def rows_of(found, **wanted):
-    """The rows with these fields."""
     return [r for r in found.rows if all(getattr(r, k) == v for k, v in wanted.items())]
 
 
 class Told(list):
-    """An observer of kernels that keeps their names."""
-
     def on_kernel(self, kernel, args, results, formats):
         self.append(kernel.name)
 
@@ -220,7 +217,6 @@ def test_views_and_moves_have_no_arithmetic():
 
 
 def recorded_of(loss):
-    """A loss after its backward."""
     return Recorded(loss, propagate(loss, None, 1.0, True))
 
 

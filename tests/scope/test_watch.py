@@ -52,7 +52,6 @@ def test_what_is_not_meant_is_refused_in_one_message():
 
 
 def seen(**arrays):
-    """A step with these numbers, by kind."""
     step = ObservedStep(1)
     for kind, array in arrays.items():
         x = np.asarray(array, np.float16)

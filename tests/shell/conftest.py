@@ -20,12 +20,10 @@ from minifp.models import CharLSTM
 
 
 def first(dataset, n=16):
-    """Its first examples."""
     return TensorDataset(*dataset[np.arange(n)], name="little")
 
 
 def little(task, **settings):
-    """The same task on little data."""
     train, test = task.data()
     return replace(task, data=lambda: (first(train), first(test)), batch_size=8, **settings)
 

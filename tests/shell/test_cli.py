@@ -56,8 +56,6 @@ def test_a_flag_takes_all_words_up_to_the_next_option():
 
 
 class Answer:
-    """What `lab.compare` returns here."""
-
     differs = ()
 
     def table(self):

@@ -43,12 +43,10 @@ def embedded(tab):  # noqa: F811
 
 
 def recorder():
-    """scripts/record_explorables.py as a module."""
     return script("record_explorables")
 
 
 def kept(name):
-    """A run that was recorded."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 

@@ -45,7 +45,6 @@ def page(browser, address):  # noqa: F811
 
 
 def shown(page):
-    """The table under the histograms: rows of texts."""
     page.locator("#glance table").wait_for()
     return [row.locator("td").all_inner_texts() for row in page.locator("#glance tbody tr").all()]
 
