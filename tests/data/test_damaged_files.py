@@ -14,17 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 
-from minifp.data import (
-    CocoDetection,
-    ImageFolder,
-    VOCDetection,
-    archives,
-    cifar,
-    digits,
-    files,
-    packed,
-    shakespeare,
-)
+import minifp as fp
+from minifp.data import archives, cifar, digits, files, packed, shakespeare
 from minifp.errors import DataError
 
 several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -141,7 +132,7 @@ def test_a_picture_of_ones_own(tmp_path, data):
     (tmp_path / "class").mkdir(exist_ok=True)
     (tmp_path / "class" / "picture.png").write_bytes(data.draw(harmed(out.getvalue())))
     for mode in ("RGB", "L"):  # what kind it is, Pillow reads from the contents
-        found = attempt(ImageFolder, tmp_path, 4, mode)
+        found = attempt(fp.data.ImageFolder, tmp_path, 4, mode)
         assert found is None or found[:][0].shape[2:] == (4, 4)
 
 
@@ -152,7 +143,7 @@ def test_an_annotation_of_voc(tmp_path, content, empty):
     if not root.exists():
         write_voc(root, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
     (root / "Annotations" / "one.xml").write_bytes(content)
-    found = attempt(lambda: VOCDetection(root, classes=NAMES, empty_boxes=empty))
+    found = attempt(lambda: fp.data.VOCDetection(root, classes=NAMES, empty_boxes=empty))
     target = None if found is None else attempt(found.__getitem__, 0)
     assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
 
@@ -164,7 +155,7 @@ def test_an_annotation_file_of_coco(tmp_path, content, empty):
     if not path.exists():
         write_coco(tmp_path, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
     path.write_bytes(content)
-    found = attempt(lambda: CocoDetection(tmp_path, path, empty_boxes=empty))
+    found = attempt(lambda: fp.data.CocoDetection(tmp_path, path, empty_boxes=empty))
     target = None if found is None else attempt(found.__getitem__, 0)
     assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
 

@@ -15,20 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+import minifp as fp
 from minifp.autograd.tape import Tensor
-from minifp.data import (
-    DataLoader,
-    Dataset,
-    TensorDataset,
-    TextDataset,
-    digits,
-    fashion_mnist,
-    files,
-    fingerprint,
-    images,
-    mnist,
-    shakespeare,
-)
+from minifp.data import DataLoader, Dataset, TensorDataset, TextDataset, digits, images, mnist
 from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
@@ -78,7 +67,7 @@ def test_digits_are_the_pictures_whose_checksum_their_licence_names():
 
 
 def test_shakespeare_is_whole_and_followed_by_itself():
-    train, test = shakespeare(length=50)
+    train, test = fp.data.shakespeare(length=50)
     assert len(train.vocabulary) == 65 and test.vocabulary == train.vocabulary
     text = train.decode(train.codes) + test.decode(test.codes)
     assert len(text) == 1_115_394
@@ -153,7 +142,7 @@ class Squares(Dataset):
 def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_too():
     squares = np.arange(5000) ** 2
     expected = TensorDataset(squares).fingerprint()
-    assert Squares().fingerprint() == fingerprint(Squares()) == expected
+    assert Squares().fingerprint() == fp.data.fingerprint(Squares()) == expected
     assert TensorDataset(squares.astype(">i8")).fingerprint() == expected
     assert TensorDataset(squares.astype(np.float64)).fingerprint() != expected
     assert TensorDataset(squares.reshape(-1, 1)).fingerprint() != expected
@@ -381,14 +370,13 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
     shutil.copytree(small, own)
     for where in (own, own.parent):
         monkeypatch.setenv("MINIFP_DATA", str(where))
-        train, test = fashion_mnist(normalize=False)
+        train, test = fp.data.fashion_mnist(normalize=False)
         assert (test.name, train.classes[9]) == ("Fashion-MNIST, test", "Ankle boot")
         assert train.fingerprint() == mnist_of(small, monkeypatch).fingerprint()
-    assert (
-        abs(fashion_mnist()[0].arrays[0] - (train.arrays[0] / 255 - 0.2860) / 0.3530).max() < 1e-6
-    )
+    (x, _), expected = fp.data.fashion_mnist()[0].arrays, train.arrays[0] / 255
+    assert abs(x - (expected - 0.2860) / 0.3530).max() < 1e-6
     monkeypatch.setitem(sys.modules, "pooch", None)
-    for where, other in ((small, fashion_mnist), (own, mnist)):
+    for where, other in ((small, fp.data.fashion_mnist), (own, mnist)):
         monkeypatch.setenv("MINIFP_DATA", str(where))
         refuses(DataError, "pip install pooch", other)
     assert [*images.FASHION_CHECKSUMS] == [*images.MNIST_CHECKSUMS]
@@ -510,5 +498,5 @@ def test_the_real_mnist_is_standardised_and_whole(monkeypatch):
     assert x.shape == (60000, 1, 28, 28) and test.arrays[0].shape == (10000, 1, 28, 28)
     assert abs(x.mean(dtype=np.float64)) < 1e-3 and abs(x.std(dtype=np.float64) - 1) < 1e-3
     assert np.bincount(t).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-    labels = files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
+    labels = fp.data.files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
     assert hashlib.sha256(idx(labels)).hexdigest().startswith("65a50cbbf4e906d7")

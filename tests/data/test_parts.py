@@ -8,16 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
-from minifp.data import (
-    ConcatDataset,
-    DataLoader,
-    Subset,
-    TensorDataset,
-    TextDataset,
-    digits,
-    fingerprint,
-    random_split,
-)
+import minifp as fp
+from minifp.data import ConcatDataset, DataLoader, Subset, TensorDataset, fingerprint, random_split
 from minifp.errors import ArgumentError, DataError
 from minifp.runtime import random
 
@@ -41,7 +33,7 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
         [2],
         [7],
     ]
-    text = TextDataset("abcdefghi", 2)
+    text = fp.data.TextDataset("abcdefghi", 2)
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
     assert len(Subset(numbered(10), [])) == 0
 
@@ -85,7 +77,7 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
 
 
 def test_joined_data_sets_have_the_classes_that_all_have_and_fields_alike():
-    joined = ConcatDataset(digits())
+    joined = ConcatDataset(fp.data.digits())
     assert joined.name == "digits, train + digits, test" and joined.classes == list("0123456789")
     assert ConcatDataset([numbered(1, classes=["a"]), numbered(1)]).classes is None
     assert repr(ConcatDataset([numbered(1)])).startswith("ConcatDataset([TensorDataset(")

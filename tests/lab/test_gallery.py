@@ -16,20 +16,11 @@ from terminals import call
 import minifp as fp
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import (
-    Exhibit,
-    Published,
-    bathtub_shown,
-    detection,
-    fates,
-    parting,
-    showing,
-    spread,
-)
+from minifp.lab.exhibits import bathtub_shown, detection, fates, parting, showing, spread
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
-from minifp.lab.exhibits.exhibit import SCALES
+from minifp.lab.exhibits.exhibit import SCALES, Exhibit, Published
 from minifp.lab.exhibits.fates import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
