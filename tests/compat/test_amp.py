@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -92,8 +93,7 @@ def test_a_region_inside_of_a_changed_table_keeps_the_changes():
     assert fp.autocast("cpu")(fp.is_autocast_enabled)()  # a decorator
     with pytest.raises(fp.PrecisionError, match="float16 or bfloat16; .* enabled=False"):
         fp.autocast("cpu", dtype="float32")
-    with pytest.raises(fp.ArgumentError, match="'tpu': expected 'cuda' or 'cpu'"):
-        fp.autocast("tpu")
+    refuses(fp.ArgumentError, "'tpu': expected 'cuda' or 'cpu'", fp.autocast, "tpu")
 
 
 @pytest.mark.parametrize(("enabled", "casts"), [(True, 1), (False, 2)])
@@ -139,8 +139,7 @@ def test_kerass_policies_compute_in_few_bits_with_float32_variables(batch, low):
         assert optimizer.memory()["masters"] == 0
     finally:
         fp.amp.set_global_policy("float32")
-    with pytest.raises(fp.ArgumentError, match="mixed_float16"):
-        fp.amp.set_global_policy("mixed_float8")
+    refuses(fp.ArgumentError, "mixed_float16", fp.amp.set_global_policy, "mixed_float8")
 
 
 def with_found_inf(scaler, optimizer, w, found):
@@ -185,27 +184,22 @@ def test_clipping_sees_unscaled_gradients_only(batch):
     assert model[0].weight.grad.seed == 2.0**16
     with pytest.raises(fp.TapeError, match="still multiplied by 65536"):
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    with pytest.raises(fp.TapeError, match="made with seed 65536"):
-        optimizer.step()
+    refuses(fp.TapeError, "made with seed 65536", optimizer.step)
     scaler.unscale_(optimizer)
     assert nn.utils.clip_grad_norm_(model.parameters(), 1.0) < 10
-    with pytest.raises(fp.TapeError, match="already been called on this optimizer"):
-        scaler.unscale_(optimizer)
+    refuses(fp.TapeError, "already been called on this optimizer", scaler.unscale_, optimizer)
     scaler.step(optimizer)
     for call in (scaler.step, scaler.unscale_):
-        with pytest.raises(fp.TapeError, match="called"):
-            call(optimizer)
+        refuses(fp.TapeError, "called", call, optimizer)
     scaler.update()
-    with pytest.raises(fp.TapeError, match="prior to update"):
-        scaler.update()
+    refuses(fp.TapeError, "prior to update", scaler.update)
 
 
 def test_a_loss_is_scaled_once_and_as_a_whole():
     w = fp.ones(2, requires_grad=True)
     scaler = fp.GradScaler("cpu", init_scale=8.0)
     twice = scaler.scale(scaler.scale((w * 2).sum()) / 2)
-    with pytest.raises(fp.TapeError, match="scaled twice, by 8 and 8"):
-        twice.backward()
+    refuses(fp.TapeError, "scaled twice, by 8 and 8", twice.backward)
     assert w.grad is None
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
     (scaler.scale((a * 2).sum()) / 2 + scaler.scale((a * b).sum())).backward()  # all of it was
@@ -241,8 +235,7 @@ def test_gradients_past_the_scale_are_told_of_and_narrow_ones_refused():
     optimizer = fp.optim.SGD(narrow.parameters(), lr=0.1)
     scaler.update()
     scaler.scale(narrow(fp.ones(1, 2)).float().sum()).backward()
-    with pytest.raises(fp.PrecisionError, match="Attempting to unscale float16 gradients"):
-        scaler.step(optimizer)
+    refuses(fp.PrecisionError, "Attempting to unscale float16 gradients", scaler.step, optimizer)
 
 
 def test_a_disabled_scaler_does_nothing():
@@ -345,5 +338,4 @@ def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument(
         assert not Scaled.apply(x, 2.0).requires_grad
     with pytest.raises(fp.TapeError, match="backward of Short returned 1 gradients: expected 2"):
         Short.apply(x, x).sum().backward()
-    with pytest.raises(fp.ArgumentError, match="does not define a static forward"):
-        fp.autograd.Function.apply(x)
+    refuses(fp.ArgumentError, "does not define a static forward", fp.autograd.Function.apply, x)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp.compat.amp import automatic
@@ -85,8 +86,7 @@ def test_narrow_weights_get_masters_and_a_precision_without_them_is_refused(proc
         model = fp.nn.Linear(4, 2)
     optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
     model.weight.sum().backward()
-    with pytest.raises(fp.PrecisionError, match="update_rounding=stochastic, which masters"):
-        optimizer.step()
+    refuses(fp.PrecisionError, "update_rounding=stochastic, which masters", optimizer.step)
 
 
 def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process, monkeypatch):
@@ -101,8 +101,7 @@ def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process
         automatic.start_from_environment()
     monkeypatch.setenv(automatic.VARIABLE, "1")
     monkeypatch.setenv("MINIFP_PRECISION", "mixed")
-    with pytest.raises(fp.PrecisionError, match="expected one of them"):
-        automatic.start_from_environment()
+    refuses(fp.PrecisionError, "expected one of them", automatic.start_from_environment)
 
 
 def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
@@ -139,8 +138,7 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
     with pytest.warns(fp.MisuseWarning, match="nothing is scaled in this process"):
         fp.load(path, again, its_optimizer)
     automatic.start("autocast", 8.0)  # another kind
-    with pytest.raises(fp.CheckpointError, match="StaticLossScale"):
-        fp.load(path, again, its_optimizer)
+    refuses(fp.CheckpointError, "StaticLossScale", fp.load, path, again, its_optimizer)
 
 
 def score(script, **variables):

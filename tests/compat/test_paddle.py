@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -186,8 +187,7 @@ def test_a_model_that_is_there_trains_at_a_level(level, dtype):
         assert model[0].weight.exact is not None
         without, optimizer, _ = trained("O2", steps=1, master_weight=False)
         assert not optimizer.has_masters and without[0].weight.exact is None
-    with pytest.raises(fp.ArgumentError, match="has made steps"):
-        amp.decorate(model, optimizer, level="O2")
+    refuses(fp.ArgumentError, "has made steps", amp.decorate, model, optimizer, level="O2")
     assert [str(p.dtype) for p in model.parameters()] == formats
 
 
@@ -279,5 +279,4 @@ BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
     (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD and O1"),
 ])  # fmt: skip
 def test_what_is_no_level_or_changes_nothing_is_refused(call, given, error, words):
-    with pytest.raises(error, match=words):
-        call(**given)
+    refuses(error, words, call, **given)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -42,8 +43,7 @@ X = fp.ones(2, 2)
     (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
 ])  # fmt: skip
 def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
-    with pytest.raises(fp.UnknownNameError, match=message):
-        getattr(place, name)
+    refuses(fp.UnknownNameError, message, getattr, place, name)
     assert not hasattr(place, name) and getattr(place, name, None) is None
     with pytest.raises(AttributeError):
         getattr(place, name)
@@ -56,11 +56,9 @@ def test_an_import_or_a_call_of_it_says_the_same():
         ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
     ):
-        with pytest.raises(ImportError, match=message):
-            exec(code)
+        refuses(ImportError, message, exec, code)
     for call in (lambda: fp.device("cuda"), lambda: fp.compile(abs)):  # names of modules here
-        with pytest.raises(fp.UnknownNameError, match="minifp has no '(device|compile)'; instead"):
-            call()
+        refuses(fp.UnknownNameError, "minifp has no '(device|compile)'; instead", call)
 
 
 def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():

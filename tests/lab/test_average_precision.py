@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from boxed_pictures import detections
+from refusals import refuses
 
 from minifp.errors import ArgumentError
 from minifp.lab import CocoEvaluation, coco_map, detection_f1, voc_average_precision, voc_map
@@ -251,12 +252,10 @@ def test_what_are_no_detections_and_settings_that_cannot_be_are_refused():
         ([found(A, scores=[1, 2])], [target], r"shapes \(1, 4\), \(1,\), \(2,\)"),
     ):
         for metric in (coco_map, voc_map, detection_f1):
-            with pytest.raises(ArgumentError, match=message):
-                metric(outputs, targets)
+            refuses(ArgumentError, message, metric, outputs, targets)
     for metric, setting, message in (
         (voc_map, {"points": 10}, "points=10: expected 11, or None"),
         (voc_map, {"iou": 1.5}, "iou=1.5"),
         (detection_f1, {"threshold": -1}, "threshold=-1"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            metric([one], [target], **setting)
+        refuses(ArgumentError, message, metric, [one], [target], **setting)

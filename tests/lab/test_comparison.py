@@ -6,6 +6,7 @@ import re
 
 import pytest
 from lab_blobs import blobs, clouds, comparison_of, runs_trained
+from refusals import refuses
 
 from minifp import optim
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
@@ -268,12 +269,10 @@ def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data was 'clouds, 160"),
         ({"optimizer": lambda p: optim.Adam(p, lr=0.05)}, "optimizer was .*0.02.* is now .*0.05"),
     ):
-        with pytest.raises(ArgumentError, match=named):
-            again(**change)
+        refuses(ArgumentError, named, again, **change)
     (path,) = (tmp_path / "runs").glob("*.json")
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match="Delete it and compare again"):
-        again()
+    refuses(DataError, "Delete it and compare again", again)
 
 
 def pictures(folder):
@@ -325,12 +324,9 @@ def test_each_place_is_tried_before_training(tmp_path, trained, monkeypatch, nam
 
 def test_no_folder_is_no_folder_to_keep_runs_in(tmp_path, trained, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ArgumentError, match="a path is empty"):
-        compare(blobs(), BOTH, 1, out="", progress=False)
-    with pytest.raises(ArgumentError, match="a path is empty"):
-        Comparison.load("")
-    with pytest.raises(DataError, match="no results.json in"):
-        Comparison.load(tmp_path)
+    refuses(ArgumentError, "a path is empty", compare, blobs(), BOTH, 1, out="", progress=False)
+    refuses(ArgumentError, "a path is empty", Comparison.load, "")
+    refuses(DataError, "no results.json in", Comparison.load, tmp_path)
     assert trained == [] and not list(tmp_path.iterdir())
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from boxed_pictures import detections
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -213,8 +214,7 @@ def test_settings_that_cannot_be_are_refused():
         ({"batch_size": 0}, "batch_size=0: expected an integer, at least 1"),
         ({"keep": -1}, "keep=-1"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            DetectionEvaluation(**settings)
+        refuses(ArgumentError, message, DetectionEvaluation, **settings)
     wrong = DetectionEvaluation(detect=lambda model, pictures: 3)
     with pytest.raises(ArgumentError, match="outputs: expected a list with a dict for each"):
         train(task(evaluate=wrong, metrics=()), "float32", 0)
@@ -280,8 +280,6 @@ def test_what_does_not_fit_together_is_refused(tmp_path, monkeypatch):
         ("a.png", {"found": {"x": [SEEN]}}, "outputs of 1 pictures, targets of 2"),
         ("a.png", {"least": math.nan}, "least=nan"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            draw_detections(tmp_path / name, **{**held, **changes})
+        refuses(ArgumentError, message, draw_detections, tmp_path / name, **{**held, **changes})
     monkeypatch.setattr(drawing, "is_available", lambda: False)
-    with pytest.raises(MinifpError, match="pip install matplotlib"):
-        drawn(BOTH)
+    refuses(MinifpError, "pip install matplotlib", drawn, BOTH)

@@ -7,6 +7,7 @@ import os
 
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
@@ -34,8 +35,7 @@ def test_memory_is_given_with_a_unit():
     told |= {1e6: 10**6, "1e3kB": 10**6}
     assert {size: as_bytes(size) for size in told} == told
     for wrong in ("", "GB", "-1GB", "2 GBs", "0", True, "nan", None):
-        with pytest.raises(ArgumentError, match="expected bytes with a unit, such as 2GB"):
-            as_bytes(wrong)
+        refuses(ArgumentError, "expected bytes with a unit, such as 2GB", as_bytes, wrong)
 
 
 HELD = {
@@ -103,8 +103,7 @@ def test_a_step_ends_as_soon_as_it_holds_too_much():
 def test_a_trial_is_made_in_another_process_whose_death_is_told():
     one = trial("mixed", 8, 10**6)
     assert outcome(one, process_of) not in (os.getpid(), 0)
-    with pytest.raises(TrainingError, match="tried a batch of 8 in mixed: SIGKILL may"):
-        outcome(one, die)
+    refuses(TrainingError, "tried a batch of 8 in mixed: SIGKILL may", outcome, one, die)
 
 
 def process_of(trial):

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from lab_blobs import blobs, clouds
+from refusals import refuses
 from terminals import call
 
 from minifp import lab
@@ -90,8 +91,7 @@ def test_other_settings_or_data_are_refused_by_name(tmp_path):
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data is 'clouds, 160 ex"),
     )):  # fmt: skip
         second = made(tmp_path / f"second{i}", ["float32"], [1], evaluate=None, **changes)
-        with pytest.raises(ArgumentError, match=named):
-            lab.merge(first, second, out=tmp_path / "whole")
+        refuses(ArgumentError, named, lab.merge, first, second, out=tmp_path / "whole")
         assert not (tmp_path / "whole").exists()
 
 
@@ -102,21 +102,18 @@ def test_a_run_with_other_results_is_refused_with_what_to_do(halves, other):
     ):
         changed(other, **fields)
         told = rf"mixed, seed 1 .*{named}.*runs.mixed,seed=1.json"
-        with pytest.raises(ArgumentError, match=told):
-            lab.merge(halves[0], other)
+        refuses(ArgumentError, told, lab.merge, halves[0], other)
 
 
 def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other):
     assert lab.merge(halves[0], changed(other, seconds=99.0, seconds_per_step=9.0)).runs
     (other / "runs" / "mixed,seed=1" / "words.txt").write_text("others", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="words differ"):
-        lab.merge(halves[0], other)
+    refuses(ArgumentError, "words differ", lab.merge, halves[0], other)
     path = other / "runs" / "mixed,seed=1.npz"
     with np.load(path) as held:
         arrays = {**held, "weights": held["weights"] + 1}
     np.savez(path, **arrays)
-    with pytest.raises(ArgumentError, match="weights and outputs, words differ"):
-        lab.merge(halves[0], other)
+    refuses(ArgumentError, "weights and outputs, words differ", lab.merge, halves[0], other)
 
 
 def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):
@@ -128,8 +125,7 @@ def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "write_all", full)
     (tmp_path / "whole").mkdir()
     for out in (tmp_path / "whole", tmp_path / "new" / "folder"):
-        with pytest.raises(FileError, match="no space left"):
-            lab.merge(*halves, out=out)
+        refuses(FileError, "no space left", lab.merge, *halves, out=out)
     assert [p.name for p in tmp_path.rglob("*")] == ["whole"]
 
 
@@ -138,8 +134,7 @@ def test_what_is_there_already_is_not_touched(halves, tmp_path):
     with pytest.raises(ArgumentError, match="is there already: expected a folder that is new"):
         lab.merge(*halves, out=tmp_path)
     for wrong in ((), (halves[0],), (halves[0], halves[0])):
-        with pytest.raises(ArgumentError, match="expected two folders or more, each once"):
-            lab.merge(*wrong)
+        refuses(ArgumentError, "expected two folders or more, each once", lab.merge, *wrong)
 
 
 def test_another_machine_is_named(halves, other, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from lab_blobs import blobs, comparison_of
+from refusals import refuses
 
 import minifp as fp
 from minifp.errors import ArgumentError
@@ -55,8 +56,7 @@ def test_a_plan_shows_itself_in_a_table_with_its_curve():
     assert "nothing can be planned" in repr(Plan(pilot((0.1,))))
     assert Plan(pilot((0.1,))).seeds is None
     for power in (0, 1.0, "0.8"):
-        with pytest.raises(ArgumentError, match="between 0 and 1"):
-            fp.plan(blobs(steps=1), power=power)
+        refuses(ArgumentError, "between 0 and 1", fp.plan, blobs(steps=1), power=power)
 
 
 @pytest.fixture
@@ -112,7 +112,6 @@ def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused
     first, second = registered(tmp_path)
     assert second["before"] == first["sha256"] != second["sha256"]
     path.write_text(held.replace("0.5", "0.6"), encoding="utf-8")
-    with pytest.raises(ArgumentError, match="not what its hash is of"):
-        again()
+    refuses(ArgumentError, "not what its hash is of", again)
     path.unlink()  # runs of before are no plan
     assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -75,8 +76,7 @@ def test_a_task_has_defaults_is_itself_and_cannot_be_changed_but_replaced():
     ({"model": nn.Linear(2, 2)}, "built already"),
 ])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        Task(**{**GOOD, **change})
+    refuses(ArgumentError, re.escape(message), Task, **{**GOOD, **change})
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -117,8 +117,7 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
         ("lenet", "shakespeare", "no data 'shakespeare' for the task lenet: expected digits"),
         (f"{file}:task", "digits", "the task 'mine' brings its own data"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            load_task(spec, data=data)
+        refuses(ArgumentError, message, load_task, spec, data=data)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +125,7 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
 )
 def test_a_file_that_fails_is_named_with_its_line(file, text):
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ArgumentError, match=r"the file failed: .*mine.py.*line 3"):
-        load_task(f"{file}:task")
+    refuses(ArgumentError, r"the file failed: .*mine.py.*line 3", load_task, f"{file}:task")
 
 
 PIECES = "task|=|fp.Task(|)|import minifp as fp\n|\n|    |'x'|1|raise|lambda: 1/0|,|def f():|\x00"
@@ -140,8 +138,7 @@ def test_a_file_with_any_content_is_refused_as_a_task(tmp_path_factory, content)
     path = tmp_path_factory.mktemp("any") / "any.py"
     path.write_bytes(content)
     for spec in (str(path), f"{path}:task"):
-        with pytest.raises(ArgumentError, match=re.escape(str(path))):
-            load_task(spec)
+        refuses(ArgumentError, re.escape(str(path)), load_task, spec)
 
 
 @given(st.text(max_size=30))

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DataError, MisuseWarning
 from minifp.lab import Comparison, compare
@@ -119,8 +120,7 @@ def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
     lock = threading.Lock()
     task = blobs(model=lambda: lock)  # which cannot be pickled
-    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
-        ticket(task, {}, task)
+    refuses(ArgumentError, "because of its model: .*lock.*file of its own", ticket, task, {}, task)
 
 
 def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
@@ -132,8 +132,7 @@ def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
     assert found == Named("lab_blobs:held") and found.load() == task
     with pytest.raises(ArgumentError, match="'lab_blobs:other': other is not there in lab_blobs"):
         load_task("lab_blobs:other")
-    with pytest.raises(ArgumentError, match="no_such_module cannot be imported"):
-        load_task("no_such_module:task")
+    refuses(ArgumentError, "no_such_module cannot be imported", load_task, "no_such_module:task")
 
 
 def test_other_data_in_the_other_process_are_refused():
@@ -156,14 +155,12 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
         with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
             compare(blobs(), jobs=wrong, progress=False)
     monkeypatch.setitem(sys.modules, "loky", None)
-    with pytest.raises(ArgumentError, match="jobs=2 needs loky: python -m pip install loky"):
-        Local(2)
+    refuses(ArgumentError, "jobs=2 needs loky: python -m pip install loky", Local, 2)
     monkeypatch.setattr(engines, "IN_BROWSER", True)
     monkeypatch.setattr(callers, "told", WeakKeyDictionary())
     with pytest.warns(MisuseWarning, match="a browser has no processes"):
         assert isinstance(engines.engine_for(2), Here)
-    with pytest.raises(ArgumentError, match="at least 1"):
-        engines.engine_for(0)
+    refuses(ArgumentError, "at least 1", engines.engine_for, 0)
 
 
 def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):

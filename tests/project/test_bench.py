@@ -15,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -87,8 +88,7 @@ def test_resnet20_has_the_papers_number_of_weights():
     assert sum(p.array.size for p in model.parameters()) == 269_722
     assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
     for depth in (2, 18, 21):
-        with pytest.raises(fp.ArgumentError, match="expected 6 n"):
-            models.CIFARResNet(depth=depth)
+        refuses(fp.ArgumentError, "expected 6 n", models.CIFARResNet, depth=depth)
 
 
 # ---- both libraries do the same -----------------------------------------------------------------
@@ -323,10 +323,8 @@ def test_a_child_answers_says_what_failed_and_ends():
         assert len(process.ask("run", 100, steps=3, clock="processor")["steps"]) == 3
     assert process.child.poll() is not None
     with Process("minifp-mixed", 1) as process:
-        with pytest.raises(Failure, match="no answer within 0.01 s"):
-            process.ask("about", 0.01)
-        with pytest.raises(Failure, match="ended with"):
-            process.ask("about", 1)
+        refuses(Failure, "no answer within 0.01 s", process.ask, "about", 0.01)
+        refuses(Failure, "ended with", process.ask, "about", 1)
 
 
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="only Linux tells")
@@ -494,8 +492,7 @@ def test_the_script_says_what_ended_early_and_what_is_not_known(tmp_path, monkey
         ("--clock processor --threads 2", "expected --threads 1"),
     ):
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--tiny", *options.split()])
-        with pytest.raises(SystemExit, match="2"):
-            runpy.run_path(str(SCRIPT), run_name="__main__")
+        refuses(SystemExit, "2", runpy.run_path, str(SCRIPT), run_name="__main__")
         assert said in capsys.readouterr().err
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import real_gpu
+from refusals import refuses
 
 TESTS = Path(__file__).resolve().parents[1]
 STAND_IN = """
@@ -81,14 +82,12 @@ def test_a_gpu_that_is_not_there_is_none_or_an_error_where_it_is_required(
 ):
     assert has_gpu(module) is False
     monkeypatch.setenv("MINIFP_REQUIRE_GPU", "1")
-    with pytest.raises(RuntimeError, match=f"MINIFP_REQUIRE_GPU is set.*{reason}"):
-        has_gpu(module)
+    refuses(RuntimeError, f"MINIFP_REQUIRE_GPU is set.*{reason}", has_gpu, module)
 
 
 def test_what_else_goes_wrong_is_no_reason_for_the_imitation(has_gpu):
     assert has_gpu(cupy(1))
-    with pytest.raises(CUDARuntimeError, match="cudaErrorUnknown"):
-        has_gpu(cupy(BAD_LUCK))
+    refuses(CUDARuntimeError, "cudaErrorUnknown", has_gpu, cupy(BAD_LUCK))
     with pytest.raises(UserWarning):  # as CuPy warns of two installations
         has_gpu(cupy(UserWarning("CuPy may not function correctly")))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
@@ -132,8 +133,7 @@ def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
     for name, known in machines.KNOWN.items():
         assert known.name == name and "https://" in known.source and len(str(known)) <= 100
         assert known.half_rate > 4 * known.single_rate and known.memory and known.launch > 0
-    with pytest.raises(ArgumentError, match="V100"):
-        machines.machine("P100")
+    refuses(ArgumentError, "V100", machines.machine, "P100")
 
 
 def test_this_machine_is_measured_once_and_plausibly():
@@ -246,13 +246,11 @@ def test_ledgers_tell_what_a_third_batch_holds():
     assert found.mixed_bytes <= found.capacity < mixed.peak(found.mixed + 1)
     assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
     assert f"{found.mixed:,} examples" in str(found)
-    with pytest.raises(ArgumentError, match="larger_batch"):
-        BatchMemory.of(small.memory, 32, small.memory, 16)
+    refuses(ArgumentError, "larger_batch", BatchMemory.of, small.memory, 32, small.memory, 16)
 
 
 def test_the_largest_batch_by_hand():
     known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
     assert known.largest(999) == 0  # too small for the weights
     assert (known.largest(1500), known.peak(10)) == (10, 1500)
-    with pytest.raises(ArgumentError, match="nothing"):
-        BatchMemory(((10.0, 0.0),)).largest(20)
+    refuses(ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)

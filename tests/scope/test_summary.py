@@ -6,6 +6,7 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
@@ -124,7 +125,5 @@ def test_the_command_shows_a_model_or_says_what_is_wrong():
             assert isinstance(result.exception, SystemExit)
     held = json.loads(call(*"summary LeNet --input 1 28 28 --json".split()).output)
     assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
-    with pytest.raises(ArgumentError, match="expected a module"):
-        fp.summary("ResNet50", 3)
-    with pytest.raises(ArgumentError, match="'sgd', 'momentum', 'adam'"):
-        fp.summary(Tied, 6, optimizer="lion")
+    refuses(ArgumentError, "expected a module", fp.summary, "ResNet50", 3)
+    refuses(ArgumentError, "'sgd', 'momentum', 'adam'", fp.summary, Tied, 6, optimizer="lion")

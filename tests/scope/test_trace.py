@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from bounds import Calls
 from cases import CASES
+from refusals import refuses
 from snapshots import frozen
 
 import minifp as fp
@@ -326,19 +327,16 @@ def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
         monkeypatch.setattr("minifp.scope.tracing.visits.run_backward", fails)
         return trace(recorded, 8.0)
 
-    with pytest.raises(ValueError, match="planted"):
-        step_of("mixed", traced)
+    refuses(ValueError, "planted", step_of, "mixed", traced)
     assert Kernel.__call__ is before
 
 
 def test_a_forgotten_step_and_no_repeats_are_refused():
     found, optimizer = step_of("mixed", lambda recorded: recorded)
-    with pytest.raises(ArgumentError, match=r"repeats=0"):
-        trace(found, 8.0, repeats=0)
+    refuses(ArgumentError, r"repeats=0", trace, found, 8.0, repeats=0)
     optimizer.step()
     for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
-        with pytest.raises(TapeError, match=r"is let go: ask between"):
-            ask()
+        refuses(TapeError, r"is let go: ask between", ask)
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast"])
