@@ -51,11 +51,10 @@ def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     np.testing.assert_allclose(ps[1].grad.array, [-2.0], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("norm_type", "norm"),
-    [(1, 7.0), (1.0, 7.0), (2, 5.0), (3, 91 ** (1 / 3)), (0.5, (3**0.5 + 2.0) ** 2)]
-    + [("inf", 4.0), (math.inf, 4.0), (60.0, 4.0)],
-)
+@pytest.mark.parametrize("norm_type, norm", [
+    (1, 7.0), (1.0, 7.0), (2, 5.0), (3, 91 ** (1 / 3)), (0.5, (3**0.5 + 2.0) ** 2),
+    ("inf", 4.0), (math.inf, 4.0), (60.0, 4.0),
+])  # fmt: skip
 def test_the_norm_can_be_another(norm_type, norm):
     ps = [parameter([0.0, 0.0], [3.0, 0.0], "float64"), parameter([0.0], -4.0, "float64")]
     found = clip_grad_norm_(ps, norm / 2, norm_type)
@@ -67,9 +66,8 @@ def test_the_norm_can_be_another(norm_type, norm):
 @pytest.mark.parametrize("norm_type", [1, 2, 3.5, "inf"])
 @pytest.mark.parametrize("size", [2.0**-24, 65504.0])
 def test_no_norm_overflows_or_vanishes(norm_type, size):
-    assert total_norm([np.full(4096, size, np.float16)], norm_type) == pytest.approx(
-        size * (1 if norm_type == "inf" else 4096 ** (1 / norm_type))
-    )
+    whole = size * (1 if norm_type == "inf" else 4096 ** (1 / norm_type))
+    assert total_norm([np.full(4096, size, np.float16)], norm_type) == pytest.approx(whole)
     assert total_norm([np.full(16, 1e30 * size, np.float32)], 16) < np.inf
     assert total_norm([np.zeros(4), np.zeros(0)], norm_type) == 0.0
 
@@ -179,16 +177,14 @@ def test_an_impossible_limit_or_kind_of_norm_is_refused_by_name():
         refused([p], fp.ArgumentError, "clip_value", call=lambda b=bad: clip_grad_value_([p], b))
     for bad in (0, 0.0, -1, -math.inf, nan, "fro", None, True):
         refused([p], fp.ArgumentError, "norm_type", call=lambda b=bad: clip_grad_norm_([p], 1.0, b))
-    refused(
-        *([p], fp.ArgumentError, "error_if_nonfinite"),
-        call=lambda: clip_grad_norm_([p], 1.0, error_if_nonfinite=1),
-    )
+    call = lambda: clip_grad_norm_([p], 1.0, error_if_nonfinite=1)  # noqa: E731
+    refused([p], fp.ArgumentError, "error_if_nonfinite", call=call)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize(
-    "values", [[], [0.0, -0.0], [1.0, -3.0], [-2.0, -1.0], [1e-7], [-np.inf, 1], [np.inf, np.nan]]
-)
+@pytest.mark.parametrize("values", [
+    [], [0.0, -0.0], [1.0, -3.0], [-2.0, -1.0], [1e-7], [-np.inf, 1], [np.inf, np.nan],
+])  # fmt: skip
 def test_the_largest_magnitude_is_read_from_the_bits(values, dtype):
     a = np.array(values, dtype)
     expected = np.max(np.abs(a.astype(np.float64)), initial=0.5)

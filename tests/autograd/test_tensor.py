@@ -297,9 +297,8 @@ def test_nearly_equal_is_as_in_pytorch():
         mine = fp.isclose(fp.from_numpy(a), fp.from_numpy(b), **settings)
         theirs = torch.isclose(torch.tensor(a), torch.tensor(b), **settings)
         assert mine.tolist() == theirs.tolist()
-        assert fp.allclose(fp.from_numpy(a), fp.from_numpy(a), **settings) is (
-            torch.allclose(torch.tensor(a), torch.tensor(a), **settings)
-        )
+        alike = torch.allclose(torch.tensor(a), torch.tensor(a), **settings)
+        assert fp.allclose(fp.from_numpy(a), fp.from_numpy(a), **settings) is alike
     x = fp.tensor([2**53, 2**53 + 1])
     assert fp.isclose(x, x.flip(0), rtol=0, atol=0).tolist() == [False, False]
     assert x.equal(x) and not x.equal(x[:1]) and not fp.equal(x, x.flip(0))

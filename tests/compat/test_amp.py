@@ -52,9 +52,8 @@ def formats_of_regions(module, **modules):
     x, amp = module.ones(2, 2), modules["amp"]
 
     def now(device="cpu"):
-        return [
-            str(d).removeprefix("torch.") for d in ((x @ x).dtype, amp.get_autocast_dtype(device))
-        ]
+        dtypes = (x @ x).dtype, amp.get_autocast_dtype(device)
+        return [str(d).removeprefix("torch.") for d in dtypes]
 
     yield now()
     yield now("cuda")[1]

@@ -152,9 +152,8 @@ def score(script, **variables):
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-AT_NIGHT = [
-    pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "lstm", "gan", "accumulation")
-]
+LONG = "cnn", "lstm", "gan", "accumulation"
+AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in LONG]
 
 
 @pytest.mark.parametrize("script", [*AT_NIGHT, "sgd_by_hand"])

@@ -78,9 +78,8 @@ def test_a_decorated_optimizer_minimizes(precision):
     fp.manual_seed(0)
     with fp.precision(precision):
         model = nn.Linear(2, 1)
-    optimizer = mixed_precision.decorate(
-        optim.Adam(model.parameters(), lr=0.1), init_loss_scaling=64.0
-    )
+    plain = optim.Adam(model.parameters(), lr=0.1)
+    optimizer = mixed_precision.decorate(plain, init_loss_scaling=64.0)
     x = fp.tensor([[1.0, 2.0], [3.0, -1.0]])
     losses = []
     for _ in range(20):
@@ -172,9 +171,9 @@ def trained(level, steps=20, **given):
     return model, optimizer, losses
 
 
-@pytest.mark.parametrize(
-    "level, dtype", [("O0", None), ("O1", None), ("O2", "float16"), ("O2", "bfloat16")]
-)
+@pytest.mark.parametrize("level, dtype", [
+    ("O0", None), ("O1", None), ("O2", "float16"), ("O2", "bfloat16"),
+])  # fmt: skip
 def test_a_model_that_is_there_trains_at_a_level(level, dtype):
     model, optimizer, losses = trained(level, **({"dtype": dtype} if dtype else {}))
     assert losses[-1] < 0.1 * losses[0]

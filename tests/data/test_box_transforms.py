@@ -52,10 +52,8 @@ PAINTED = painted()
 
 def changed(transform, seed=0, data=PAINTED, **arguments):
     """(pictures, targets) of all items, in order."""
-    loader = DataLoader(
-        data, len(data), collate_fn=detection_collate, transform=transform, seed=seed, **arguments
-    )
-    return next(loader.arrays())
+    how = {"collate_fn": detection_collate, "transform": transform, "seed": seed, **arguments}
+    return next(DataLoader(data, len(data), **how).arrays())
 
 
 def extent(picture, level):
@@ -132,17 +130,10 @@ def test_resize_moves_boxes_with_the_picture(size):
     np.testing.assert_array_equal(array, np.stack(pictures))
 
 
-ALL = Compose(
-    [
-        RandomPhotometricDistort(),
-        RandomZoomOut(fill=[0.1, 0.2, 0.3]),
-        RandomIoUCrop(),
-        RandomHorizontalFlip(),
-        Resize(20),
-        RandomErasing(),
-        Normalize(0.5, 0.25),
-    ]
-)
+ALL = Compose([
+    RandomPhotometricDistort(), RandomZoomOut(fill=[0.1, 0.2, 0.3]), RandomIoUCrop(),
+    RandomHorizontalFlip(), Resize(20), RandomErasing(), Normalize(0.5, 0.25),
+])  # fmt: skip
 
 
 @settings(max_examples=4, deadline=None)
@@ -247,20 +238,16 @@ def test_each_change_has_its_probability_and_without_chance_nothing_changes():
 
 
 def test_brightness_contrast_and_saturation_are_the_factors():
-    np.testing.assert_allclose(
-        reordered(distorted(brightness=(0.5, 0.5))), COLORS * 0.5, atol=ROUNDED
-    )
-    np.testing.assert_allclose(
-        reordered(distorted(brightness=(9, 9))), (COLORS * 9).clip(0, 1), atol=ROUNDED
-    )
     grey = np.tensordot([0.2989, 0.587, 0.114], COLORS, (0, 1))[:, None]
     mean = grey.mean((1, 2, 3), keepdims=True)
-    np.testing.assert_allclose(
-        reordered(distorted(contrast=(0.5, 0.5))), mean + (COLORS - mean) / 2, atol=ROUNDED
-    )
-    np.testing.assert_allclose(
-        reordered(distorted(saturation=(0.5, 0.5))), grey + (COLORS - grey) / 2, atol=ROUNDED
-    )
+    for what, factor, expected in (
+        ("brightness", 0.5, COLORS * 0.5),
+        ("brightness", 9, (COLORS * 9).clip(0, 1)),
+        ("contrast", 0.5, mean + (COLORS - mean) / 2),
+        ("saturation", 0.5, grey + (COLORS - grey) / 2),
+    ):
+        y = reordered(distorted(**{what: (factor, factor)}))
+        np.testing.assert_allclose(y, expected, atol=ROUNDED, err_msg=what)
 
 
 def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
@@ -269,12 +256,9 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
     for turn in (0.25, -0.5):
         found = distorted(x, hue=(turn, turn))
         for picture, y in zip(x, found):
-            expected = np.array(
-                [
-                    colorsys.hsv_to_rgb((h + turn) % 1, s, v)
-                    for h, s, v in (colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T)
-                ]
-            ).T.reshape(picture.shape)
+            wheel = [colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T]
+            turned = [colorsys.hsv_to_rgb((h + turn) % 1, s, v) for h, s, v in wheel]
+            expected = np.array(turned).T.reshape(picture.shape)
             orders = [expected[list(order)] for order in permutations(range(3))]
             assert min(abs(order - y).max() for order in orders) < ROUNDED
 
@@ -314,10 +298,9 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (Resize(3), [3], ShapeError, "as the first field, got int"),
 ])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
+    fields = (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)]
     with pytest.raises(error, match=message):
-        transform(
-            (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)], np.arange(6), Draws(0, 0, 6)
-        )
+        transform(fields, np.arange(6), Draws(0, 0, 6))
 
 
 def test_targets_that_are_none_or_have_masks_are_refused():

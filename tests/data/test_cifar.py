@@ -75,9 +75,7 @@ def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked
 
 @pytest.mark.parametrize("named", ["own/cifar-10-batches-bin", "own", "."])
 @pytest.mark.parametrize("inside", ["own", "cifar10"])
-def test_it_is_found_in_the_folder_or_in_its_own_inside_it(
-    folder, tmp_path, monkeypatch, named, inside
-):
+def test_it_is_found_in_a_folder_or_its_own_inside_it(folder, tmp_path, monkeypatch, named, inside):
     if inside != "own":
         shutil.move(folder.parent, tmp_path / inside)
         named = named.replace("own", inside)
@@ -160,9 +158,7 @@ def jpegs(tmp_path, cache, monkeypatch):
     return tmp_path / "packs" / "cifar10"
 
 
-def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publication(
-    jpegs, cache, monkeypatch
-):
+def test_packed_pictures_are_decoded_once_and_kept_as_in_the_publication(jpegs, cache, monkeypatch):
     expected = [jpeg(i)[1] for i in range(12)]
     for _ in range(2):
         train, test = data.cifar10(normalize=False)
@@ -176,9 +172,7 @@ def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publicat
     assert data.cifar10(normalize=False)[0].fingerprint() == train.fingerprint()
 
 
-def test_kept_pictures_that_are_damaged_are_not_used_and_without_pillow_none_is_read(
-    jpegs, cache, monkeypatch
-):
+def test_damaged_pictures_are_not_used_and_without_pillow_none_is_read(jpegs, cache, monkeypatch):
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "PIL", None)
         refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
@@ -265,9 +259,7 @@ def test_files_that_are_missing_empty_or_too_long_are_refused(folder, monkeypatc
     (data.cifar10, "cifar-10-batches-py/data_batch_1", "cifar-10-binary.tar.gz"),
     (data.cifar100, "cifar100/cifar-100-python/train", "cifar-100-binary.tar.gz"),
 ])  # fmt: skip
-def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
-    tmp_path, monkeypatch, get, path, said
-):
+def test_pickles_are_not_read_and_what_is_instead_is_said(tmp_path, monkeypatch, get, path, said):
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_bytes(b"cos\nsystem\n.")
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))

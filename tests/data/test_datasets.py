@@ -415,9 +415,7 @@ def cut(content):
     ("compressed", lambda _: b"<html>", "damaged or cut off"),
     ("compressed", lambda _: b"", "begins with nothing|damaged or cut off"),
 ])  # fmt: skip
-def test_a_damaged_file_is_named_and_what_is_wrong_with_it(
-    form, change, message, request, monkeypatch
-):
+def test_a_damaged_file_is_named_with_what_is_wrong(form, change, message, request, monkeypatch):
     folder = request.getfixturevalue(form)
     monkeypatch.setenv("MINIFP_DATA", str(folder))
     path = next(folder.glob("train-images-idx3-ubyte*"))
@@ -444,9 +442,8 @@ def network(compressed, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch.core, "choose_downloader", choose_downloader)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(images, "MNIST_MIRRORS", (f"{tmp_path}/down/", f"{compressed}/"))
-    checksums = {
-        path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in compressed.iterdir()
-    }
+    files = [*compressed.iterdir()]
+    checksums = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     monkeypatch.setattr(images, "MNIST_CHECKSUMS", checksums)
     return asked
 
@@ -454,16 +451,13 @@ def network(compressed, tmp_path, monkeypatch):
 def test_mnist_is_downloaded_once_from_the_first_mirror_that_has_it(network, tmp_path, compressed):
     train, _ = mnist()
     assert [address.startswith(str(compressed)) for address in network] == [False, True] * 4
-    assert sorted(p.name for p in (tmp_path / "cache/minifp/mnist").iterdir()) == sorted(
-        p.name for p in compressed.iterdir()
-    )
+    kept = tmp_path / "cache/minifp/mnist"
+    assert {p.name for p in kept.iterdir()} == {p.name for p in compressed.iterdir()}
     network.clear()
     assert mnist()[0].fingerprint() == train.fingerprint() and network == []
 
 
-def test_a_folder_without_mnist_does_not_keep_it_from_being_downloaded(
-    network, tmp_path, monkeypatch
-):
+def test_a_folder_without_mnist_does_not_hinder_the_download(network, tmp_path, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
     assert len(mnist()[0]) == 6 and network
 

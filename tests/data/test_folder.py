@@ -193,9 +193,7 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
     refuses(DataError, "A.PNG cannot be read .* decompression bomb", ImageFolder, pets)
 
 
-def test_folders_without_pictures_are_named_and_without_pillow_what_to_install(
-    pets, tmp_path, monkeypatch
-):
+def test_folders_without_pictures_and_a_missing_pillow_are_named(pets, tmp_path, monkeypatch):
     refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
     refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")

@@ -44,9 +44,8 @@ def one(transform, **arguments):
 def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
     whole = by_item(zip(*[[field] for field in one(MIXED)]))
     for batch_size, prefetch in ((1, 0), (5, 2)):
-        loader = DataLoader(
-            pictures(), batch_size, True, transform=MIXED, seed=3, prefetch=prefetch
-        )
+        how = {"transform": MIXED, "seed": 3, "prefetch": prefetch}
+        loader = DataLoader(pictures(), batch_size, True, **how)
         found = by_item(loader.arrays())
         assert len(found) == N
         for i, (x, q) in whole.items():
@@ -58,9 +57,8 @@ def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
 
 def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
     some = np.array([3, 3, 20, 7, 11, 2, 5])
-    loader = DataLoader(
-        pictures(), 4, sampler=some, transform=MixUp(num_classes=N, alpha=50), seed=3
-    )
+    mix = MixUp(num_classes=N, alpha=50)
+    loader = DataLoader(pictures(), 4, sampler=some, transform=mix, seed=3)
     x, q, i = map(np.concatenate, zip(*loader.arrays()))
     assert {*np.flatnonzero(q.sum(0))} <= {*some.tolist()}
     draws = Draws(3, 0, N, all_items=np.unique(some))
@@ -175,12 +173,10 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
     (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
     (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
-    (
-        lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-        "asks for other items .* DataLoader",
-    ),
+    (lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
+     "asks for other items .* DataLoader"),
     error=ArgumentError,
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("t", [np.zeros((N, 3)), np.zeros((N, 1), int), np.zeros(N, bool)])
@@ -194,10 +190,9 @@ def test_what_are_no_classes_and_no_pictures_is_refused(t):
 
 
 def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():
+    pixels = np.ones((9, 3, 8, 8), np.uint8)
     with pytest.raises(DTypeError, match="of uint8: put Normalize before it"):
-        RandomErasing(1, value="random")(
-            (np.ones((9, 3, 8, 8), np.uint8),), np.arange(9), Draws(0, 0, 9)
-        )
+        RandomErasing(1, value="random")((pixels,), np.arange(9), Draws(0, 0, 9))
     refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
     assert repr(Compose([MixUp(num_classes=10), CutMix(num_classes=9, alpha=0.5)])) == (
         "Compose([MixUp(num_classes=10, alpha=1.0), CutMix(num_classes=9, alpha=0.5)])"

@@ -29,10 +29,8 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
     assert fingerprint(data) == fingerprint(TensorDataset(*data[:]))
     assert repr(data).startswith("Subset(3 of TensorDataset(")
     assert Subset(data, [1], name="one").name == "one"
-    assert [batch[0].tolist() for batch in DataLoader(Subset(data, [1, 0]), 1).arrays()] == [
-        [2],
-        [7],
-    ]
+    turned = DataLoader(Subset(data, [1, 0]), 1)
+    assert [batch[0].tolist() for batch in turned.arrays()] == [[2], [7]]
     text = fp.data.TextDataset("abcdefghi", 2)
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
     assert len(Subset(numbered(10), [])) == 0
@@ -66,9 +64,8 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
     n = sum(lengths)
     assert len(joined) == n
     whole = numbered(n)
-    indices = np.array(
-        data.draw(st.lists(st.integers(0, max(0, n - 1)), max_size=9 * (n > 0))), int
-    )
+    numbers = st.lists(st.integers(0, max(0, n - 1)), max_size=9 * (n > 0))
+    indices = np.array(data.draw(numbers), int)
     for index in (indices, slice(1, None, 2), *indices.tolist()):
         for ours, expected in zip(joined[index], whole[index]):
             np.testing.assert_array_equal(ours, expected)
@@ -130,9 +127,9 @@ def test_a_split_without_a_seed_depends_on_the_global_one_and_is_another_each_ti
     assert seeded.tolist() == first.tolist() and random.get_state()["calls"] == {"random_split": 1}
 
 
-@pytest.mark.parametrize(
-    "lengths", [[5], [5, 6], [-1, 11], [0.5, 0.6], [1.5, -0.5], [], None, 10, ["a"], [True, 9]]
-)
+@pytest.mark.parametrize("lengths", [
+    [5], [5, 6], [-1, 11], [0.5, 0.6], [1.5, -0.5], [], None, 10, ["a"], [True, 9],
+])  # fmt: skip
 def test_lengths_that_are_not_all_of_it_are_refused(lengths):
     with pytest.raises(ArgumentError, match="with the sum 10, or fractions with the sum 1, got "):
         random_split(numbered(10), lengths)

@@ -61,14 +61,10 @@ def test_a_subset_of_the_order_and_a_function_of_ones_own_change_a_picture_alike
 
 
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 2), st.data())
-def test_after_resuming_in_the_middle_of_an_epoch_all_goes_on_as_it_would_have(
-    n, before, after, ahead, data
-):
+def test_resumed_in_the_middle_of_an_epoch_all_goes_on_as_ever(n, before, after, ahead, data):
     whole = DataLoader(pictures(n), before, shuffle=True, transform=AUGMENT, seed=9)
     expected = [augmented(whole), augmented(whole)]
-    loader = DataLoader(
-        pictures(n), before, shuffle=True, transform=AUGMENT, seed=9, prefetch=ahead
-    )
+    loader = DataLoader(pictures(n), before, True, transform=AUGMENT, seed=9, prefetch=ahead)
     batches, found = loader.arrays(), {}
     for _ in range(data.draw(st.integers(1, len(loader)))):
         x, t = next(batches)

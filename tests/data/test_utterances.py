@@ -90,9 +90,8 @@ def test_the_fourier_transform_is_pytorchs(torch, n_fft, how):
     window = None if "win_length" not in how else transforms.hann_window(how["win_length"])
     y = transforms.stft(x, n_fft, window=window, **how)
     w = None if window is None else torch.hann_window(how["win_length"], dtype=torch.float64)
-    theirs = torch.stft(
-        torch.tensor(x).reshape(6, 200), n_fft, window=w, return_complex=True, **how
-    )
+    rows = torch.tensor(x).reshape(6, 200)
+    theirs = torch.stft(rows, n_fft, window=w, return_complex=True, **how)
     theirs = theirs.reshape(2, 3, *theirs.shape[1:]).numpy()
     assert y.shape == theirs.shape and y.dtype == np.complex128
     np.testing.assert_allclose(y, theirs, atol=1e-12 * np.abs(theirs).max())

@@ -59,9 +59,8 @@ def test_cocos_numbers_are_those_of_pycocotools(settings, expected):
     evaluation = CocoEvaluation(*detections(**settings))
     np.testing.assert_allclose([*evaluation.stats.values()], expected, rtol=SUMMED)
     assert [*evaluation.stats][:3] == ["AP", "AP50", "AP75"]
-    np.testing.assert_allclose(
-        np.mean([*evaluation.by_class.values()]), evaluation.stats["AP"], rtol=SUMMED
-    )
+    mean = np.mean([*evaluation.by_class.values()])
+    np.testing.assert_allclose(mean, evaluation.stats["AP"], rtol=SUMMED)
 
 
 def by_pycocotools(outputs, targets, classes):

@@ -186,9 +186,8 @@ def test_the_dial_is_explained_where_it_is_used():
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path):
-    result = compare(
-        blobs(), ("float32", "mixed,loss_scale=1e30"), 2, dial=1, out=tmp_path, progress=False
-    )
+    arms = ("float32", "mixed,loss_scale=1e30")
+    result = compare(blobs(), arms, 2, dial=1, out=tmp_path, progress=False)
     loaded = Comparison.load(tmp_path)
     assert str(loaded.runs) == str(result.runs)  # as texts: NaN is not equal to itself
     assert loaded.rows() == result.rows()
@@ -201,14 +200,8 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
     def refuse(name):
         raise AssertionError(f"{name} is not JSON")
 
-    compare(
-        blobs(steps=60),
-        ["float32", "mixed,loss_scale=1e30"],
-        1,
-        dial=3,
-        out=tmp_path,
-        progress=False,
-    )
+    arms = ("float32", "mixed,loss_scale=1e30")
+    compare(blobs(steps=60), arms, 1, dial=3, out=tmp_path, progress=False)
     held = json.loads((tmp_path / "results.json").read_text("utf-8"), parse_constant=refuse)
     assert "Exponent dial k = 3" in held["notes"][0]
     with open(tmp_path / "history.csv", newline="", encoding="utf-8") as file:
@@ -335,9 +328,8 @@ def test_a_precision_of_very_many_switches_is_kept_too(tmp_path):
     runs = [made_up(names + end, 0, 90.0) for end in (",x=float16", ",y=float16")]
     for run in runs:
         store.save_run(tmp_path, run, {})
-    assert sorted(run.precision for run in store.load_runs(tmp_path, {})) == [
-        run.precision for run in runs
-    ]
+    back = sorted(run.precision for run in store.load_runs(tmp_path, {}))
+    assert back == [run.precision for run in runs]
 
 
 def test_pictures_that_cannot_be_made_are_refused_before_training(tmp_path):

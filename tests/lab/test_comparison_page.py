@@ -180,9 +180,8 @@ def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(withou
     assert text_table(c).count("Exponent dial k = 11") == 1
     assert comparison_page.body(c).count("are multiplied by") == 1
     honest = f"{c.dial_note()} Chosen after trying others."
-    part = SimpleNamespace(
-        key="c", name="c", title="t", claim="c", look="l", honest=honest, precisions=()
-    )
+    texts = dict.fromkeys(("key", "name", "title", "claim", "look"), "c")
+    part = SimpleNamespace(**texts, honest=honest, precisions=())
     assert story.chapter(part, c).count("during the backward pass all gradients") == 1
     assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
 
@@ -276,10 +275,8 @@ def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path,
 
 @needs_pictures
 def test_drawing_imports_no_pyplot():
-    code = (
-        "import sys, minifp.report.drawing as d; d.settings().__enter__(); import matplotlib.figure"
-    )
-    code += "; print('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, minifp.report.drawing as d; d.settings().__enter__(); "
+    code += "import matplotlib.figure; print('matplotlib.pyplot' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.stdout.strip() == "False"
 
@@ -398,9 +395,7 @@ def without_matplotlib(monkeypatch):
     assert not drawing.is_available()
 
 
-def test_without_matplotlib_there_are_all_numbers_and_the_line_that_gets_pictures(
-    without_matplotlib, tmp_path
-):
+def test_without_it_there_are_all_numbers_and_how_to_get_pictures(without_matplotlib, tmp_path):
     text = comparison_page.body(four())
     assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
     assert "96.35" in text and "EQUIVALENT" in text

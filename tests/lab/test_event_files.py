@@ -48,9 +48,8 @@ def test_tensorboard_reads_each_run(tmp_path):
         "test/accuracy",
     }  # fmt: skip
     again = Comparison.load(tmp_path)
-    assert event_files.events(again.runs[0], ["accuracy"]) == event_files.events(
-        made.runs[0], ["accuracy"]
-    )
+    first, other = (event_files.events(c.runs[0], ["accuracy"]) for c in (again, made))
+    assert first == other
     compare(task, arms, 2, out=tmp_path, progress=False)
     assert len(event_files.there(tmp_path)) == 4  # of the same runs
     compare(task, arms, 3, out=tmp_path, progress=False)

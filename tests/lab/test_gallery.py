@@ -280,9 +280,8 @@ def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_
     few = partial(detection.data.digit_scenes, 64, 8)
     monkeypatch.setattr(detection, "SCENES", few)
     for _ in range(2):  # what was seen, and all runs, are read the second time
-        shown = fp.gallery(
-            "ssd-digits", "quick", seeds=1, out=tmp_path, progress=False, look=beforehand.look
-        )
+        how = {"out": tmp_path, "progress": False, "look": beforehand.look}
+        shown = fp.gallery("ssd-digits", "quick", seeds=1, **how)
     assert shown.seen["ssd-digits"].findings.count == 3
     assert shown.comparisons[0].runs_of("mixed")[0].history.keys() >= {"classification"}
     shown.save(tmp_path, "png")

@@ -83,9 +83,8 @@ def small(monkeypatch):
     monkeypatch.setattr(gan, "WIDTH", 1 / 64)
     monkeypatch.setattr(gan, "MADE", 40)
     task = gan.EXHIBITS[0].task("quick")
-    return replace(task, batch_size=16, epochs=2, steps=None), tuple(
-        data.Subset(part, range(32)) for part in task.data()
-    )
+    parts = tuple(data.Subset(part, range(32)) for part in task.data())
+    return replace(task, batch_size=16, epochs=2, steps=None), parts
 
 
 def test_a_grid_of_the_same_noise_is_kept_for_each_evaluation(small):

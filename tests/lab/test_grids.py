@@ -126,9 +126,8 @@ def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
     assert str(swept.comparison(lr=0.01).runs) == str(cell.runs)
     point = swept.points[-1]
     assert point.settings == {"lr": 0.01, "loss_scale": "dynamic"} and point.arm == "mixed"
-    assert (point.n, point.mean, point.difference) == (
-        *(2, cell.row("mixed").mean, cell.row("mixed").difference),
-    )
+    row = cell.row("mixed")
+    assert (point.n, point.mean, point.difference) == (2, row.mean, row.difference)
     trained.clear()
     sweep(blobs(), SET, seeds=3, steps=3, out=tmp_path, progress=False)
     assert {seed for _, seed in trained} == {2} and len(trained) == 6

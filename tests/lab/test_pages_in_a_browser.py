@@ -70,17 +70,13 @@ def settle(page):
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_axe_has_nothing_against_any_page_and_none_is_wider_than_its_window(
-    opened, written, tmp_path, width, scheme
-):
+def test_axe_has_nothing_against_any_page_and_all_fit(opened, written, tmp_path, width, scheme):
     check_accessible(opened(written, width, scheme, bypass_csp=True))
     demo = story.write_story(parts(), tmp_path / "demo.html")
     check_accessible(opened(demo, width, scheme, bypass_csp=True))
 
 
-def test_values_means_and_intervals_are_told_at_the_cursor_in_every_panel(
-    opened, written, comparison
-):
+def test_values_means_and_intervals_are_told_at_the_cursor(opened, written, comparison):
     page = opened(written)
     page.locator(".charts-smooth").evaluate(MOVE, 0)
     plot = page.locator('[data-panel="loss"] .chart-plot')
@@ -95,9 +91,8 @@ def test_values_means_and_intervals_are_told_at_the_cursor_in_every_panel(
     assert found[MIXED] == pytest.approx([band.mean[9], band.low[9], band.high[9]], rel=1e-3)
     assert [*found][:3] == [BASE, MIXED, "float32@ulp"]
     assert told(page, "gradients")[0] == told(page, "scale")[0] == "step 10"  # the same cursor
-    page.locator('[data-panel="loss"] [role="status"]', has_text="step 10").wait_for(
-        state="attached"
-    )
+    said = page.locator('[data-panel="loss"] [role="status"]', has_text="step 10")
+    said.wait_for(state="attached")
 
 
 MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }"

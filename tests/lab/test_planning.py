@@ -69,9 +69,7 @@ def registered(folder):
     return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
 
 
-def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(
-    tmp_path, monkeypatch, no_page
-):
+def test_margin_and_plan_are_hashed_before_the_first_run(tmp_path, monkeypatch, no_page):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 

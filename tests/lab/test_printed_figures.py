@@ -96,9 +96,8 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
     assert 'width="234pt"' in text
     (pdf,) = many.figures(tmp_path, "pdf", style="paper", width=6.5)
     content = pdf.read_bytes()
-    assert (
-        b"/FontFile2" in content and b"/Type3" not in content and b"/MediaBox [ 0 0 468 " in content
-    )
+    assert b"/FontFile2" in content and b"/Type3" not in content
+    assert b"/MediaBox [ 0 0 468 " in content
     captions = (tmp_path / "captions.txt").read_text(encoding="utf-8")
     assert "difference.pdf\nlenet-digits, 5 seeds. Test accuracy (%) at the end; Diff" in captions
     assert "Exponent dial k = 3" in captions and "exponent dial" not in text.lower()

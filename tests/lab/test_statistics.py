@@ -87,9 +87,8 @@ def test_the_verdict_is_that_of_the_tests_and_mirrored_if_the_sides_are_swapped(
 
 
 def test_sign_flips_are_scipys():
-    theirs = scipy.stats.permutation_test(
-        (SAMPLE,), np.sum, permutation_type="samples", n_resamples=2 ** len(SAMPLE)
-    )
+    flips = {"permutation_type": "samples", "n_resamples": 2 ** len(SAMPLE)}
+    theirs = scipy.stats.permutation_test((SAMPLE,), np.sum, **flips)
     assert permutation.sign_flip_p(SAMPLE) == pytest.approx(theirs.pvalue)
     assert permutation.sign_flip_p([5.0, 6.0, 7.0]) == 0.25  # three pairs cannot go below it
     assert permutation.sign_flip_p([5.0, -6.0, 1.0]) == 1.0

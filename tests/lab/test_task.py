@@ -120,11 +120,9 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
         refuses(ArgumentError, message, load_task, spec, data=data)
 
 
-@pytest.mark.parametrize(
-    "text", ["x = 1\n\nraise KeyError('gone')\n", "x = 1\n\nx = = 2\n", "\n\nraise SystemExit(2)\n"]
-)
-def test_a_file_that_fails_is_named_with_its_line(file, text):
-    file.write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("third", ["raise KeyError('gone')", "x = = 2", "raise SystemExit(2)"])
+def test_a_file_that_fails_is_named_with_its_line(file, third):
+    file.write_text(f"x = 1\n\n{third}\n", encoding="utf-8")
     refuses(ArgumentError, r"the file failed: .*mine.py.*line 3", load_task, f"{file}:task")
 
 

@@ -99,16 +99,14 @@ def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(na
     with fp.precision("float64"):
         mine = ours.Training(tiny("model", name))
         x, t = mine.batches[0]
-        loss = F.cross_entropy(
-            mine.model(x.to(dtype="float64") if x.ndim != 2 or name == "mlp" else x), t
-        )
+        x = x.to(dtype="float64") if x.ndim != 2 or name == "mlp" else x
+        loss = F.cross_entropy(mine.model(x), t)
         loss.backward()
     counterpart = theirs.Training(tiny("model", name), theirs.Side("float32"))
     counterpart.model.double()
     u, v = counterpart.batches[0]
-    other = torch.nn.functional.cross_entropy(
-        counterpart.model(u.double() if u.is_floating_point() else u), v
-    )
+    scores = counterpart.model(u.double() if u.is_floating_point() else u)
+    other = torch.nn.functional.cross_entropy(scores, v)
     other.backward()
     assert loss.item() == pytest.approx(other.item(), rel=1e-10)
     there = dict(counterpart.model.named_parameters())
@@ -159,9 +157,8 @@ def test_narrow_and_asked_networks_are_those_of_the_gallery():
     widths = {m.architecture: m.keywords["width"] for m in TRAINED if "narrow" in m.name}
     built = {e.task("quick").model.keywords["width"]: e.title for e in classification.PUBLISHED}
     assert {*built} <= {*widths.values()} and widths["InceptionV3"] == 1 / 18
-    speech_, seq2seq, biglstm, dcgan = (
-        (m.arguments, m.keywords) for m in map(partial(workloads.find, "model"), SEQUENCES)
-    )
+    found = map(partial(workloads.find, "model"), SEQUENCES)
+    speech_, seq2seq, biglstm, dcgan = ((m.arguments, m.keywords) for m in found)
     assert speech_ == ((len(speech.DIGITS) + 1,), speech.SIZES)
     sizes = (translation.CODES, translation.CODES, translation.HIDDEN, translation.LAYERS)
     assert seq2seq == (sizes, {"dropout": translation.DROPOUT})
@@ -331,9 +328,7 @@ def test_a_child_answers_says_what_failed_and_ends():
 def test_the_peak_of_memory_is_seen_after_it_is_over():
     memory.forget_peak()
     before = memory.held()
-    with mmap.mmap(
-        -1, 32_000_000
-    ) as pages:  # an array may get pages that the process already holds
+    with mmap.mmap(-1, 32_000_000) as pages:  # which an array may get of those that are held
         pages.write(b"1" * len(pages))
     assert memory.held()["peak"] - before["now"] > 30e6
 
@@ -431,9 +426,7 @@ def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
     ]  # fmt: skip
     (row,) = [line for line in report.means_table(found).splitlines() if "full width" in line]
     assert [cell.strip() for cell in row.split("|")][2:-1] == ["1", "2", "1.00", "1.25", "resnet18"]
-    bars = {
-        r["name"]: b for r in found for b in report.bars_of(r) if b.what.startswith("mixed / P")
-    }
+    bars = {r["name"]: b for r in found for b in report.bars_of(r) if b.what[:9] == "mixed / P"}
     missed = {name: bar.limit for name, bar in bars.items() if not bar.is_met}
     assert missed == {"vgg16-narrow": 1.3, "resnet50-224": 1.2}
 
@@ -478,10 +471,8 @@ def test_the_script_says_what_ended_early_and_what_is_not_known(tmp_path, monkey
         *("--models", "mlp", "--kernels", "none", "--threads", 1, "--repeat", 1),
         *("--implementations", "minifp-mixed", "--out", tmp_path),
     )
-    said = (
-        "bench.py: mlp, 1 thread: minifp-mixed: ArgumentError: environment variable MINIFP_KERNELS"
-    )
-    assert done.returncode == 1 and said in done.stderr
+    said = "mlp, 1 thread: minifp-mixed: ArgumentError: environment variable MINIFP_KERNELS"
+    assert done.returncode == 1 and f"bench.py: {said}" in done.stderr
     assert "expected numba, numpy or checked" in (tmp_path / "bench.md").read_text(encoding="utf-8")
     for options, said in (
         ("--models nothing", "--models: nothing: expected some of mlp"),

@@ -53,9 +53,8 @@ def test_each_nightly_part_names_what_there_is():
     paths = [*ROOT.glob("*"), *folders, *(path for f in folders for path in f.rglob("*"))]
     names = [str(path.relative_to(ROOT)) for path in paths]
     for name, part in NIGHTLY.PARTS.items():
-        missing = [
-            f for f in (part.tests + " " + part.files).split() if not fnmatch.filter(names, f)
-        ]
+        files = (part.tests + " " + part.files).split()
+        missing = [f for f in files if not fnmatch.filter(names, f)]
         assert (part.tests or part.script) and not missing, name
 
 
@@ -88,9 +87,8 @@ def test_a_change_asks_for_the_nightly_parts_of_its_files_alone(monkeypatch):
 
 
 def test_without_a_commit_that_git_knows_no_part_runs_and_it_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(
-        NIGHTLY, "recorded", lambda: {"recipes": {"commit": "c", "result": "passed"}}
-    )
+    recorded = {"recipes": {"commit": "c", "result": "passed"}}
+    monkeypatch.setattr(NIGHTLY, "recorded", lambda: recorded)
     monkeypatch.setattr(NIGHTLY, "git", lambda *_: None)
     assert NIGHTLY.nightly_of_changes()
     assert "git knows no commit" in capsys.readouterr().out

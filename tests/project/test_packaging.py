@@ -35,9 +35,8 @@ def run(*command, cwd, check=True):
     """Run a command without what the checkout or the user's settings could lend it."""
     lent = ("PYTHON", "MINIFP_")
     env = {k: v for k, v in os.environ.items() if not k.startswith(lent)}
-    result = subprocess.run(
-        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, encoding="utf-8"
-    )
+    streams = {"capture_output": True, "encoding": "utf-8"}
+    result = subprocess.run([*map(str, command)], cwd=cwd, env=env, **streams)
     assert result.returncode == 0 or not check, result.stdout + result.stderr
     return result
 
@@ -247,9 +246,7 @@ def imported(interpreter, cwd):
     return Path(file).resolve()
 
 
-def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
-    in_place, checkout, tmp_path
-):
+def test_a_checkout_installed_in_place_is_imported_from_anywhere(in_place, checkout, tmp_path):
     for folder in (checkout.parent, checkout, tmp_path):
         assert imported(in_place, folder) == (checkout / "models" / "lenet.py").resolve()
     said = run(in_place, "-m", "minifp", "doctor", cwd=checkout.parent).stdout
@@ -259,9 +256,7 @@ def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
 
 
 @pytest.mark.parametrize("name", ["minifp", "another-name"])
-def test_a_checkout_that_is_not_installed_is_imported_in_it(
-    name, without, bare, checkout, tmp_path
-):
+def test_a_checkout_not_installed_is_imported_in_it(name, without, bare, checkout, tmp_path):
     """And a wheel beside one."""
     folder = tmp_path / name
     shutil.copytree(checkout, folder)
@@ -299,9 +294,7 @@ def test_make_gpu_in_a_bare_clone_comes_as_far_as_the_device(without, checkout, 
             assert reached in archive.extractfile(f"./{name}").read().decode(), name
 
 
-def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_place(
-    in_place, checkout, tmp_path
-):
+def test_models_of_the_users_own_are_imported_beside_a_checkout(in_place, checkout, tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "mine.py").write_text("x = 3\n", "utf-8")
     code = "from models.mine import x; import minifp.models; print(x)"

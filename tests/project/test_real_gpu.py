@@ -77,9 +77,7 @@ def has_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("module, reason", WITHOUT)
-def test_a_gpu_that_is_not_there_is_none_or_an_error_where_it_is_required(
-    module, reason, has_gpu, monkeypatch
-):
+def test_without_a_gpu_it_is_none_or_an_error_if_required(module, reason, has_gpu, monkeypatch):
     assert has_gpu(module) is False
     monkeypatch.setenv("MINIFP_REQUIRE_GPU", "1")
     refuses(RuntimeError, f"MINIFP_REQUIRE_GPU is set.*{reason}", has_gpu, module)

@@ -102,10 +102,8 @@ def imported(path):
 
 
 def test_no_module_of_theirs_imports_itself_in_a_circle():
-    parts = {
-        path: path.relative_to(SCRIPTS).with_suffix("").parts for path in SCRIPTS.rglob("*.py")
-    }
-    files = {".".join(names): path for path, names in parts.items()}
+    paths = {path.relative_to(SCRIPTS).with_suffix(""): path for path in SCRIPTS.rglob("*.py")}
+    files = {".".join(name.parts): path for name, path in paths.items()}
     graph = {name: {*imported(path)} & {*files} - {name} for name, path in files.items()}
     assert "benchmarks.workloads" in graph["benchmarks.gpu_steps"]
     try:

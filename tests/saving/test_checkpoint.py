@@ -46,10 +46,8 @@ class Training:
     def __init__(self, precision, rule=optim.Adam, accumulate=1, schedule=COSINE, **settings):
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
-            self.model = nn.Sequential(
-                *(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)),
-                *(nn.Linear(8, 3),),
-            )
+            first = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)
+            self.model = nn.Sequential(*first, nn.Linear(8, 3))
             plain = rule(self.model.parameters(), lr=1e-2)
             self.optimizer = fp.MixedOptimizer(plain, **settings)
         self.scheduler = schedule(self.optimizer)
@@ -286,9 +284,8 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
     run = Training("mixed").run(5)
     fp.save(tmp_path / "ours.safetensors", model=run.model)
     tnn = torch.nn
-    theirs = tnn.Sequential(
-        *(tnn.Linear(6, 8), tnn.BatchNorm1d(8), tnn.ReLU(), tnn.Dropout(0.3), tnn.Linear(8, 3))
-    )
+    first = tnn.Linear(6, 8), tnn.BatchNorm1d(8), tnn.ReLU(), tnn.Dropout(0.3)
+    theirs = tnn.Sequential(*first, tnn.Linear(8, 3))
     theirs.load_state_dict(load_file(tmp_path / "ours.safetensors"), strict=True)
     ours = Training("float32").model.eval()
     fp.load(tmp_path / "ours.safetensors", model=ours)
@@ -456,9 +453,8 @@ def changed(tree, path, value):
         return value
     if isinstance(tree, dict):
         return {k: changed(v, path[1:], value) if k == path[0] else v for k, v in tree.items()}
-    return type(tree)(
-        changed(v, path[1:], value) if i == path[0] else v for i, v in enumerate(tree)
-    )
+    first, *rest = path
+    return type(tree)(changed(v, rest, value) if i == first else v for i, v in enumerate(tree))
 
 
 ODD = TREES | st.sampled_from([10**400, np.zeros(0), np.ones(3), np.array(1.5), np.ones((2, 2, 2))])
@@ -466,9 +462,7 @@ ODD = TREES | st.sampled_from([10**400, np.zeros(0), np.ones(3), np.array(1.5), 
 
 @settings(max_examples=200)
 @given(data=st.data(), value=ODD)
-def test_with_one_value_changed_a_checkpoint_is_taken_up_or_refused_wholly(
-    tmp_path_factory, data, value
-):
+def test_with_one_value_changed_all_is_taken_up_or_refused(tmp_path_factory, data, value):
     """By somebody who knows the checksum."""
     folder = tmp_path_factory.mktemp("changed")
     (folder / "c").write_bytes(saved_bytes())
@@ -541,16 +535,13 @@ def test_extra_comes_back_as_it_was(tmp_path_factory, tree):
     assert same(fp.load(path), tree)
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", ">f4"]
-)
+@pytest.mark.parametrize("dtype", "float16 float32 float64 int64 uint8 bool >f4".split())
 def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype):
     for shape in ((), (0, 3), (2, 3)):
         array = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 2, dtype)
         native = array.dtype.newbyteorder("=")
-        fp.save(
-            tmp_path / "c", extra={"$array": 1, "a": array.T, "t": fp.Tensor(array.astype(native))}
-        )
+        extra = {"$array": 1, "a": array.T, "t": fp.Tensor(array.astype(native))}
+        fp.save(tmp_path / "c", extra=extra)
         found = fp.load(tmp_path / "c")
         assert found["$array"] == 1
         assert (found["a"].shape, found["a"].dtype) == (array.T.shape, native)

@@ -21,9 +21,8 @@ from minifp.errors import FileError
 from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
-not_root = pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"
-)
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+not_root = pytest.mark.skipif(IS_ROOT, reason="root may write anywhere")
 
 
 def names(folder):
@@ -166,7 +165,7 @@ def test_what_is_written_over_a_private_file_is_private_from_the_first_byte(tmp_
     assert [stat.S_IMODE(s.st_mode) for s in seen] == [0o600]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root gives groups")
+@pytest.mark.skipif(not IS_ROOT, reason="root gives groups")
 def test_a_file_of_a_group_is_not_opened_to_another_group(tmp_path, monkeypatch):
     path = files.write(tmp_path / "c", "1")
     path.chmod(0o664)

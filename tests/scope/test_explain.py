@@ -81,10 +81,8 @@ def test_any_format_is_rounded_to_as_arrays_are(name):
     ends = [format.smallest_subnormal, format.smallest_normal, format.max]
     steps = 1 + format.eps * np.float64([0, 0.25, 0.5, 0.75, 1, 1.5, -0.25, -0.5, -1])
     x = np.concatenate([np.outer(ends, steps).reshape(-1), [0, 1, 0.1, np.inf, np.nan]])
-    x, border = (
-        np.concatenate([x, -x[:-1]]),
-        too_large_from(format),
-    )  # of NaN's sign nothing is told
+    x = np.concatenate([x, -x[:-1]])  # of NaN's sign nothing is told
+    border = too_large_from(format)
     for value, code in zip(x, codes_of(x, format)):
         (found,) = fp.explain(float(value), formats=name).values()
         nan = np.isnan(value) and format.quiet_nan is not None
@@ -175,9 +173,8 @@ def test_text_is_not_rounded_through_float64_on_the_way():
 def test_floats_are_rounded_as_numpy_and_ml_dtypes_do(format, x):
     with np.errstate(all="ignore"):  # from float32, or NumPy's own: ml_dtypes rounds float64 twice
         x = float(np.float32(x)) if format.name in SMALL else x
-        cast = np.array(x, np.float32 if format.name in SMALL else np.float64).astype(
-            dtype_of(format)
-        )
+        wide = np.float32 if format.name in SMALL else np.float64
+        cast = np.array(x, wide).astype(dtype_of(format))
     got = rounded(Exact.of(x), format)
     assert same(got.value, float(cast))
     assert got.kind == "nan" or got.negative == np.signbit(cast)

@@ -26,9 +26,7 @@ from minifp.scope.memory.threads import ask_threads
 B, I, H, C = 32, 20, 50, 10
 NUMBERS = I * H + H + H * C + C
 PAGE = 4096
-OBJECTS = (
-    16_384  # bytes of Python's own objects that tracemalloc may see come and go in an operation
-)
+OBJECTS = 16_384  # bytes of Python's own objects that may come and go in an operation
 rng = np.random.default_rng(0)
 
 
@@ -129,17 +127,17 @@ def test_every_byte_of_a_perceptron_is_where_it_should_be(precision, size):
     assert (last.phase, last.operation) == ("update", "step")
     assert last.bytes["weight_gradients"] == size * NUMBERS
     assert last.bytes["activation_gradients"] == 0
+    phases = ("forward", "backward")
     forward, backward = (
-        [(e.module, e.operation) for e in timeline if e.phase == phase]
-        for phase in ("forward", "backward")
+        [(e.module, e.operation) for e in timeline if e.phase == p] for p in phases
     )
     assert forward[:3] == [("0", "linear"), ("1", "tanh"), ("2", "linear")]
     assert sorted(backward) == sorted(forward) and backward[-1] == forward[0]
 
 
 def test_holders_add_up_to_the_peak_and_the_largest_is_first():
-    memory = ledger_of(LeNet, "mixed", lambda: (rng.random((4, 1, 28, 28)), rng.integers(0, 10, 4)))
-    memory = memory.memory
+    batch = rng.random((4, 1, 28, 28)), rng.integers(0, 10, 4)
+    memory = ledger_of(LeNet, "mixed", lambda: batch).memory
     assert sum(h.bytes for h in memory.holders) == memory.peak
     assert memory.peak == max(e.total for e in memory.timeline)
     assert memory.growth == memory.peak - sum(memory.always.values())
@@ -150,9 +148,8 @@ def test_holders_add_up_to_the_peak_and_the_largest_is_first():
 
 def test_the_batch_codes_and_masks_are_activations():
     def model():
-        return nn.Sequential(
-            nn.Embedding(65, 24), nn.Dropout(0.5), nn.Flatten(), nn.Linear(384, 65)
-        )
+        first = nn.Embedding(65, 24), nn.Dropout(0.5)
+        return nn.Sequential(*first, nn.Flatten(), nn.Linear(384, 65))
 
     memory = ledger_of(model, "mixed", lambda: (texts()[0], rng.integers(0, 65, 8))).memory
     forward = [e.bytes["activations"] for e in memory.timeline if e.phase == "forward"]

@@ -49,9 +49,8 @@ def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
     with fp.precision(precision):
         model = models.MLP(16, 32, 4)
         settings = {"lr": 0.1, **settings}
-        optimizer = fp.MixedOptimizer(
-            rule(model.parameters(), **settings), loss_scale=scale, clip_norm=clip_norm
-        )
+        rule = rule(model.parameters(), **settings)
+        optimizer = fp.MixedOptimizer(rule, loss_scale=scale, clip_norm=clip_norm)
     return model, optimizer
 
 
@@ -594,9 +593,7 @@ def test_a_guard_changes_no_bit():
 
 
 # ---- right programs ----
-@pytest.mark.parametrize(
-    "precision", ["float32", "mixed", "autocast", "float16", "mixed,loss_scale=off"]
-)
+@pytest.mark.parametrize("precision", "float32 mixed autocast float16 mixed,loss_scale=off".split())
 @pytest.mark.parametrize("name", ["mlp", "lenet", "charlstm"])
 def test_nothing_is_told_of_the_tasks_in_any_precision(name, precision):
     task = load_task(name)
@@ -622,9 +619,9 @@ def small_data(task):
 
 
 @pytest.mark.parametrize(
-    ("script", "arguments"), [("train_cnn", "--epochs=1"), ("train_lstm", "--steps=2")]
+    "script, given", [("train_cnn", "--epochs=1"), ("train_lstm", "--steps=2")]
 )
-def test_nothing_is_told_of_the_scripts(script, arguments, monkeypatch, capsys):
+def test_nothing_is_told_of_the_scripts(script, given, monkeypatch, capsys):
     path = ROOT / "scripts" / f"{script}.py"
     text = path.read_text(encoding="utf-8")
     head, loop = text.split("    for ", 1)
@@ -639,7 +636,7 @@ def test_nothing_is_told_of_the_scripts(script, arguments, monkeypatch, capsys):
             yield
         found.append(guard.found)
 
-    monkeypatch.setattr(sys, "argv", [str(path), "--precision=mixed", arguments])
+    monkeypatch.setattr(sys, "argv", [str(path), "--precision=mixed", given])
     names = {"__name__": "__main__", "__doc__": "", "looked_at": looked_at}
     exec(compile(text, str(path), "exec"), names)
     assert found == [[]] and "loss scale" in capsys.readouterr().out
@@ -653,9 +650,7 @@ def test_nothing_is_told_of_the_scripts(script, arguments, monkeypatch, capsys):
     (0.3, 1.0, "norm"),  # a round norm
     (0.27182, 3.1234, "norm"),
 ])  # fmt: skip
-def test_a_factor_is_clipping_if_it_is_below_1_and_no_round_number_or_leaves_a_round_norm(
-    factor, norm, kind
-):
+def test_a_factor_is_clipping_below_1_if_it_is_not_round_or_leaves_a_round_norm(factor, norm, kind):
     random = np.random.default_rng(0)
     old, w = random.normal(size=(2, 1000))
     change = Change("w", old, factor * old, w, np.dtype("float32"), S, S, norm)

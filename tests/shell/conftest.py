@@ -43,11 +43,8 @@ def short_demo(monkeypatch):
         return replace(part, task=lambda: little(task, steps=2), seeds=1)
 
     monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
-    monkeypatch.setattr(
-        figures,
-        "FIGURES",
-        {name: ("metric",) if name == "loss" else () for name in figures.FIGURES},
-    )
+    one = {name: ("metric",) if name == "loss" else () for name in figures.FIGURES}
+    monkeypatch.setattr(figures, "FIGURES", one)
 
 
 @pytest.fixture

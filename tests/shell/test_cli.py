@@ -27,9 +27,8 @@ def call_outside(*words, cwd, **settings):
     """The same through a new interpreter, from another folder."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", *map(str, words)]
-    return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300
-    )
+    how = {"capture_output": True, "encoding": "utf-8", "timeout": 300}
+    return subprocess.run(command, cwd=cwd, env=env, **how)
 
 
 TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
@@ -134,9 +133,8 @@ def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
 
 
 def test_without_click_one_line_says_what_to_install(tmp_path):
-    (tmp_path / "click.py").write_text(
-        "raise ModuleNotFoundError('click', name='click')", encoding="utf-8"
-    )
+    text = "raise ModuleNotFoundError('click', name='click')"
+    (tmp_path / "click.py").write_text(text, encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     result = call_outside("doctor", cwd=tmp_path, PYTHONPATH=path)
     assert result.returncode == 2 and result.stdout == ""
@@ -271,10 +269,9 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
 def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch):
     import tqdm.auto
 
-    bars = []
-    bar = tqdm.auto.tqdm
+    bars, bar = [], tqdm.auto.tqdm
     monkeypatch.setattr(
-        "tqdm.auto.tqdm", lambda *given, **named: bars.append(named) or bar(*given, **named)
+        "tqdm.auto.tqdm", lambda *a, **named: bars.append(named) or bar(*a, **named)
     )
     result = call("inspect", "mlp", "--steps", "2", "--out", tmp_path, "--quiet")
     assert result.exit_code == 0, result.output

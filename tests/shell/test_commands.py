@@ -36,9 +36,8 @@ def test_commands_are_listed_in_order_and_none_is_imported():
     said = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     text, _, new = said.stdout.rpartition("new:")
     lines = text.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in lines if line[2:3].strip()][: len(cli.COMMANDS)] == [
-        *cli.COMMANDS
-    ]
+    listed = [line.split()[0] for line in lines if line[2:3].strip()]
+    assert listed[: len(cli.COMMANDS)] == [*cli.COMMANDS]
     ours = {name for name in new.split() if name.startswith("minifp")}
     assert ours == {"minifp.cli", "minifp.shell", "minifp.shell.group"}
     assert not {"numba", "tqdm", "matplotlib"} & {*new.split()}

@@ -54,9 +54,8 @@ def tab(browser, tmp_path_factory):  # noqa: F811
     """A page of one origin that has the explorables of another, and what its console said."""
     folder = tmp_path_factory.mktemp("page")
     with served(FOLDER) as address, served(folder) as own:
-        modules = "".join(
-            f'<script type="module" src="{address}/{m}.js"></script>' for m in ELEMENTS
-        )
+        script = '<script type="module" src="{}/{}.js"></script>'
+        modules = "".join(script.format(address, m) for m in ELEMENTS)
         elements = "".join(f"<{name}></{name}>" for name in ELEMENTS.values())
         (folder / "index.html").write_text(
             "<!doctype html><html lang=en><link rel=icon href=data:,><title>t</title>"

@@ -131,9 +131,8 @@ def cells(element, which):
     part = element.locator("details").nth(which)
     part.evaluate("(one) => { one.open = true; }")
     part.locator("tbody tr").first.wait_for()
-    return part.locator("tbody").evaluate(
-        "(body) => [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
+    texts = "[...row.cells].map((cell) => cell.textContent)"
+    return part.locator("tbody").evaluate(f"(body) => [...body.rows].map((row) => {texts})")
 
 
 def test_the_histograms_table_has_the_recorded_counts(embedded):

@@ -66,9 +66,7 @@ def run_all(page, cells):
         assert time.perf_counter() - began < 300, prompts.all_inner_texts()
         page.wait_for_timeout(500)
     print(f"\nrun in {time.perf_counter() - began:.1f} s")
-    return [
-        cells.nth(n).locator(".jp-Cell-outputWrapper").inner_text() for n in range(cells.count())
-    ]
+    return [cell.locator(".jp-Cell-outputWrapper").inner_text() for cell in cells.all()]
 
 
 def test_a_lesson_runs_to_its_end_and_asks_nobody_else(page, address):

@@ -17,9 +17,7 @@ def listed(page):
     """The rows of the list: name and size."""
     page.wait_for_timeout(200)
     rows = page.locator("#files tbody tr").all()
-    return {
-        row.locator("td").nth(0).inner_text(): row.locator("td").nth(1).inner_text() for row in rows
-    }
+    return dict(row.locator("td").all_inner_texts()[:2] for row in rows)
 
 
 def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):  # noqa: F811
@@ -38,11 +36,8 @@ def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
         assert run(page, LISTS) == "['d', 'kept.txt', 'log.csv']\n"
         page.reload()
         is_ready(page)
-        assert listed(page) == {
-            "d/page.html": "3 bytes",
-            "kept.txt": "2.0 kB",
-            "log.csv": "3 bytes",
-        }
+        sizes = {"d/page.html": "3 bytes", "kept.txt": "2.0 kB", "log.csv": "3 bytes"}
+        assert listed(page) == sizes
         with page.expect_download() as download:
             page.get_by_label("Download d/page.html").click()
         assert download.value.suggested_filename == "page.html"

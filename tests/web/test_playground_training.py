@@ -101,9 +101,8 @@ def check_slider(page, scale):
     is_ready(page, "Done")
     assert page.inner_text("#output") == f"True {2.0**start} {2.0 ** (start + 1)}\n"
     assert f"S = 2^{start + 1}" in page.inner_text("#scale p")
-    assert page.locator("#scale input").get_attribute("aria-valuetext") == (
-        f"2 to the power of {start + 1}"
-    )
+    told = page.locator("#scale input").get_attribute("aria-valuetext")
+    assert told == f"2 to the power of {start + 1}"
 
 
 def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(page):
