@@ -72,15 +72,7 @@ def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
     refuses(fp.DTypeError, "uniform_", fp.tensor([1, 2]).uniform_)
 
 
-def test_parameters_written_in_place_or_trained_by_hand_keep_their_unrounded_numbers():
-    with fp.precision("mixed"):
-        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
-    with fp.no_grad():
-        p.mul_(3.0).clamp_(max=0.5).add_(fp.tensor([1.0, 1.0]), alpha=0.25)
-    expected = np.float32([0.1, 0.2]) * np.float32(3)
-    expected = np.minimum(expected, np.float32(0.5)) + np.float32(0.25)
-    np.testing.assert_array_equal(p.exact, expected)
-    np.testing.assert_array_equal(p.array, expected.astype("float16"))
+def test_parameters_trained_by_hand_keep_their_unrounded_numbers():
     for precision, stored in (("float32", "float32"), ("mixed", "float16")):
         with fp.precision(precision):
             p = nn.Parameter(np.array([0.1, 0.2], "float32"))

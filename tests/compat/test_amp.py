@@ -251,31 +251,6 @@ def test_a_disabled_scaler_does_nothing():
         fp.GradScaler("cpu").load_state_dict(scaler.state_dict())
 
 
-def test_a_loop_of_pytorchs_in_bfloat16_needs_no_scaler(batch):
-    """One that is disabled, as scripts for both formats write it, changes nothing."""
-    found = []
-    for scaler in (fp.GradScaler("cpu", enabled=False), None):
-        model, (x, t) = a_network(), batch
-        optimizer = fp.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(3):
-            optimizer.zero_grad()
-            with fp.autocast("cpu", dtype=fp.bfloat16):
-                loss = F.cross_entropy(model(x), t)
-            if scaler is None:
-                loss.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                optimizer.step()
-            else:
-                scaler.scale(loss).backward()
-                scaler.unscale_(optimizer)
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                scaler.step(optimizer)
-                scaler.update()
-        assert {p.grad.dtype for p in model.parameters()} == {fp.float32}
-        found.append([p.array.tobytes() for p in model.parameters()])
-    assert found[0] == found[1]
-
-
 class Scaled(fp.autograd.Function):
     """x times a number, in float32 under autocast."""
 

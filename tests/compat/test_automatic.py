@@ -152,7 +152,7 @@ def score(script, **variables):
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-LONG = "cnn", "lstm", "gan", "accumulation"
+LONG = "cnn", "gan", "accumulation"
 AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in LONG]
 
 

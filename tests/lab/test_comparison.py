@@ -53,13 +53,6 @@ def test_mixed_and_float32_compare_as_rows():
     assert base.seconds_per_step > 0 and repr(result) == result.table()
 
 
-def test_float32_with_an_exact_loss_scale_is_equivalent_with_no_deviation():
-    result = compare(blobs(), ("float32", "float32,loss_scale=128"), 3, progress=False)
-    row = result.row("float32,loss_scale=128")
-    assert (row.difference, row.low, row.high, row.verdict) == (0, 0, 0, "EQUIVALENT")
-    assert row.paired.sd == 0
-
-
 def test_one_or_two_seeds_give_a_difference_but_no_verdict():
     result = compare(blobs(steps=5), BOTH, 1, progress=False)
     row = result.row("mixed")
@@ -173,16 +166,6 @@ def test_an_inconclusive_row_says_how_many_seeds_are_needed():
     assert result.row("mixed").needed == 48
     assert "INCONCLUSIVE at a margin of 0.5 points; about 48 seeds" in result.verdict_sentence()
     assert "mixed: inconclusive with 4 seeds; about 48 are needed" in result.table()
-
-
-def test_the_dial_is_explained_where_it_is_used():
-    run = made_up("float32", 0, 90.0)
-    assert from_runs(run).dial_note() == ""
-    result = from_runs(run, dial=11)
-    assert (
-        "Exponent dial k = 11" in result.dial_note() and "2,048 times as many" in result.dial_note()
-    )
-    assert result.dial_note() in result.notes()
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path):

@@ -178,6 +178,7 @@ def test_the_number_of_pairs_is_told_where_runs_are_missing():
 def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(without_matplotlib):
     c = with_dial()
     assert text_table(c).count("Exponent dial k = 11") == 1
+    assert "2,048 times as many" in c.dial_note() in c.notes() and four().dial_note() == ""
     assert comparison_page.body(c).count("are multiplied by") == 1
     honest = f"{c.dial_note()} Chosen after trying others."
     texts = dict.fromkeys(("key", "name", "title", "claim", "look"), "c")
@@ -314,10 +315,6 @@ def test_every_kind_of_result_has_a_page(comparison, tmp_path):
     path = comparison.report(tmp_path / "sub" / "report.html")
     assert comparison.task.name in checked(path.read_text(encoding="utf-8")).words
     assert list(path.parent.iterdir()) == [path]  # nothing is left aside
-
-
-def test_the_page_is_whole_and_needs_no_network():
-    checked(page_of_four())
 
 
 def test_the_data_of_the_charts_are_the_histories_and_cannot_end_their_script():

@@ -18,16 +18,6 @@ def run(key, precision, steps=None):
     return train(replace(PART[key].task(), steps=steps or PART[key].task().steps), precision, 0)
 
 
-def test_there_are_four_parts_with_three_seeds_in_folders_of_their_own():
-    assert [part.key for part in PARTS] == ["a", "b", "c", "d"]
-    assert len({part.name for part in PARTS}) == 4
-    assert {part.seeds for part in PARTS} == {3}
-    for part in PARTS:
-        assert part.title and part.claim and part.look
-        assert part.precisions[:2] == ("float32", "mixed")
-        assert ("Exponent dial" in part.honest) == (part.task().dial != 0)
-
-
 @pytest.mark.slow
 def test_lenet_in_mixed_precision_ends_where_float32_ends():
     single, mixed = run("a", "float32"), run("a", "mixed")

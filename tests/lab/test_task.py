@@ -49,14 +49,6 @@ def test_accuracy_is_the_percentage_of_targets_named():
     assert sequence == pytest.approx(200 / 3)
 
 
-def test_a_task_has_defaults_is_itself_and_cannot_be_changed_but_replaced():
-    task = Task(**GOOD)
-    assert task.margin == 0.5 and load_task(task) is task
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        task.dial = 3
-    assert dataclasses.replace(task, dial=3).dial == 3
-
-
 @pytest.mark.parametrize("change, message", [
     ({"name": ""}, "name is ''"),
     ({"data": ([], [])}, "data is ([], []), expected a function"),

@@ -19,7 +19,7 @@ from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, optim
+from minifp import models
 from minifp.lab.exhibits import classification, gan, language, speech, translation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
@@ -55,40 +55,12 @@ def tiny(kind, name):
 
 # ---- the models ---------------------------------------------------------------------------------
 
-SMALL = {
-    "CIFARResNet": (lambda: models.CIFARResNet(depth=8, width=4), (16, 3, 8, 8)),
-    "VGG": (lambda: models.VGG(size=8, widths=(6, 8)), (16, 3, 8, 8)),
-    "CharGRU": (lambda: models.CharGRU(10, hidden=12, embedding=8, layers=2), (16, 5)),
-}
-
-
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-@pytest.mark.parametrize("make, shape", SMALL.values(), ids=SMALL)
-def test_a_model_learns_its_batch_by_heart(make, shape, precision):
-    fp.manual_seed(0)
-    random = np.random.default_rng(0)
-    with fp.precision(precision):
-        model = make()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.02))
-        if len(shape) == 2:
-            x = t = fp.tensor(random.integers(0, 10, shape))
-        else:
-            x, t = fp.tensor(random.normal(0, 1, shape)), fp.tensor(np.arange(shape[0]) % 10)
-        losses = []
-        for _ in range(12):
-            loss = F.cross_entropy(model(x), t)
-            optimizer.minimize(loss)
-            losses.append(loss.item())
-    assert losses[-1] < 0.75 * losses[0]
-
 
 def test_resnet20_has_the_papers_number_of_weights():
     """0.27M in table 6 of He et al. 2015."""
     model = models.CIFARResNet(depth=20)
     assert sum(p.array.size for p in model.parameters()) == 269_722
     assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
-    for depth in (2, 18, 21):
-        refuses(fp.ArgumentError, "expected 6 n", models.CIFARResNet, depth=depth)
 
 
 # ---- both libraries do the same -----------------------------------------------------------------

@@ -175,10 +175,6 @@ def test_the_microscope_takes_from_the_laboratory_only_what_measures_memory():
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_laboratory_knows_no_microscope_and_the_kit_of_pages_neither_of_them():
-    assert "scope" not in below("lab") and not {"lab", "scope"} & below("report")
-
-
 def test_no_module_imports_itself_in_a_circle():
     graph = {m: {t for t, _ in imports(m) if t != m} for m in modules()}
     try:
@@ -352,26 +348,6 @@ def test_families_of_operations_export_nothing():
     of_ops = [p for p in families if p.parents[1].name == "ops"]
     assert of_ops
     assert not [place(path, 1) for path in of_ops if len(tree(path).body) > 1]
-
-
-def test_no_operation_ends_in_an_underscore():
-    """It is PyTorch's mark of what writes into its tensor; `softmax_op` records `softmax`."""
-    wrong = [
-        place(path, node.lineno, name)
-        for path in sorted((ROOT / "minifp" / "ops").rglob("*.py"))
-        for node in tree(path).body
-        for name in names_bound_by(node)
-        if name.endswith("_") and not name.endswith("__")
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def names_bound_by(statement):
-    """The names that a statement defines or assigns to."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return [statement.name]
-    nodes = ast.walk(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else ()
-    return [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 # ---- what an import does ------------------------------------------------------------------------

@@ -37,16 +37,6 @@ def test_hosted_tests_begin_with_the_oldest_python_and_numpy_and_end_with_the_ne
     ]
 
 
-def test_hosted_tests_are_make_test_on_three_systems():
-    assert re.search(r"os: \[ubuntu-latest, macos-latest, windows-latest\]", WORKFLOW)
-    assert "make test" in WORKFLOW and len(WORKFLOW.splitlines()) < 35
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    windows = re.search(r"^```powershell\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
-    python = r".venv\Scripts\python -m "
-    for command in ("pip install", "pytest"):
-        assert python + command in windows and python + command in WORKFLOW
-
-
 def test_the_citation_is_of_this_version_and_says_what_the_package_says():
     metadata = declared()["metadata"]
     assert cited("version") == fp.__version__

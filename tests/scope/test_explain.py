@@ -371,14 +371,6 @@ def test_anything_else_is_refused_by_name():
         assert isinstance(caught.value, MinifpError) and str(caught.value).startswith("explain: ")
 
 
-def test_it_is_a_mapping_of_all_formats():
-    found = fp.explain("0.1")
-    assert list(found) == list(DESCRIBED) and len(found) == 6
-    assert list(DESCRIBED)[:4] == ["float64", "float32", "float16", "bfloat16"]
-    with pytest.raises(KeyError):
-        found["float4"]
-
-
 # ---- all formats at a glance -------------------------------------------------------------------
 @given(numbers)
 def test_the_table_has_of_each_format_what_its_block_says(a):
