@@ -1,6 +1,7 @@
 """Claims about clipping gradients: what it scales, what it leaves, and what it refuses."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -125,15 +126,8 @@ def test_clipping_by_value_limits_each_element(precision):
     assert p.grad.array.tolist() == [-0.5, -0.5, 0.25, 0.5] and other.grad is None
 
 
-def by_norm(parameters):
-    clip_grad_norm_(parameters, 4.0)
-
-
-def by_value(parameters):
-    clip_grad_value_(parameters, 4.0)
-
-
-either = pytest.mark.parametrize("clip", [by_norm, by_value])
+EITHER = [partial(clip_grad_norm_, max_norm=4.0), partial(clip_grad_value_, clip_value=4.0)]
+either = pytest.mark.parametrize("clip", EITHER)
 
 
 @either
@@ -154,7 +148,7 @@ def test_clipped_gradients_are_still_good_for_one_step_and_no_more(clip):
 
 @either
 def test_what_cannot_be_clipped_is_refused_by_who_complains(clip):
-    name, p = f"clip_grad_{clip.__name__[3:]}_", parameter([1.0])
+    name, p = clip.func.__name__, parameter([1.0])
     for nothing in ([p], []):
         refuses(fp.TapeError, f"{name} without gradients", clip, nothing)
     give(p, 1.0)

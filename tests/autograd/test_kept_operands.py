@@ -18,7 +18,6 @@ from minifp.numerics.formats import as_dtype, downcast, float32, float64, format
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.numerics.operand_codes import OperandCodes, coded
 from minifp.numerics.operands import CURRENT, Rounding, amax_of, rounded
-from minifp.scope.summary.measuring import summary
 from minifp.scope.tracing.reference_run import reference_run
 
 MULTIPLY = {"dot", *" ".join(map(autocast.OPERATIONS.get, ("product", "recurrence"))).split()}
@@ -230,7 +229,7 @@ def test_the_ledger_and_the_summary_count_codes():
             with measure_bytes(model, optimizer) as found:
                 optimizer.backward(model(x).sum())
                 optimizer.step()
-        said = summary(make, 8, 256, optimizer="sgd", precisions=[text]).bytes[text]
+        said = fp.summary(make, 8, 256, optimizer="sgd", precisions=[text]).bytes[text]
         assert said == found
         return found["activations"]
 

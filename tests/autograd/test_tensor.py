@@ -10,7 +10,6 @@ from refusals import refuses
 
 import minifp as fp
 from minifp import nn
-from minifp.numerics.formats import float16, float32, float64
 
 IN_PLACE = {
     "add_": (lambda t: t.add_(2.0), [3, 4]),
@@ -50,7 +49,7 @@ def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(cha
     y = (x * t).sum()
     change(t)
     assert t.tolist() == expected and view.tolist() == [[e] for e in expected]
-    assert t.array is array and t.dtype == float32
+    assert t.array is array and t.dtype == fp.float32
     assert t.storage.version > version and view.storage is t.storage
     refuses(fp.TapeError, "changed in place after mul", y.backward)
     refuses(fp.TapeError, "no_grad", change, x)
@@ -127,11 +126,11 @@ def test_conversions_by_name():
     }
     for name, dtype in names.items():
         assert getattr(t, name)().dtype == dtype
-    assert t.type_as(t.half()).dtype == float16
+    assert t.type_as(t.half()).dtype == fp.float16
     x = fp.tensor([1.0, 2.0], requires_grad=True)
     (x.half() * 3).sum().backward()
-    assert x.grad.dtype == float32 and x.grad.tolist() == [3, 3]  # in the format of its input
-    assert t.to("cpu") is t and t.cpu() is t and t.to("cpu", "half").dtype == float16
+    assert x.grad.dtype == fp.float32 and x.grad.tolist() == [3, 3]  # in the format of its input
+    assert t.to("cpu") is t and t.cpu() is t and t.to("cpu", "half").dtype == fp.float16
     assert t.to(fp.tensor([1])).dtype == "int64"
     assert t.to("float32", copy=True) is not t
     for wrong, error, words in (
@@ -175,7 +174,7 @@ def test_attributes_and_reprs_are_as_in_pytorch_and_say_the_format_and_origin():
 def test_memory_is_shared_with_numpy_also_through_dlpack(dtype):
     t = fp.tensor([1, 2], dtype=dtype)
     assert np.asarray(t).dtype == dtype and np.shares_memory(np.asarray(t), t.array)
-    assert np.array(t, dtype="float64").dtype == float64
+    assert np.array(t, dtype="float64").dtype == fp.float64
     theirs = np.from_dlpack(t)
     t.add_(1)
     assert theirs.tolist() == [2, 3] and theirs.dtype == dtype
@@ -275,7 +274,7 @@ def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
     made = [
         t.new_zeros(2), t.new_ones((2, 1)), t.new_empty(2), t.new_full((2,), 3), t.new_tensor([1]),
     ]  # fmt: skip
-    assert {m.dtype for m in made} == {float16}
+    assert {m.dtype for m in made} == {fp.float16}
     assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
     assert t.new_zeros(2, dtype="int64").dtype == "int64"
     assert (t.nelement(), t.stride(), t.T.stride(), t.stride(-1)) == (6, (3, 1), (1, 3), 1)

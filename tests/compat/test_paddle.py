@@ -232,16 +232,6 @@ def test_lists_change_what_an_operation_works_in(level):
         assert formats("float32").split()[:2] == ["bfloat16", "bfloat16"]
 
 
-def test_a_model_of_level_o2_has_masters():
-    @amp.auto_cast(level="O2")
-    def made():
-        return nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))
-
-    model = made()
-    assert [str(p.dtype) for p in model.parameters()] == ["float16"] * 2 + ["float32"] * 2
-    assert mixed_precision.decorate(optim.SGD(model.parameters(), lr=0.1)).master_weights
-
-
 def for_optimizer(**given):
     return mixed_precision.decorate(adam(), **given)
 

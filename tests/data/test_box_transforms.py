@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import each_refused
 
+import minifp as fp
 from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
 from minifp.data.detection.targets import mirrored, windowed
 from minifp.data.transforms import (
@@ -24,8 +25,6 @@ from minifp.data.transforms import (
     RandomZoomOut,
     Resize,
 )
-from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
-from minifp.numerics.policy import precision
 
 N = 24
 
@@ -161,7 +160,7 @@ def test_an_item_is_changed_alike_in_other_batches_and_another_order(a, b, epoch
 
 def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others():
     def seen(seed, epoch, name="float32"):
-        with precision(name):
+        with fp.precision(name):
             loader = DataLoader(PAINTED, N, collate_fn=detection_collate, transform=ALL, seed=seed)
             for _ in range(epoch):
                 next(iter(loader))
@@ -279,23 +278,23 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomPhotometricDistort(hue=(-0.6, 0)), "hue must rise, from above -0.5 to at"),
     (lambda: RandomPhotometricDistort(contrast=(2, 1)), "contrast must rise"),
     (lambda: RandomPhotometricDistort(p=-1), "RandomPhotometricDistort: p=-1"),
-    error=ArgumentError,
+    error=fp.ArgumentError,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("transform, x, error, message", [
-    (RandomPhotometricDistort(), COLORS[:, :1], ShapeError, "green and blue, got 1 channels"),
-    (RandomPhotometricDistort(), COLORS.astype(int), DTypeError, "floats from 0 to 1, got int"),
-    (RandomPhotometricDistort(), COLORS * 255, ArgumentError, "0 to 1, got .*before Normalize"),
-    (RandomPhotometricDistort(), COLORS - 1, ArgumentError, "expected numbers from 0 to 1"),
-    (RandomIoUCrop(), COLORS, ShapeError, "several sizes, which one array cannot hold: give"),
-    (RandomZoomOut(), COLORS, ShapeError, "RandomZoomOut: pictures come out in several sizes"),
-    (RandomIoUCrop(), [*COLORS], ArgumentError, r"items \(picture, target\) .* got NoneType"),
-    (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
-    (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
-    (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
-    (MixUp(num_classes=2), [*COLORS], ShapeError, r"MixUp: expected pictures \(n, .* a list"),
-    (Resize(3), [3], ShapeError, "as the first field, got int"),
+    (RandomPhotometricDistort(), COLORS[:, :1], fp.ShapeError, "green and blue, got 1 channels"),
+    (RandomPhotometricDistort(), COLORS.astype(int), fp.DTypeError, "floats from 0 to 1, got int"),
+    (RandomPhotometricDistort(), COLORS * 255, fp.ArgumentError, "0 to 1, got .*before Normalize"),
+    (RandomPhotometricDistort(), COLORS - 1, fp.ArgumentError, "expected numbers from 0 to 1"),
+    (RandomIoUCrop(), COLORS, fp.ShapeError, "several sizes, which one array cannot hold: give"),
+    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+    (RandomIoUCrop(), [*COLORS], fp.ArgumentError, r"items \(picture, target\) .* got NoneType"),
+    (RandomZoomOut([1, 2]), [*COLORS], fp.ShapeError, "2 channels in fill, 3 in a picture"),
+    (RandomCrop(9), [*COLORS], fp.ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
+    (Resize(3), [COLORS], fp.ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
+    (MixUp(num_classes=2), [*COLORS], fp.ShapeError, r"MixUp: expected pictures \(n, .* a list"),
+    (Resize(3), [3], fp.ShapeError, "as the first field, got int"),
 ])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
     fields = (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)]
@@ -310,13 +309,13 @@ def test_targets_that_are_none_or_have_masks_are_refused():
     def apply(transform, **changes):
         return transform(([picture], [{**target, **changes}]), np.arange(1), draws)
 
-    with pytest.raises(DataError, match=r"RandomCrop: item 0: expected labels of shape"):
+    with pytest.raises(fp.DataError, match=r"RandomCrop: item 0: expected labels of shape"):
         apply(RandomCrop(3), labels=np.ones(9, int))
-    with pytest.raises(DataError, match="Normalize: item 0: box 0 is .*outside"):
+    with pytest.raises(fp.DataError, match="Normalize: item 0: box 0 is .*outside"):
         apply(Normalize(0, 1), boxes=target["boxes"] + 99)
     masks = {"masks": np.ones((2, 32, 32))}
     for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
-        with pytest.raises(ArgumentError, match="item 0: boxes would be moved, and masks not"):
+        with pytest.raises(fp.ArgumentError, match="item 0: boxes would be moved, and masks not"):
             apply(transform, **masks)
     apply(RandomErasing(), **masks)  # which moves nothing
     (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)

@@ -16,7 +16,6 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.data import archives, cifar, digits, files, packed, shakespeare
-from minifp.errors import DataError
 
 several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -51,7 +50,7 @@ def attempt(function, *arguments):
     """What a function returns, or None where it raises DataError."""
     try:
         return function(*arguments)
-    except DataError as error:
+    except fp.DataError as error:
         assert len(str(error)) < 2000
         return None
 
@@ -95,7 +94,7 @@ def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
         file.write(idx(PIXELS))
         for _ in range(64):
             file.write(bytes(2**20))
-    refuses(DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
+    refuses(fp.DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
 
 
 DIGITS = {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.zeros(1797, "u1")}
@@ -119,7 +118,7 @@ def test_bundled_pictures_of_another_shape_or_kind_are_refused(monkeypatch):
     ):
         arrays = {name: a for name, a in {**DIGITS, **changes}.items() if a is not None}
         monkeypatch.setattr(files, "bundled", lambda name, arrays=arrays: npz(**arrays))
-        refuses(DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
+        refuses(fp.DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
 
 
 @several

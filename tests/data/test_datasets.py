@@ -153,13 +153,6 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
 
 
-def test_pytorchs_place_for_it_has_the_same_names():
-    from minifp import data
-    from minifp.utils import data as other
-
-    assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
-
-
 # ---- batches ------------------------------------------------------------------------------------
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
 def test_an_epoch_gives_every_item_once_in_len_batches(n, batch_size, shuffle, seed):

@@ -18,7 +18,6 @@ from minifp.data.transforms import (
     RandomHorizontalFlip,
 )
 from minifp.data.transforms.beta import symmetric_beta
-from minifp.errors import ArgumentError, DTypeError, ShapeError
 
 N = 24
 MOVED = [RandomCrop((6, 8), padding=2), RandomHorizontalFlip()]
@@ -175,25 +174,25 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
     (lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
      "asks for other items .* DataLoader"),
-    error=ArgumentError,
+    error=fp.ArgumentError,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("t", [np.zeros((N, 3)), np.zeros((N, 1), int), np.zeros(N, bool)])
 def test_what_are_no_classes_and_no_pictures_is_refused(t):
     data, mix = TensorDataset(pictures().arrays[0], t), MixUp(num_classes=N)
-    with pytest.raises(ShapeError, match=r"MixUp: .*classes, integers \(n,\), or probabilities"):
+    with pytest.raises(fp.ShapeError, match=r"MixUp: .*classes, integers \(n,\), or probabilities"):
         next(DataLoader(data, 4, transform=mix).arrays())
     for data in (TensorDataset(np.zeros((N, 3)), np.zeros(N, int)), TensorDataset(np.zeros(N))):
-        with pytest.raises(ShapeError, match="MixUp: expected pictures"):
+        with pytest.raises(fp.ShapeError, match="MixUp: expected pictures"):
             next(DataLoader(data, 4, transform=mix).arrays())
 
 
 def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():
     pixels = np.ones((9, 3, 8, 8), np.uint8)
-    with pytest.raises(DTypeError, match="of uint8: put Normalize before it"):
+    with pytest.raises(fp.DTypeError, match="of uint8: put Normalize before it"):
         RandomErasing(1, value="random")((pixels,), np.arange(9), Draws(0, 0, 9))
-    refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
+    refuses(fp.ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
     assert repr(Compose([MixUp(num_classes=10), CutMix(num_classes=9, alpha=0.5)])) == (
         "Compose([MixUp(num_classes=10, alpha=1.0), CutMix(num_classes=9, alpha=0.5)])"
     )

@@ -134,22 +134,6 @@ def test_else_the_release_is_downloaded_and_its_recordings_are_checked(tmp_path,
     refuses(DataError, r"other recordings than release 1\.0\.10: remove it", data.spoken_digits)
 
 
-def test_an_archive_is_kept_in_the_cache_and_its_checksum_asked_for(tmp_path, monkeypatch):
-    pooch, found = pytest.importorskip("pooch"), tmp_path / "from"
-    found.mkdir()
-    (found / "a.zip").write_bytes(b"archive")
-    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path / "cache")
-    checksum, mirrors = hashlib.sha256(b"archive").hexdigest(), (f"file://{tmp_path}/x/",)
-
-    def retrieve(url, known, name, folder, progressbar):
-        assert (url, known) == (f"{mirrors[0]}a.zip", f"sha256:{checksum}")
-        return str(found / name)
-
-    monkeypatch.setattr(pooch, "retrieve", retrieve)
-    path = downloads.archive("fsdd", "a.zip", checksum, mirrors, ["recordings.tar.xz"])
-    assert path.read_bytes() == b"archive"
-
-
 @pytest.mark.skipif(not REAL.is_dir(), reason="the recordings are not here")
 def test_the_recordings_are_those_of_the_release(monkeypatch):
     named = fsdd.from_tar(REAL / fsdd.PACKED)

@@ -9,7 +9,6 @@ from lab_blobs import blobs
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
 from minifp.lab.page import figures
@@ -85,9 +84,9 @@ def test_each_switch_is_a_technique(given, base, names, nothing, count):
 ])  # fmt: skip
 def test_what_cannot_be_taken_away_is_refused(given, base, what):
     p = policy.as_precision(base)
-    with pytest.raises((ArgumentError, PrecisionError), match=what):
+    with pytest.raises((fp.ArgumentError, fp.PrecisionError), match=what):
         factors.combinations(p, factors.as_factors(given.split(), p))
-    with pytest.raises(ArgumentError, match="a control, expected a precision"):
+    with pytest.raises(fp.ArgumentError, match="a control, expected a precision"):
         ablate(blobs(), base="mixed@ulp")
 
 

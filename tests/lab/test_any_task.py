@@ -8,7 +8,6 @@ from lab_blobs import blobs, clouds
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
-from minifp.errors import ArgumentError, DataError
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
 from minifp.lab.page.comparison_page import page
 from minifp.lab.run import train
@@ -263,7 +262,7 @@ NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16
     (lambda: blobs(**NO_TARGETS), "expected a tuple (inputs, ..., targets) or a dict"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_task_is_said(make, said):
-    with pytest.raises((ArgumentError, DataError)) as caught:
+    with pytest.raises((fp.ArgumentError, fp.DataError)) as caught:
         task = make()
         train(task, "float32", 0)
     assert said in str(caught.value)

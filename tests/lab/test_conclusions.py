@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from lab_blobs import blobs, comparison_of
 
-from minifp.errors import ArgumentError
-from minifp.lab import Metric, compare
+import minifp as fp
 from minifp.lab.page import controls_section, verdicts
 from minifp.lab.run import Run
 
@@ -69,7 +68,7 @@ def test_several_claims_are_adjusted_together_and_the_raw_p_stay():
 
 
 def test_each_metric_has_its_own_margin_and_direction():
-    metrics = [Metric("error", None, goal="min", margin=0.2), Metric("seen", None)]
+    metrics = [fp.Metric("error", None, goal="min", margin=0.2), fp.Metric("seen", None)]
     runs = ends(float32=BASE, mixed=[b - 0.5 for b in BASE])
     for run in runs:
         worse = 0.5 if run.precision == "mixed" else 0.0
@@ -140,7 +139,7 @@ def test_the_steps_of_an_accuracy_are_those_of_its_test_examples():
     runs = ends(float32=draw.uniform(90, 99, 4), mixed=draw.uniform(90, 99, 4))
     assert not from_runs(runs, margin=1e-4).row("mixed").coarse  # it has no steps
     for field, value in (("target", math.nan), ("target", "90"), ("loss_margin", 0)):
-        with pytest.raises(ArgumentError, match=f"Task 'blobs': {field} is"):
+        with pytest.raises(fp.ArgumentError, match=f"Task 'blobs': {field} is"):
             blobs(**{field: value})
 
 
@@ -215,7 +214,7 @@ def test_a_repetition_must_be_exactly_zero_and_a_control_needs_what_it_disturbs(
 
 def test_real_controls_have_bands_of_distances_and_a_section():
     arms = ["float32", "mixed", "float32@order", "float32@ulp", "float32@repeat"]
-    whole = compare(blobs(steps=12), arms, 2, progress=False)
+    whole = fp.compare(blobs(steps=12), arms, 2, progress=False)
     (answer,) = whole.answers()
     bands = {band.kind: band for band in answer.bands}
     assert list(bands) == ["weights", "outputs", "predictions"]

@@ -13,7 +13,6 @@ from minifp.lab import error_rate
 from minifp.lab.exhibits import gan, language
 from minifp.lab.run import train
 from minifp.lab.settings import check_data
-from minifp.lab.tasks import load_task
 from minifp.models import DeepSpeech2, Seq2Seq
 from minifp.nn import functional as F
 
@@ -143,7 +142,7 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
 def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more_range():
     """With a scale E4M3 has the range of first moments, and not of second ones: where these are 0,
     updates explode. Those in E5M2 or float16 learn as float32 does, with a scale."""
-    task = replace(load_task("mlp", "digits"), steps=230)
+    task = replace(fp.load_task("mlp", "digits"), steps=230)
     sets = check_data(task.data())
 
     def accuracy(state, scale="tensor"):
@@ -161,7 +160,7 @@ def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more
 def test_products_of_eight_bits_learn_with_a_scale_alone():
     """Where gradients are 2^12 times smaller E5M2 holds nothing of them, unless each tensor has a
     scale, of now or of earlier steps: then LeNet ends where float32 does."""
-    task = replace(load_task("lenet", "digits"), steps=230, dial=12)
+    task = replace(fp.load_task("lenet", "digits"), steps=230, dial=12)
     sets = check_data(task.data())
 
     def accuracy(precision, seeds=2):
@@ -177,7 +176,7 @@ def test_without_masters_bfloat16_is_worse_and_chance_or_compensation_mend_it():
     """R2 and R4: at a small rate updates are lost eight times as early in bfloat16 as in float16,
     and none where they are rounded by chance, or what was cut off is kept."""
     slow = partial(optim.Adam, lr=1e-4)
-    task = replace(load_task("mlp", "digits"), steps=300, optimizer=slow)
+    task = replace(fp.load_task("mlp", "digits"), steps=300, optimizer=slow)
     sets = check_data(task.data())
 
     def accuracy(precision):

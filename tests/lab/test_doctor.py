@@ -60,16 +60,6 @@ def test_it_names_what_runs_and_which_kernels_are_live_for_which_device(monkeypa
     assert row(text, "formats").startswith(("compiled for float16, float32", "all stored by NumPy"))
 
 
-def test_a_compiled_kernel_counts_as_live(monkeypatch):
-    monkeypatch.setattr(doctor.kernels, "KERNELS", [1, 2, 3])
-    ways = {1: "by hand", 2: "derived", 3: "derived"}
-    monkeypatch.setattr(doctor, "implementation_of", lambda k, device: SimpleNamespace(how=ways[k]))
-    assert doctor.counted("cpu") == "1 compiled by numba, 2 derived by LLVM"
-    assert doctor.counted("cuda") == "1 in CUDA C++, 2 derived in it"
-    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
-    assert "MINIFP_KERNELS" in doctor.sequential_text(np.dtype("float16"))
-
-
 def test_what_is_missing_is_named_with_the_line_that_installs_it(lacking):
     lacking()
     if all(importlib.util.find_spec(module) for module, *_ in doctor.OPTIONAL):

@@ -14,7 +14,6 @@ from lab_blobs import blobs
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import bathtub_shown, detection, fates, parting, showing, spread
 from minifp.lab.exhibits import doses as doses_module
@@ -67,7 +66,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     dry = call(*words, "4", "--dry-run").output
     assert "12 runs, 6 of which are there" in dry
-    with pytest.raises(ArgumentError, match="steps was 2 and is now 4"):
+    with pytest.raises(fp.ArgumentError, match="steps was 2 and is now 4"):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
 
 
@@ -180,9 +179,9 @@ def test_what_is_not_there_is_refused():
         ([], {}, "no exhibit is named: expected one of class"),
         ("vgg-d", {"scale": "large"}, "'quick', 'evening', 'full'"),
     ):
-        with pytest.raises(ArgumentError, match=message):
+        with pytest.raises(fp.ArgumentError, match=message):
             fp.gallery(names, **settings)
-    with pytest.raises(ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
+    with pytest.raises(fp.ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
         fp.load_task("vgg-d:fast")
 
 

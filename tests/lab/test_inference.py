@@ -10,7 +10,6 @@ from lab_blobs import blobs, clouds
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.final_weights import Weights
 from minifp.lab.inference.examples import class_name, picture_of
 from minifp.lab.inference.predictions import changed, predictions_of
@@ -77,7 +76,7 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     sizes = [held["results"][p]["bytes"]["weights"] for p in ("float32", "mixed")]
     assert sizes[0] == 2 * sizes[1]
     assert held["results"]["mixed"]["seconds_per_example"] > 0
-    with pytest.raises(ArgumentError, match="'letters'"):  # which its task does not have
+    with pytest.raises(fp.ArgumentError, match="'letters'"):  # which its task does not have
         fp.evaluate(path, "float32", data="letters", **QUIET)
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
 
@@ -219,11 +218,11 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
         (folder, {"task": task, "figures": "png"}, "figures='png' without out"),
         (folder, {"task": task, "precisions": ["mixed", "mixed"]}, "given twice"),
     ):
-        with pytest.raises((ArgumentError, CheckpointError), match=told):
+        with pytest.raises((fp.ArgumentError, fp.CheckpointError), match=told):
             fp.evaluate(source, **{**QUIET, **settings})
     for keep in (lambda: fp.compare("mlp", keep_weights=True),
                  lambda: fp.gallery("vgg-d", keep_weights=True)):  # fmt: skip
-        with pytest.raises(ArgumentError, match="keep_weights=True without out"):
+        with pytest.raises(fp.ArgumentError, match="keep_weights=True without out"):
             keep()
     other = blobs(data=lambda: (clouds(160, 1), clouds(80, 3)))
     table = fp.evaluate(folder, "float32", task=other, **QUIET).table()

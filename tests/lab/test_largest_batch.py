@@ -11,7 +11,6 @@ from refusals import refuses
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.capacity import searching
 from minifp.lab.capacity.searching import Limit, outcome, sizes
 from minifp.lab.capacity.sizes import as_bytes
@@ -35,7 +34,7 @@ def test_memory_is_given_with_a_unit():
     told |= {1e6: 10**6, "1e3kB": 10**6}
     assert {size: as_bytes(size) for size in told} == told
     for wrong in ("", "GB", "-1GB", "2 GBs", "0", True, "nan", None):
-        refuses(ArgumentError, "expected bytes with a unit, such as 2GB", as_bytes, wrong)
+        refuses(fp.ArgumentError, "expected bytes with a unit, such as 2GB", as_bytes, wrong)
 
 
 HELD = {
@@ -103,7 +102,7 @@ def test_a_step_ends_as_soon_as_it_holds_too_much():
 def test_a_trial_is_made_in_another_process_whose_death_is_told():
     one = trial("mixed", 8, 10**6)
     assert outcome(one, process_of) not in (os.getpid(), 0)
-    refuses(TrainingError, "tried a batch of 8 in mixed: SIGKILL may", outcome, one, die)
+    refuses(fp.TrainingError, "tried a batch of 8 in mixed: SIGKILL may", outcome, one, die)
 
 
 def process_of(trial):
@@ -151,10 +150,10 @@ def test_the_command_says_where_nothing_fits(here):
 
 
 def test_what_cannot_be_is_refused(monkeypatch):
-    with pytest.raises(ArgumentError, match="expected precisions, not controls"):
+    with pytest.raises(fp.ArgumentError, match="expected precisions, not controls"):
         fp.largest_batch(blobs(), "1MB", "float32@ulp")
-    with pytest.raises(ArgumentError, match="figures='png' without out"):
+    with pytest.raises(fp.ArgumentError, match="figures='png' without out"):
         fp.largest_batch(blobs(), "1MB", figures="png")
     monkeypatch.setattr(room, "available", lambda: 10**9)
-    with pytest.raises(ArgumentError, match="memory='2GB': .* 0.9 GiB are free on this machine"):
+    with pytest.raises(fp.ArgumentError, match="memory='2GB': .* 0.9 GiB are free on this machine"):
         fp.largest_batch(blobs(), "2GB")

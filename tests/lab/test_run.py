@@ -9,7 +9,6 @@ from lab_blobs import blobs, clouds, network
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
-from minifp.errors import DataError
 from minifp.lab import settings
 from minifp.lab.run import COLUMNS, evaluation_steps, train
 from minifp.nn import functional as F
@@ -147,12 +146,12 @@ def test_nan_in_the_data_names_its_batch(field, array):
     regression = {"model": lambda: nn.Linear(2, 2), "loss": F.mse_loss, "metric": None}
     regression |= {"goal": "min", "metric_unit": "", "margin": 0.1}
     said = rf"NaN or Inf in the {field} of batch \d of epoch 0 of the training set: 1 of 32"
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(fp.DataError, match=said):
         train(blobs(data=lambda: (data, data), **regression), "mixed", 0)
     x = x[:80].copy()
     x[79] = np.nan
     test = TensorDataset(x, t[:80])
-    with pytest.raises(DataError, match="inputs of batch 1 of the test set: 2 of 32 values"):
+    with pytest.raises(fp.DataError, match="inputs of batch 1 of the test set: 2 of 32 values"):
         train(blobs(data=lambda: (clouds(160, 1), test)), "float32", 0)
 
 

@@ -11,7 +11,6 @@ from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.errors import ArgumentError
 from minifp.lab.task import Task, accuracy
 from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.nn import functional as F
@@ -68,7 +67,7 @@ def test_accuracy_is_the_percentage_of_targets_named():
     ({"model": nn.Linear(2, 2)}, "built already"),
 ])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):
-    refuses(ArgumentError, re.escape(message), Task, **{**GOOD, **change})
+    refuses(fp.ArgumentError, re.escape(message), Task, **{**GOOD, **change})
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -109,13 +108,13 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
         ("lenet", "shakespeare", "no data 'shakespeare' for the task lenet: expected digits"),
         (f"{file}:task", "digits", "the task 'mine' brings its own data"),
     ):
-        refuses(ArgumentError, message, load_task, spec, data=data)
+        refuses(fp.ArgumentError, message, load_task, spec, data=data)
 
 
 @pytest.mark.parametrize("third", ["raise KeyError('gone')", "x = = 2", "raise SystemExit(2)"])
 def test_a_file_that_fails_is_named_with_its_line(file, third):
     file.write_text(f"x = 1\n\n{third}\n", encoding="utf-8")
-    refuses(ArgumentError, r"the file failed: .*mine.py.*line 3", load_task, f"{file}:task")
+    refuses(fp.ArgumentError, r"the file failed: .*mine.py.*line 3", load_task, f"{file}:task")
 
 
 PIECES = "task|=|fp.Task(|)|import minifp as fp\n|\n|    |'x'|1|raise|lambda: 1/0|,|def f():|\x00"
@@ -128,14 +127,14 @@ def test_a_file_with_any_content_is_refused_as_a_task(tmp_path_factory, content)
     path = tmp_path_factory.mktemp("any") / "any.py"
     path.write_bytes(content)
     for spec in (str(path), f"{path}:task"):
-        refuses(ArgumentError, re.escape(str(path)), load_task, spec)
+        refuses(fp.ArgumentError, re.escape(str(path)), load_task, spec)
 
 
 @given(st.text(max_size=30))
 def test_any_name_of_a_task_is_found_or_refused(text):
     try:
         assert load_task(text).name
-    except ArgumentError as error:
+    except fp.ArgumentError as error:
         assert "expected" in str(error) or "no file" in str(error) or "no task" in str(error)
 
 
@@ -147,5 +146,5 @@ VALUES |= st.just(F.cross_entropy) | st.lists(st.integers(), max_size=2) | st.ju
 def test_any_fields_make_a_task_or_are_refused(changes):
     try:
         Task(**{**GOOD, **changes})
-    except ArgumentError as error:
+    except fp.ArgumentError as error:
         assert str(error).startswith("Task")

@@ -11,14 +11,13 @@ from test_layout import ROOMS, modules, tree
 
 import minifp as fp
 from minifp import data, models, nn, optim
-from minifp.scope.microscope import Microscope
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 ARCHITECTURE = PAPERS["architecture.md"]
 # What names of variables stand for, in texts.
 KNOWN = {"fp": fp, "F": nn.functional, "nn": nn, "optim": optim, "data": data, "models": models}
-KNOWN |= {"optimizer": fp.MixedOptimizer, "scope": Microscope, "result": fp.StepResult}
+KNOWN |= {"optimizer": fp.MixedOptimizer, "scope": fp.Microscope, "result": fp.StepResult}
 KNOWN |= {"Tensor": fp.Tensor, "x": fp.Tensor, "p": fp.Tensor, "model": nn.Module}
 KNOWN |= {"loss": fp.Tensor, "MixedOptimizer": fp.MixedOptimizer, "StepResult": fp.StepResult}
 SUFFIXES = (".py", ".cu", ".npz", ".html", ".json", ".csv", ".tex", ".sh", ".txt", ".png")

@@ -50,6 +50,7 @@ DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert
+UNTOLD = {"kernel", "update_rule", "overload"}  # whose module's docstring speaks for them
 COMPILED = {"parallel", "compiled", "native", "pointwise"}  # each kernel by itself
 MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight
 VAGUE = {"forward", "backward", "gradient", "gradients", "losses", "total", "read", "put", "add"}
@@ -240,17 +241,6 @@ def test_float16_is_spelled_only_where_formats_are_decided():
     assert not wrong, "\n".join(wrong)
 
 
-def is_kernel(definition):
-    """Whether a function is a kernel: the equation in its module's docstring speaks for it."""
-    marks = ("kernel(", "update_rule(")
-    return any(ast.unparse(d).startswith(marks) for d in definition.decorator_list)
-
-
-def is_overload(definition):
-    """Whether it is one of the signatures of the function behind it."""
-    return any(ast.unparse(d) == "overload" for d in definition.decorator_list)
-
-
 def test_every_module_function_and_class_says_what_it_is_for():
     silent = []
     for module, path in modules().items():
@@ -259,7 +249,7 @@ def test_every_module_function_and_class_says_what_it_is_for():
             continue  # families of kernels, and the operations made of them
         for node in tree(path).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is None:
-                if not (node.name.startswith("_") or is_kernel(node) or is_overload(node)):
+                if not (node.name.startswith("_") or marks(node) & UNTOLD):
                     silent.append(place(path, node.lineno, node.name))
     assert not silent, "\n".join(silent)
 
@@ -308,7 +298,9 @@ def test_no_function_takes_more_than_eight_arguments_by_their_places():
             if not isinstance(node, ast.FunctionDef) or node.name in public:
                 continue
             is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
-            if len(node.args.posonlyargs + node.args.args) > 8 + is_method(node):
+            first = [a.arg for a in node.args.args[:1]]
+            is_method = first in (["self"], ["cls"])
+            if len(node.args.posonlyargs + node.args.args) > 8 + is_method:
                 if not marks(node) & MANY_ARGUMENTS and not is_constructor:
                     wrong.append(place(path, node.lineno, node.name))
     assert not wrong, "\n".join(wrong)
@@ -317,11 +309,6 @@ def test_no_function_takes_more_than_eight_arguments_by_their_places():
 def marks(definition):
     texts = map(ast.unparse, definition.decorator_list)
     return {text.partition("(")[0].rpartition(".")[2] for text in texts}
-
-
-def is_method(definition):
-    """Whether a function's first argument is the object, or class, that it belongs to."""
-    return [a.arg for a in definition.args.args[:1]] in (["self"], ["cls"])
 
 
 @pytest.mark.parametrize("module", PUBLIC)

@@ -1,7 +1,6 @@
 """Checkpoints: training goes on bit for bit, and no file is ever half written or half believed."""
 
 import json
-import math
 import os
 import pickle
 import struct
@@ -429,17 +428,6 @@ def test_a_damaged_tree_is_refused_and_nothing_else_is_raised(tmp_path_factory, 
     assert run.state() == before
 
 
-def same(a, b):
-    """Equal, with NaN equal to itself and types told apart."""
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    if isinstance(a, (list, tuple)):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return type(b) is dict and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    return type(a) is type(b) and a == b
-
-
 def places(tree, path=()):
     """The path of every node of a tree, to be changed by `changed`."""
     yield path
@@ -532,7 +520,7 @@ def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
 def test_extra_comes_back_as_it_was(tmp_path_factory, tree):
     path = tmp_path_factory.mktemp("extra") / "c"
     fp.save(path, extra=tree)
-    assert same(fp.load(path), tree)
+    assert repr(fp.load(path)) == repr(tree)  # in which types are told apart, and NaN is NaN
 
 
 @pytest.mark.parametrize("dtype", "float16 float32 float64 int64 uint8 bool >f4".split())

@@ -17,7 +17,6 @@ from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
-from minifp.errors import FileError
 from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
@@ -59,11 +58,11 @@ def full_disk(monkeypatch):
 def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, error):
     files.write(tmp_path / "c", "before")
     full_disk(getattr(errno, error, errno.ENOSPC))
-    with pytest.raises(FileError, match="cannot be written") as raised:
+    with pytest.raises(fp.FileError, match="cannot be written") as raised:
         files.write(tmp_path / "c", "after, and longer")
     assert raised.value.errno == getattr(errno, error, errno.ENOSPC)
     assert isinstance(raised.value, OSError) and "\n" not in str(raised.value)
-    with pytest.raises(FileError):
+    with pytest.raises(fp.FileError):
         files.write(tmp_path / "new" / "folder" / "c", "after, and longer")
     assert names(tmp_path) == ["c"] and (tmp_path / "c").read_text("utf-8") == "before"
 
@@ -78,7 +77,7 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
         fill(part, data, before)
 
     monkeypatch.setattr(files, "fill", fill_all_but_b)
-    with pytest.raises(FileError, match="b cannot be written"):
+    with pytest.raises(fp.FileError, match="b cannot be written"):
         files.write_all({tmp_path / "a": "2a", tmp_path / "b": "2b"})
     assert names(tmp_path) == ["a", "b"] and (tmp_path / "a").read_text("utf-8") == "1"
 
@@ -102,7 +101,7 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
     refuses(ArgumentError, "is, or is in, a file", files.check_writable, tmp_path / "file" / "c")
     refuses(ArgumentError, "is a folder", files.check_writable, tmp_path)
     full_disk()
-    with pytest.raises(FileError):
+    with pytest.raises(fp.FileError):
         files.check_writable(tmp_path / "new" / "c")
     assert names(tmp_path) == ["file"]
 
@@ -110,11 +109,11 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
 @not_root
 def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
-    refuses(FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
+    refuses(fp.FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
     files.write(tmp_path / "c", "before")
     (tmp_path / "c").chmod(0o444)
     for call in (files.check_writable, partial(files.write, content="after")):
-        refuses(FileError, "protected", call, tmp_path / "c")
+        refuses(fp.FileError, "protected", call, tmp_path / "c")
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
@@ -258,5 +257,5 @@ def everything(monkeypatch):
 def test_a_full_disk_leaves_nothing_half_written_of_any_kind(tmp_path, everything, full_disk):
     full_disk()
     for kind, write in everything.items():
-        refuses(FileError, "No space left", write, tmp_path / "new" / kind)
+        refuses(fp.FileError, "No space left", write, tmp_path / "new" / kind)
     assert names(tmp_path) == []

@@ -10,8 +10,6 @@ from refusals import refuses
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import DataLoader
-from minifp.errors import ArgumentError
-from minifp.lab.tasks import load_task
 from minifp.nn import functional as F
 from minifp.runtime import cpu
 from minifp.scope.hardware import machines
@@ -53,7 +51,7 @@ class Row:
 
 
 def step_of(name):
-    task = load_task(name)
+    task = fp.load_task(name)
     with fp.precision("mixed"):
         fp.manual_seed(0)
         model = task.model()
@@ -133,7 +131,7 @@ def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
     for name, known in machines.KNOWN.items():
         assert known.name == name and "https://" in known.source and len(str(known)) <= 100
         assert known.half_rate > 4 * known.single_rate and known.memory and known.launch > 0
-    refuses(ArgumentError, "V100", machines.machine, "P100")
+    refuses(fp.ArgumentError, "V100", machines.machine, "P100")
 
 
 def test_this_machine_is_measured_once_and_plausibly():
@@ -246,11 +244,11 @@ def test_ledgers_tell_what_a_third_batch_holds():
     assert found.mixed_bytes <= found.capacity < mixed.peak(found.mixed + 1)
     assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
     assert f"{found.mixed:,} examples" in str(found)
-    refuses(ArgumentError, "larger_batch", BatchMemory.of, small.memory, 32, small.memory, 16)
+    refuses(fp.ArgumentError, "larger_batch", BatchMemory.of, small.memory, 32, small.memory, 16)
 
 
 def test_the_largest_batch_by_hand():
     known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
     assert known.largest(999) == 0  # too small for the weights
     assert (known.largest(1500), known.peak(10)) == (10, 1500)
-    refuses(ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)
+    refuses(fp.ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)

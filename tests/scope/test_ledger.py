@@ -14,7 +14,6 @@ import pytest
 import minifp as fp
 from minifp import nn, optim
 from minifp.autograd import op
-from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.models import CharLSTM, LeNet
 from minifp.nn import functional as F
@@ -375,9 +374,9 @@ def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
 
 def test_only_a_module_and_its_mixed_optimizer_are_taken():
     layers = perceptron()
-    with pytest.raises(ArgumentError, match="MixedOptimizer"):
+    with pytest.raises(fp.ArgumentError, match="MixedOptimizer"):
         MemoryLedger(layers, optim.SGD(layers.parameters(), lr=0.1))
-    with pytest.raises(ArgumentError, match="Module"):
+    with pytest.raises(fp.ArgumentError, match="Module"):
         MemoryLedger(None, fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1)))
 
 

@@ -16,7 +16,6 @@ from minifp.numerics.number_format import FORMATS
 from minifp.report.document import hash_of
 from minifp.report.words import bytes_text, raised, superscript
 from minifp.saving import files
-from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
@@ -35,7 +34,7 @@ def scope():
 
 def deep(count):
     """So many observed steps of as many layers, in all four kinds."""
-    numbers, found = np.random.default_rng(0), Findings({"model": "Deep", "precision": "mixed"})
+    numbers, found = np.random.default_rng(0), fp.Findings({"model": "Deep", "precision": "mixed"})
     shape = numbers.normal(size=2_000)
     for i in range(count):
         step = ObservedStep(20 * i + 1, scale=2.0**16)
@@ -92,7 +91,7 @@ def test_the_summary_fits_100_columns_and_names_every_layer(scope, tmp_path):
     assert max(map(len, text.splitlines())) <= 100 and text.isascii()
     assert all(name in text for kind in KINDS for name in scope.layers(kind))
     assert b64decode(scope._repr_png_()).startswith(b"\x89PNG")
-    empty = Findings()
+    empty = fp.Findings()
     assert "no advice" in empty.summary() and empty._repr_png_() is None
     assert empty.report(tmp_path / "empty.html").stat().st_size > 1000
 

@@ -11,7 +11,6 @@ from terminals import call
 
 import minifp as fp
 from minifp import models, nn, optim
-from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.nn import functional as F
 from minifp.numerics import policy
@@ -125,5 +124,5 @@ def test_the_command_shows_a_model_or_says_what_is_wrong():
             assert isinstance(result.exception, SystemExit)
     held = json.loads(call(*"summary LeNet --input 1 28 28 --json".split()).output)
     assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
-    refuses(ArgumentError, "expected a module", fp.summary, "ResNet50", 3)
-    refuses(ArgumentError, "'sgd', 'momentum', 'adam'", fp.summary, Tied, 6, optimizer="lion")
+    refuses(fp.ArgumentError, "expected a module", fp.summary, "ResNet50", 3)
+    refuses(fp.ArgumentError, "'sgd', 'momentum', 'adam'", fp.summary, Tied, 6, optimizer="lion")

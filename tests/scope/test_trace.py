@@ -19,7 +19,6 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import tape
 from minifp.autograd.backward import propagate
-from minifp.errors import ArgumentError, TapeError
 from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import math_modes
@@ -332,10 +331,10 @@ def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
 
 def test_a_forgotten_step_and_no_repeats_are_refused():
     found, optimizer = step_of("mixed", lambda recorded: recorded)
-    refuses(ArgumentError, r"repeats=0", trace, found, 8.0, repeats=0)
+    refuses(fp.ArgumentError, r"repeats=0", trace, found, 8.0, repeats=0)
     optimizer.step()
     for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
-        refuses(TapeError, r"is let go: ask between", ask)
+        refuses(fp.TapeError, r"is let go: ask between", ask)
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast"])
