@@ -6,7 +6,6 @@ from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab.comparison import opened
 from minifp.lab.task import Task
-from minifp.lab.workers import here
 from minifp.nn import functional as F
 
 
@@ -45,15 +44,3 @@ def comparison_of(runs, arms=None, **changes):
     whole = opened(task, task.data(), [*arms], seeds, None)
     whole.runs, whole.asked = list(runs), []
     return whole
-
-
-def runs_trained(monkeypatch):
-    """The (arm, seed) pairs that are really trained in this process from now on, in order."""
-    pairs, train = [], here.train
-
-    def counted(task, arm, seed, *args, **kwargs):
-        pairs.append((arm, seed))
-        return train(task, arm, seed, *args, **kwargs)
-
-    monkeypatch.setattr(here, "train", counted)
-    return pairs

@@ -187,8 +187,7 @@ def test_every_precision_has_the_same_weights_order_masks_and_noise(make, monkey
     assert first.finished and first.metric == list(first.metrics.values())[0][-1]
 
 
-def test_what_a_gan_keeps_is_in_its_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     made = compare(gan(steps=6), ("float32", "mixed"), 1, out=tmp_path, progress=False)
     assert len(made.runs[0].history["loss_d"]) == 6
     run = Comparison.load(tmp_path).runs_of("mixed")[0]

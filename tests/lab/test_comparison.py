@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from lab_blobs import blobs, clouds, comparison_of, runs_trained
+from lab_blobs import blobs, clouds, comparison_of
 from refusals import refuses
 
 from minifp import optim
@@ -19,18 +19,7 @@ from minifp.numerics import policy
 from minifp.report import drawing
 
 BOTH = ("float32", "mixed")
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """Pages are made without them, in a tenth of the time."""
-    monkeypatch.setattr(drawing, "is_available", lambda: False)
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """The (precision, seed) pairs that are really trained, in order."""
-    return runs_trained(monkeypatch)
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def made_up(precision, seed, metric, status="finished"):

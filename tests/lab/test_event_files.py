@@ -9,11 +9,7 @@ from lab_blobs import blobs
 import minifp as fp
 from minifp.lab.results import event_files
 
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """Pages are made without them, in a tenth of the time."""
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def read(path):

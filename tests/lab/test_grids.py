@@ -8,7 +8,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from lab_blobs import blobs, runs_trained
+from lab_blobs import blobs
 from refusals import refuses
 
 import minifp as fp
@@ -27,6 +27,8 @@ from minifp.lab.workers.travel import Named, ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.optim import lr_scheduler
 from minifp.report import drawing
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def test_values_are_read_as_they_are_written_and_others_refused():
@@ -102,17 +104,6 @@ def two_optimizers():
 
 
 SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    return runs_trained(monkeypatch)
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """They take most of the time."""
-    monkeypatch.setattr(drawing, "is_available", lambda: False)
 
 
 def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):

@@ -19,13 +19,7 @@ from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
 from minifp.report import drawing
 
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """Pages of comparisons are made without them, in a tenth of the time."""
-    monkeypatch.setattr(drawing, "is_available", lambda: False)
-
-
+pytestmark = pytest.mark.usefixtures("no_pictures")
 QUIET = {"progress": False, "repeats": 1}
 
 

@@ -17,6 +17,7 @@ from minifp.lab.results import store
 from minifp.saving import files
 
 BOTH = ("float32", "mixed")
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def keeping(state, test_set):
@@ -29,14 +30,6 @@ def made(folder, precisions=BOTH, seeds=2, **changes):
     task = blobs(**{"steps": 12, "evaluate": keeping, **changes})
     fp.compare(task, precisions, seeds, out=folder, progress=False)
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_pictures():
-    """Pages are made without them, in a tenth of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minifp.report.drawing.is_available", lambda: False)
-        yield
 
 
 @pytest.fixture(scope="module")

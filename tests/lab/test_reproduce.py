@@ -34,9 +34,8 @@ def run(path, *words, cwd):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, no_pictures, monkeypatch):
     """A folder with a file that has a task, in which a comparison was made."""
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "the tasks").mkdir()
     (tmp_path / "the tasks" / "my task.py").write_text(FILE, encoding="utf-8")
@@ -59,8 +58,7 @@ def test_the_script_makes_the_same_results(project):
     assert elsewhere.stderr == "run this in the folder where the tasks/my task.py is\n"
 
 
-def test_a_task_without_a_name_is_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def test_a_task_without_a_name_is_asked_for(tmp_path, no_pictures):
     fp.compare(blobs(steps=2), ["float32"], 1, out=tmp_path, progress=False)
     result = run(tmp_path / "reproduce.sh", cwd=tmp_path)
     assert result.returncode != 0 and "give it as FILE.py:NAME" in result.stderr

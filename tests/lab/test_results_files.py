@@ -40,9 +40,7 @@ def of_names(**changes):
 def folder(tmp_path_factory):
     """The folder of a comparison with a control, a second metric, and runs that give up."""
     out = tmp_path_factory.mktemp("results")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minifp.report.drawing.is_available", lambda: False)  # a page in no time
-        fp.compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
+    fp.compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
     return out
 
 
@@ -63,8 +61,7 @@ def test_each_precision_has_files_of_its_own_that_every_system_can_name():
     assert not [name for name in names if set(name) & set('<>"/\\|?*')]
 
 
-def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path):
     part = "mixed;1=float32"  # the activation between two layers
     arms = ("float32", "float32;*=float32", part, f"{part}@kernels")
     made = fp.compare(blobs(steps=4), arms, 1, out=tmp_path, progress=False)

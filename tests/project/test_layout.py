@@ -85,25 +85,28 @@ def room(module):
     return "words" if first in WORDS else NICKNAMES.get(first, first)
 
 
+def targets(path, package):
+    """(dotted name, line) of all that a file in this package imports, inside functions too."""
+    for node in ast.walk(tree(path)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*above, node.module] if node.module else above)
+            names = [f"{source}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        yield from ((name, node.lineno) for name in names)
+
+
 @cache
 def imports(module):
-    """(imported module of minifp, line) for every import in a module, inside functions too."""
-    path, found = modules()[module], []
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
-            source = ".".join([*above, node.module] if node.module else above)
-            targets = [f"{source}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            targets = [a.value for a in node.args if isinstance(a, ast.Constant)]
-        else:
-            continue
-        known = [t if t in modules() else t.rpartition(".")[0] for t in targets]
-        found += [(t, node.lineno) for t in known if t.partition(".")[0] == "minifp"]
-    return found
+    """(imported module of minifp, line) for every import in a module."""
+    path, parts = modules()[module], module.split(".")
+    every = targets(path, parts if path.name == "__init__.py" else parts[:-1])
+    known = [(t if t in modules() else t.rpartition(".")[0], line) for t, line in every]
+    return [(t, line) for t, line in known if t.partition(".")[0] == "minifp"]
 
 
 def names_of(module):
@@ -131,6 +134,26 @@ def place(path, line, what=""):
     return f"{path.relative_to(ROOT)}:{line} {what}"
 
 
+def crossing(is_wrong):
+    """The imports of which is_wrong(the module, what it imports) holds."""
+    return [place(path, line, f"imports {target}") for module, path in modules().items()
+            for target, line in imports(module) if is_wrong(module, target)]  # fmt: skip
+
+
+def spelled(paths, is_wrong):
+    """The words in files of which is_wrong(word, file) holds."""
+    return [place(path, line, word) for path in paths for word, line in words(path)
+            if is_wrong(word, path)]  # fmt: skip
+
+
+def circle(graph):
+    """The names in a circle of {name: names}, if there is one."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " is imported by ".join(error.args[1])
+
+
 # ---- who knows whom -----------------------------------------------------------------------------
 def below(name, seen=()):
     direct = set(ROOMS[name].split()) - {*seen}
@@ -143,45 +166,31 @@ def test_every_room_has_its_place_in_the_import_order():
 
 
 def test_imports_only_go_down():
-    wrong = [
-        place(path, line, f"{room(module)} imports {target}")
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if module != "minifp" and room(target) not in {room(module), *below(room(module))}
-    ]
-    assert not wrong, "\n".join(wrong)
+    def is_up(module, target):
+        return module != "minifp" and room(target) not in {room(module), *below(room(module))}
+
+    assert crossing(is_up) == []
 
 
 def test_only_rooms_that_draw_numbers_import_random():
-    wrong = [
-        place(path, line)
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if target == "minifp.runtime.random" and room(module) not in {"minifp", *DRAW_NUMBERS}
-    ]
-    assert not wrong, "\n".join(wrong)
+    may = {"minifp", *DRAW_NUMBERS}
+    assert not crossing(lambda m, t: t == "minifp.runtime.random" and room(m) not in may)
 
 
 def test_the_microscope_takes_from_the_laboratory_only_what_measures_memory():
     """But for `inspecting`, which trains one of its tasks, or goes on from one's checkpoint."""
     measures = {"minifp.lab.memory"}
     trains = {f"minifp.lab.{name}" for name in ("resume", "run", "settings", "task", "tasks")}
-    wrong = [
-        place(path, line, target)
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if (room(module), room(target)) == ("scope", "lab")
-        if target not in (measures | trains if module == "minifp.scope.inspecting" else measures)
-    ]
-    assert not wrong, "\n".join(wrong)
+
+    def is_more(module, target):
+        may = measures | trains if module == "minifp.scope.inspecting" else measures
+        return (room(module), room(target)) == ("scope", "lab") and target not in may
+
+    assert crossing(is_more) == []
 
 
 def test_no_module_imports_itself_in_a_circle():
-    graph = {m: {t for t, _ in imports(m) if t != m} for m in modules()}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" is imported by ".join(error.args[1]))
+    assert not circle({m: {t for t, _ in imports(m) if t != m} for m in modules()})
 
 
 @pytest.mark.parametrize("device, other", [("cpu", "cuda"), ("cuda", "cpu")])
@@ -203,42 +212,27 @@ def test_the_tape_is_at_most_150_statements():
     """Statements and not lines, so that nothing is won by putting two on one."""
     statements = [n for n in ast.walk(tree(TAPE)) if isinstance(n, ast.stmt)]
     texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-    count = len(statements) - len(texts)
-    assert count <= 150
+    assert len(statements) - len(texts) <= 150
 
 
 def test_the_tape_knows_no_format_device_or_scale():
-    path = TAPE
-    strangers = ("float16", "float32", "float64", "cuda", "cupy", "cpu", "scale")
-    wrong = [
-        place(path, line, word)
-        for word, line in words(path)
-        if any(stranger in word.lower() for stranger in strangers)
-    ]
-    assert not wrong, "\n".join(wrong)
+    strangers = "float16|float32|float64|cuda|cupy|cpu|scale"
+    assert spelled([TAPE], lambda word, _: re.search(strangers, word.lower())) == []
 
 
 def test_operations_spell_no_cast_no_format_and_no_library_but_numpy():
-    wrong = [
-        place(path, line, word)
-        for path in sorted((ROOT / "minifp" / "ops").rglob("*.py"))
-        if not path.stem.endswith("_numba") and path.stem != "methods"  # it has `to`
-        for word, line in words(path)
-        if word.partition(".")[0] in ("astype", "cupy", "numba") or "float16" in word
-    ]
-    assert not wrong, "\n".join(wrong)
+    paths = sorted((ROOT / "minifp" / "ops").rglob("*.py"))  # `methods` has `to`
+    plain = [p for p in paths if not p.stem.endswith("_numba") and p.stem != "methods"]
+    others = ("astype", "cupy", "numba")
+    assert not spelled(plain, lambda w, _: w.partition(".")[0] in others or "float16" in w)
 
 
 def test_float16_is_spelled_only_where_formats_are_decided():
-    wrong = [
-        place(path, line, word)
-        for module, path in modules().items()
-        if room(module) not in DECIDE_FORMATS | NAME_PRECISIONS
-        if not path.stem.endswith("_numba")
-        for word, line in words(path)
-        if "float16" in word and (word, path.stem) not in NAMED_AFTER_FORMATS
-    ]
-    assert not wrong, "\n".join(wrong)
+    may = DECIDE_FORMATS | NAME_PRECISIONS
+    paths = [p for m, p in modules().items() if room(m) not in may and p.stem[-6:] != "_numba"]
+    assert not spelled(
+        paths, lambda w, path: "float16" in w and (w, path.stem) not in NAMED_AFTER_FORMATS
+    )
 
 
 def test_every_module_function_and_class_says_what_it_is_for():

@@ -1,16 +1,15 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
-import ast
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from test_layout import circle, targets
 
 import minifp as fp
 
@@ -89,27 +88,15 @@ def test_help_names_a_command_to_begin_with(name):
         assert [option for option in wanted if option not in said] == []
 
 
-def imported(path):
-    """The dotted names that a file under scripts/ imports, inside functions too."""
-    package = [*path.parent.relative_to(SCRIPTS).parts]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            source = ".".join([*above, node.module] if node.module else above)
-            yield from (source, *(f"{source}.{alias.name}" for alias in node.names))
-
-
 def test_no_module_of_theirs_imports_itself_in_a_circle():
     paths = {path.relative_to(SCRIPTS).with_suffix(""): path for path in SCRIPTS.rglob("*.py")}
     files = {".".join(name.parts): path for name, path in paths.items()}
-    graph = {name: {*imported(path)} & {*files} - {name} for name, path in files.items()}
+    graph = {}
+    for name, path in files.items():
+        every = [target for target, _ in targets(path, name.split(".")[:-1])]
+        graph[name] = {t if t in files else t.rpartition(".")[0] for t in every} & {*files} - {name}
     assert "benchmarks.workloads" in graph["benchmarks.gpu_steps"]
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" is imported by ".join(error.args[1]))
+    assert not circle(graph)
 
 
 @nightly

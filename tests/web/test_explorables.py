@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_browser import browser  # noqa: F401 (a fixture)
 
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
@@ -50,7 +49,7 @@ def served(folder):
 
 
 @pytest.fixture(scope="module")
-def tab(browser, tmp_path_factory):  # noqa: F811
+def tab(browser, tmp_path_factory):
     """A page of one origin that has the explorables of another, and what its console said."""
     folder = tmp_path_factory.mktemp("page")
     with served(FOLDER) as address, served(folder) as own:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (one is a fixture)
+from in_browser import check_accessible
 from loading import script
 from test_explorables import FOLDER, tab  # noqa: F401 (one is a fixture)
 

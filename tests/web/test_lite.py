@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from in_browser import check_accessible
 from test_explorables import served
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -27,7 +27,7 @@ def builder():
 
 
 @pytest.fixture
-def page(browser):  # noqa: F811
+def page(browser):
     """A page: what it or its console reports as an error, and each address elsewhere that anything
     asks for, is one here. (The browser itself asks for /favicon.ico.)"""
     context = browser.new_context(viewport={"width": 360, "height": 740})

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from in_browser import browser  # noqa: F401 (a fixture)
 from in_playground import is_ready, playground, run, write
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -20,7 +19,7 @@ def listed(page):
     return dict(row.locator("td").all_inner_texts()[:2] for row in rows)
 
 
-def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):  # noqa: F811
+def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         run(page, "open('log.csv', 'w').write('a,b')\nimport os\nos.makedirs('d', exist_ok=True)\n"
@@ -49,7 +48,7 @@ def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
         assert {*listed(page)} == {"d/page.html", "log.csv"}
 
 
-def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):  # noqa: F811
+def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         program = (
@@ -65,7 +64,7 @@ def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):  #
         assert {*listed(page)} == {"run.safetensors", "scope.html"}  # and nothing that lay aside
 
 
-def test_storage_that_is_refused_is_told(browser, address):  # noqa: F811
+def test_storage_that_is_refused_is_told(browser, address):
     context = browser.new_context()
     page = context.new_page()
     page.add_init_script("indexedDB.open = () => { throw new Error('refused here'); };")

@@ -1,8 +1,7 @@
 """What the playground shows of a run that trains: where its numbers lie, and a scale that moves."""
 
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
-from in_playground import is_ready, playground, run, write
+from in_playground import fits_a_phone, is_ready, playground, run, write
 
 from minifp.scope.observed import KINDS
 from minifp.scope.page.lens import percent
@@ -35,13 +34,6 @@ for n in range(100000):
         break
 print(n > 20, scales[0], scales[-1])
 """
-
-
-@pytest.fixture(scope="module")
-def page(browser, address):  # noqa: F811
-    with playground(browser, address) as page:
-        is_ready(page)
-        yield page
 
 
 def shown(page):
@@ -80,7 +72,7 @@ def test_the_slider_changes_the_scale_of_the_program_that_runs(page, scale):
     check_slider(page, scale)
 
 
-def test_it_does_so_too_where_the_page_shares_memory(browser, address):  # noqa: F811
+def test_it_does_so_too_where_the_page_shares_memory(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
@@ -120,9 +112,4 @@ def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_too(page, scheme):
     run(page, PROGRAM)
-    size = page.viewport_size
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.emulate_media(color_scheme=scheme)
-    page.wait_for_timeout(100)
-    check_accessible(page)
-    page.set_viewport_size(size)
+    fits_a_phone(page, scheme)
