@@ -18,6 +18,20 @@ def clouds(n, seed):
     return TensorDataset(x.astype(np.float32), t, name="clouds")
 
 
+class Watched:
+    """A data set, and the indices that it was asked for."""
+
+    def __init__(self, dataset):
+        self.dataset, self.asked = dataset, []
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, index):
+        self.asked.append(np.asarray(index).tolist())
+        return self.dataset[index]
+
+
 def network():
     """A perceptron with dropout."""
     return nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))

@@ -18,7 +18,6 @@ clip_grad_norm_, clip_grad_value_ = nn.utils.clip_grad_norm_, nn.utils.clip_grad
 
 
 def parameter(values, gradient=None, precision="float32"):
-    """A parameter, and a gradient as backward would leave it."""
     with fp.precision(precision):
         p = nn.Parameter(np.asarray(values, np.float64))
         if gradient is not None:

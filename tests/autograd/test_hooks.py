@@ -6,13 +6,10 @@ import weakref
 import numpy as np
 import pytest
 from refusals import refuses
+from test_tape import leaf
 
 import minifp as fp
 from minifp import nn, optim
-
-
-def leaf(*numbers, dtype="float32"):
-    return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
 def test_grad_gives_gradients_and_changes_none_nor_the_graph_behind_its_inputs():
@@ -213,21 +210,14 @@ def test_a_retained_gradient_does_not_keep_its_tensor():
 
 
 def test_the_same_hook_twice_is_two_hooks():
-    a = leaf(1.0)
-
-    def double(g):
-        return g * 2
-
+    a, double = leaf(1.0), lambda g: g * 2
     first, _ = a.register_hook(double), a.register_hook(double)
     first.remove()
     first.remove()
     (a * 1).backward()
     assert a.grad.tolist() == [2]
     layer, seen = nn.ReLU(), []
-
-    def note(module, args, y):
-        seen.append(1)
-
+    note = lambda *_: seen.append(1)  # noqa: E731
     handles = [layer.register_forward_hook(note), layer.register_forward_hook(note)]
     handles[0].remove()
     handles[0].remove()

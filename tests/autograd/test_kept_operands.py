@@ -28,12 +28,10 @@ FLOAT8 = "float8,saved=operands"
 
 
 def in_codes(node):
-    """Which of the things that a node saved are codes."""
     return [i for i, a in enumerate(node.saved) if isinstance(a, OperandCodes)]
 
 
 def bytes_of(*nodes):
-    """What nodes keep of numbers, each array once."""
     arrays = [buffer(a) for node in nodes for a in arrays_in(node.saved) if a.ndim]
     return sum({id(a): a.nbytes for a in arrays}.values())
 
@@ -109,7 +107,6 @@ def test_gradients_are_those_of_saved_activations_bit_for_bit(case, text, varian
 
 
 def trained(text, steps=4, lr=1e-2, images=None):
-    """The losses and the histories of LeNet's products, and its weights."""
     random = np.random.default_rng(0)
     images = random.normal(size=(8, 1, 8, 8)) if images is None else images
     with fp.precision(text):
@@ -276,7 +273,6 @@ def test_a_function_keeps_what_its_backward_may_read(in_float8):
 
 
 def operation(forward, backward):
-    """An operation of one's own, from kernels that are forgotten."""
     before = list(KERNELS)
     multiply = kernel("dot", "x", operands={"x": (-1,), "w": (0,)})(lambda x, w, *, dot: dot(x, w))
     double = kernel("map", "x")(lambda x: x + x)

@@ -22,7 +22,6 @@ def leaf(*numbers, dtype="float32"):
     return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
-# ---- backward -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("backward", [True, False])
 def test_a_chain_of_50000_operations_runs_and_is_freed(backward):
     """Neither backward nor freeing the chain recurses."""
@@ -138,7 +137,6 @@ def test_leaves_without_a_gradient_get_none_and_detach_shares_the_memory_alone()
     np.testing.assert_allclose(x.grad.array, np.exp([2.0, 4.0]), rtol=1e-6)
 
 
-# ---- what backward lets go of -------------------------------------------------------------------
 def test_saved_arrays_are_released_as_backward_passes_them():
     x = leaf(*range(1, 101))
     y = x.exp()
@@ -165,7 +163,6 @@ def test_a_used_up_graph_is_refused_naming_the_way_out_and_a_retained_one_gives_
     np.testing.assert_array_equal(x.grad.array, 2 * once)
 
 
-# ---- changed in place ---------------------------------------------------------------------------
 CHANGES = {  # those by a method: test_tensor.py
     "data": lambda x: setattr(x, "data", np.zeros(x.shape)),
     "add_": lambda x: x.add_(1.0),
@@ -259,10 +256,7 @@ def test_in_place_operations_are_refused_where_a_gradient_would_be_lost():
     assert (x.tolist(), y.tolist()) == ([1], [1])
 
 
-# ---- what an operation may return ---------------------------------------------------------------
 def twice(backward):
-    """The operation y = 2 x with some backward."""
-
     @fp.op
     def twice(x):
         return 2 * x, (), backward
@@ -314,7 +308,6 @@ def test_an_operation_of_ones_own_is_differentiated_and_gradcheck_finds_a_wrong_
     assert x.grad is None and y.grad is None
 
 
-# ---- what backward refuses ----------------------------------------------------------------------
 def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format():
     with fp.no_grad():
         loss = leaf(1.0).sum()
@@ -333,7 +326,6 @@ def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format
     assert x.grad.tolist() == [1, 0]
 
 
-# ---- the seed -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("value", [fp.tensor([1, 2]), np.ones(2), [1.0, 2.0], 0.0, True])
 def test_what_is_no_floating_tensor_is_refused_as_a_gradient_when_it_is_assigned(value):
     for x in (fp.ones(2, requires_grad=True), nn.Linear(2, 1).weight):
@@ -379,7 +371,6 @@ def test_a_seed_by_which_nothing_can_be_divided_is_refused(seed):
 
 
 def plain(*values):
-    """A parameter of float32 and its plain optimizer, which subtracts the gradient."""
     p = nn.Parameter(np.float32(values))
     return p, optim.SGD([p], lr=1.0)
 
@@ -415,7 +406,6 @@ def test_what_a_step_consumed_is_added_to_and_the_next_step_tells_it_once():
     assert (p.item(), q.item()) == (-2, -1)
 
 
-# ---- recording or not ---------------------------------------------------------------------------
 def test_nothing_is_recorded_under_no_grad_or_where_nothing_needs_a_gradient():
     x = leaf(1.0)
     with fp.no_grad():
@@ -434,7 +424,6 @@ def test_nothing_is_recorded_under_no_grad_or_where_nothing_needs_a_gradient():
     assert not flow and y.node is None
 
 
-# ---- the precision of backward ------------------------------------------------------------------
 def test_backward_uses_the_precision_of_forward_wherever_it_runs():
     """1 a thousand times and 3,000 times more: in float16 sums it stops at 2048."""
 
@@ -470,7 +459,6 @@ def test_a_parameter_adds_gradients_up_in_its_own_precision_wherever_backward_ru
     assert model.weight.grad.item() == last
 
 
-# ---- observers and paths ------------------------------------------------------------------------
 def test_observers_see_what_is_recorded_each_gradient_and_each_release():
     x = leaf(2.0)
     with Flow() as flow:
@@ -489,7 +477,6 @@ def test_observers_see_what_is_recorded_each_gradient_and_each_release():
     assert len(flow) == 7
 
 
-# ---- gradients as tensors of their own ----------------------------------------------------------
 def test_gradients_of_two_leaves_can_be_changed_one_without_the_other():
     """x + y hands one array to both, and so does an LSTM to its two biases."""
     x, y = leaf(1.0, 1.0), leaf(1.0, 1.0)

@@ -142,7 +142,6 @@ def test_kerass_policies_compute_in_few_bits_with_float32_variables(batch, low):
 
 
 def with_found_inf(scaler, optimizer, w, found):
-    """One step of w, whose gradient is 1, or Inf."""
     optimizer.zero_grad()
     scaler.scale((w * (math.inf if found else 1.0)).sum()).backward()
     before = w.numpy().copy()
@@ -286,8 +285,6 @@ class Signs(fp.autograd.Function):
 
 
 class Short(fp.autograd.Function):
-    """A function whose backward forgets an argument."""
-
     @staticmethod
     def forward(ctx, x, y):
         return x * y

@@ -39,16 +39,16 @@ def paddles(history, settings, least=1.0):
         yield float(scale)
 
 
-@given(
-    history=st.lists(st.booleans(), max_size=40),
-    settings=st.fixed_dictionaries({
-        "init_loss_scaling": st.sampled_from([1.0, 8.0, 2.0**15]),
-        "incr_every_n_steps": st.integers(1, 4),
-        "decr_every_n_nan_or_inf": st.integers(1, 4),
-        "incr_ratio": st.sampled_from([2.0, 4.0]),
-        "decr_ratio": st.sampled_from([0.5, 0.25]),
-    }),
-)  # fmt: skip
+RULES = st.fixed_dictionaries({
+    "init_loss_scaling": st.sampled_from([1.0, 8.0, 2.0**15]),
+    "incr_every_n_steps": st.integers(1, 4),
+    "decr_every_n_nan_or_inf": st.integers(1, 4),
+    "incr_ratio": st.sampled_from([2.0, 4.0]),
+    "decr_ratio": st.sampled_from([0.5, 0.25]),
+})  # fmt: skip
+
+
+@given(st.lists(st.booleans(), max_size=40), RULES)
 def test_the_scale_follows_paddles_rule(history, settings):
     scale = mixed_precision.decorate(adam(), **settings).loss_scale
     found = []
@@ -91,7 +91,6 @@ def test_a_decorated_optimizer_minimizes(precision):
 
 
 def after(scaler, optimizer, history):
-    """S after each step of a training whose gradients are as told (True: finite)."""
     (x,) = optimizer.parameters
     for is_finite in history:
         scaled = scaler.scale((x * (1.0 if is_finite else float("inf"))).sum())
@@ -107,17 +106,7 @@ def one_number():
     return optim.SGD([nn.Parameter([100.0])], lr=0.5)
 
 
-@given(
-    history=st.lists(st.booleans(), max_size=12),
-    settings=st.fixed_dictionaries({
-        "init_loss_scaling": st.sampled_from([1.0, 8.0]),
-        "incr_every_n_steps": st.integers(1, 3),
-        "decr_every_n_nan_or_inf": st.integers(1, 3),
-        "incr_ratio": st.sampled_from([2.0, 4.0]),
-        "decr_ratio": st.sampled_from([0.5, 0.25]),
-    }),
-    saved=st.integers(0, 11),
-)  # fmt: skip
+@given(st.lists(st.booleans(), max_size=12), RULES, st.integers(0, 11))
 def test_the_scaler_follows_paddles_rule_without_a_floor(history, settings, saved):
     scaler, optimizer = amp.GradScaler(**settings), one_number()
     found = [*after(scaler, optimizer, history[:saved])]
@@ -151,7 +140,6 @@ def test_the_scalers_defaults_are_paddles_and_a_state_that_does_not_fit_is_refus
 
 
 def trained(level, steps=20, **given):
-    """A model that was there, brought to a level and trained as Paddle's users write it."""
     fp.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 8), nn.LayerNorm(8), nn.Linear(8, 1))
     optimizer = optim.SGD(model.parameters(), lr=0.05)
@@ -199,7 +187,6 @@ FORMATS = {  # of a product, of softmax and of relu, from float32 and from float
 
 
 def formats(dtype):
-    """What a product, softmax and relu make of numbers in a format."""
     x = fp.tensor(X, dtype=dtype)
     return " ".join(str(y.dtype) for y in (F.linear(x, x), F.softmax(x, dim=1), F.relu(x)))
 

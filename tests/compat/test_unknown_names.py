@@ -2,12 +2,10 @@
 
 import copy
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 from refusals import refuses
 
 import minifp as fp
@@ -15,7 +13,6 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.compat import unknown_names
 
-ROOT = Path(__file__).resolve().parents[2]
 X = fp.ones(2, 2)
 
 
@@ -70,9 +67,7 @@ def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
     assert np.asarray(X).shape == np.array(X).shape == copy.copy(X).shape == (2, 2)
     assert copy.deepcopy(nn.Linear(2, 1)).weight.shape == (1, 2)
     code = "import minifp as fp; from minifp import models, cli; from minifp import *"
-    command = [sys.executable, "-W", "error", "-c", code]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
-    assert result.stderr == ""
+    assert python(code, PYTHONWARNINGS="error").stderr == ""
 
 
 def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
@@ -82,7 +77,6 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
 
 
 def test_no_name_with_advice_is_there():
-    """Else its advice is never given."""
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
     of_tensors = {"cuda", "device", "dtype"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)

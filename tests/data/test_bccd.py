@@ -43,7 +43,6 @@ def cache(tmp_path, monkeypatch):
 
 
 def packed(folder, path):
-    """The folder in an archive, below another folder and beside a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as out:

@@ -50,13 +50,11 @@ PAINTED = painted()
 
 
 def changed(transform, seed=0, data=PAINTED, **arguments):
-    """(pictures, targets) of all items, in order."""
     how = {"collate_fn": detection_collate, "transform": transform, "seed": seed, **arguments}
     return next(DataLoader(data, len(data), **how).arrays())
 
 
 def extent(picture, level):
-    """The box of the pixels of a level, or None."""
     rows, columns = np.nonzero(picture[0] == level)
     if not len(rows):
         return None
@@ -173,7 +171,6 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
 
 
 def overlap(window, boxes):
-    """Intersection over union of a window with boxes."""
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
     common = sides.clip(0, None).prod(1)
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)

@@ -46,7 +46,6 @@ def folder(tmp_path, monkeypatch):
 
 
 def expected(names):
-    """The pixels (n, 3, 32, 32) of these files, uint8, and their labels."""
     rows = np.concatenate([records(name, n, 10) for name, n in names.items()])
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
@@ -129,7 +128,6 @@ def cache(tmp_path, monkeypatch):
 
 
 def jpeg(i):
-    """The bytes of picture i, and the pixels that Pillow reads from them, (3, 32, 32)."""
     image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
     pixels = random.integers(0, 256, (4, 4, 3), purpose="jpeg", call=i).astype(np.uint8)
     out = io.BytesIO()
@@ -138,7 +136,6 @@ def jpeg(i):
 
 
 def pack(path, indices, **changes):
-    """A packed file of these pictures, whose labels are their numbers modulo 10."""
     contents = [jpeg(i)[0] for i in indices]
     arrays = {
         "jpeg": np.frombuffer(b"".join(contents), np.uint8),
@@ -150,7 +147,6 @@ def pack(path, indices, **changes):
 
 @pytest.fixture
 def jpegs(tmp_path, cache, monkeypatch):
-    """A folder of two packed files, of 12 and 3 pictures."""
     (tmp_path / "packs" / "cifar10").mkdir(parents=True)
     for part, indices in (("train", range(12)), ("test", range(12, 15))):
         pack(tmp_path / "packs" / "cifar10" / f"{part}.npz", [*indices])

@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import struct
 import tarfile
 import zipfile
 
@@ -13,6 +12,7 @@ from boxed_pictures import NAMES, OBJECTS, coco, write_coco, write_voc, xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refuses
+from test_datasets import idx
 
 import minifp as fp
 from minifp.data import archives, cifar, digits, files, packed, shakespeare
@@ -22,7 +22,6 @@ several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 @st.composite
 def edited(draw, content):
-    """These bytes, cut off, and with some replaced, left out or put in."""
     content = bytearray(content[: draw(st.integers(0, len(content)) | st.just(len(content)))])
     for _ in range(draw(st.integers(0, 4))):
         where = draw(st.integers(0, len(content)))
@@ -31,13 +30,7 @@ def edited(draw, content):
 
 
 def harmed(content):
-    """Random bytes, or these after some editing."""
     return st.binary(max_size=200) | edited(content)
-
-
-def idx(array):
-    sizes = struct.pack(f">{array.ndim}I", *array.shape)
-    return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
 
 
 def npz(**arrays):
@@ -47,7 +40,6 @@ def npz(**arrays):
 
 
 def attempt(function, *arguments):
-    """What a function returns, or None where it raises DataError."""
     try:
         return function(*arguments)
     except fp.DataError as error:
@@ -56,8 +48,6 @@ def attempt(function, *arguments):
 
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
-
-
 PACKED = {"jpeg": np.zeros(6, "u1"), "offset": np.array([0, 3, 6]), "label": np.array([1, 9])}
 KINDS = {  # a file's name, what is in it, what reads it, and what is true of what was read
     "pixels": (
@@ -160,7 +150,6 @@ def test_an_annotation_file_of_coco(tmp_path, content, empty):
 
 
 def an_archive(kind):
-    """Two files in a folder, as an archive."""
     out, contents = io.BytesIO(), {"BCCD/a.txt": b"a" * 99, "BCCD/b.txt": b"b" * 99}
     if kind == "zip":
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:

@@ -39,7 +39,6 @@ def items(batches):
     return [int(i) for first, _ in batches for i in first]
 
 
-# ---- data sets ----------------------------------------------------------------------------------
 def test_digits_are_1437_and_360_pictures_of_8_by_8_whatever_the_seed():
     for part, n in zip(digits(), (1437, 360)):
         x, t = part.arrays
@@ -128,8 +127,6 @@ def test_arrays_that_are_no_data_set_are_refused(arrays, error, message):
 
 
 class Squares(Dataset):
-    """A user's own data set, of one field."""
-
     name = "squares"
 
     def __len__(self):
@@ -153,7 +150,6 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
 
 
-# ---- batches ------------------------------------------------------------------------------------
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
 def test_an_epoch_gives_every_item_once_in_len_batches(n, batch_size, shuffle, seed):
     loader = DataLoader(numbered(n), batch_size, shuffle, seed=seed)
@@ -211,7 +207,6 @@ def test_a_batch_is_a_copy_and_numbers_that_overflow_its_format_are_counted():
         next(iter(loader))
 
 
-# ---- resuming -----------------------------------------------------------------------------------
 @given(st.integers(1, 20), st.integers(1, 6), st.integers(1, 6), st.integers(0, 3), st.data())
 def test_a_loader_goes_on_where_its_state_was_taken(n, before, after, epochs, data):
     random.manual_seed(3)
@@ -285,7 +280,6 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
     assert loader.state_dict() == before
 
 
-# ---- bad input ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("settings, message", [
     *(({"batch_size": n}, f"batch_size must be an integer .* got {n!r}")
       for n in (0, -1, 2.0, "4", True, None)),
@@ -314,7 +308,6 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
         next(iter(DataLoader(Wrong(), 3)))
 
 
-# ---- MNIST: finding, reading and downloading ----------------------------------------------------
 def idx(array):
     sizes = struct.pack(f">{array.ndim}I", *array.shape)
     return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()

@@ -21,7 +21,6 @@ def pixels(i, size=(4, 6)):
 
 @pytest.fixture
 def pets(tmp_path):
-    """Two cats, a dog and what is to be left alone."""
     for i, name in enumerate(("cat/b.png", "cat/A.PNG", "dog/deep/down.bmp")):
         path = tmp_path / "pets" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +101,6 @@ def test_of_a_picture_in_other_proportions_the_middle_is_taken(tmp_path, have, s
 
 @pytest.fixture
 def many(tmp_path):
-    """Twelve pictures of different sizes, of three classes."""
     for i in range(12):
         path = tmp_path / "many" / f"class {i % 3}" / f"{i} é.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +110,6 @@ def many(tmp_path):
 
 @pytest.fixture
 def worked(many):
-    """The same with two workers, ended after the test."""
     data = ImageFolder(many, 8, workers=2)
     yield data
     data._workers.close()

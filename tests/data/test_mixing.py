@@ -25,7 +25,6 @@ MIXED = Compose([*MOVED, CutMix(num_classes=N), RandomErasing(), MixUp(num_class
 
 
 def pictures(n=N):
-    """A data set of n different pictures, each of a class of its own, with their numbers."""
     x = np.arange(1, 1 + n * 2 * 6 * 8, dtype=np.float32).reshape(n, 2, 6, 8) / 64
     return TensorDataset(x, np.arange(n), np.arange(n))
 
@@ -35,7 +34,6 @@ def by_item(batches):
 
 
 def one(transform, **arguments):
-    """A whole epoch in one batch, in the order of the data set."""
     loader = DataLoader(pictures(), N, transform=transform, seed=3, **arguments)
     return next(loader.arrays())
 

@@ -42,7 +42,6 @@ class Watched(Dataset):
 
 @pytest.fixture(autouse=True)
 def no_thread_stays():
-    """Every test leaves the threads that were there."""
     before = set(threading.enumerate())
     yield
     left()

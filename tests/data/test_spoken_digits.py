@@ -50,7 +50,6 @@ def test_what_is_no_wav_file_of_plain_samples_is_refused(tmp_path, content):
 
 
 def check(parts, indices=((5, 6), (0, 4))):
-    """What each part holds, of the tones."""
     for part, tested in zip(parts, indices):
         assert len(part) == 10 * len(SPEAKERS) * len(tested)
         rows = [(d, s, i) for d in range(10) for s in SPEAKERS for i in tested]
@@ -106,7 +105,6 @@ def test_an_archive_of_anything_else_is_refused(tmp_path, monkeypatch, held, mes
 
 
 def release(held):
-    """The archive that is downloaded."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("free-spoken-digit-dataset-1.0.10/README.md", "about")

@@ -15,7 +15,6 @@ from minifp.runtime import random
 
 
 def pictures(n, size=(4, 5), channels=2):
-    """A data set of different pictures, whose targets are their numbers."""
     x = np.arange(1, 1 + n * channels * size[0] * size[1], dtype=np.float32)
     return TensorDataset(x.reshape(n, channels, *size) / 8, np.arange(n), name="pictures")
 
@@ -24,7 +23,6 @@ AUGMENT = Compose([RandomCrop((4, 5), padding=2), RandomHorizontalFlip()])
 
 
 def augmented(loader):
-    """The picture of each item in an epoch, by its number."""
     return {int(i): picture for x, t in loader.arrays() for picture, i in zip(x, t)}
 
 

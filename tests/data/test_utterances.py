@@ -169,14 +169,11 @@ test_settings_and_sounds_that_cannot_be_are_refused = each_refused(
     (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), fp.ArgumentError, "norm='l2'"),
     (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), fp.ArgumentError, "f_max=90"),
 )
-
-
 N, T, F = 400, 60, 20
 LONG = np.where(np.arange(N) % 2, T, 40)
 
 
 def masked(**how):
-    """Which numbers of N utterances of ones are hidden, and the changed ones."""
     x = np.ones((N, T, F), np.float32)
     x[np.arange(T) >= LONG[:, None]] = 5
     (y, lengths, rest) = SpecAugment(**how)((x, LONG, "rest"), np.arange(N), Draws(0, 0, N))

@@ -58,7 +58,6 @@ PARTS = "mixed;*.wgrad:accumulate=float16;head=float32"
     ("second_moment", "mixed,second_moment=e6m1", "e6m1 second moments", "mixed", 2),
 ])  # fmt: skip
 def test_each_switch_is_a_technique(given, base, names, nothing, count):
-    """What they are called, and the precision without any of them."""
     p = policy.as_precision(base)
     chosen = factors.as_factors(given.split(), p)
     cells = factors.combinations(p, chosen)
@@ -123,7 +122,6 @@ def test_runs_that_diverged_are_counted_and_never_averaged():
 
 
 def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
-    """Runs are those of compare: the second call trains one seed more."""
     monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
     words = ["ablate", "mlp", "--factors", "loss_scale", "reduce", "--steps", "3", "-q"]
     for seeds in ("1", "2"):

@@ -1,9 +1,8 @@
-"""Tasks of any kind: a GAN, sequences of different lengths; what they share in every precision; and
-what a task's own functions may get wrong. Detectors are in test_detector_task.py."""
+"""Tasks of any kind, a GAN and sequences among them. Detectors are in test_detector_task.py."""
 
 import numpy as np
 import pytest
-from lab_blobs import blobs, clouds
+from lab_blobs import Watched, blobs, clouds
 
 import minifp as fp
 from minifp import nn, optim
@@ -101,8 +100,6 @@ def padded(items):
 
 
 class Translator(nn.Module):
-    """An encoder whose last state a decoder begins with."""
-
     def __init__(self):
         super().__init__()
         self.embedding, self.drop = nn.Embedding(6, 8), nn.Dropout(0.1)
@@ -142,18 +139,6 @@ def translation(**changes):
 TASKS = {"gan": gan, "translation": translation}
 
 
-class Watched:
-    def __init__(self, dataset):
-        self.dataset, self.asked = dataset, []
-
-    def __len__(self):
-        return len(self.dataset)
-
-    def __getitem__(self, index):
-        self.asked.append(np.asarray(index).tolist())
-        return self.dataset[index]
-
-
 def all_that_is_random(make, precision, monkeypatch):
     """Initial weights to rounding, items in their order, and how many random numbers were drawn for
     each purpose, which with the seed are all there is to know of them."""
@@ -179,7 +164,6 @@ def all_that_is_random(make, precision, monkeypatch):
 
 @pytest.mark.parametrize("make", TASKS.values(), ids=TASKS)
 def test_every_precision_has_the_same_weights_order_masks_and_noise(make, monkeypatch):
-    """And a run is repeated bit for bit."""
     single, *others = (all_that_is_random(make, p, monkeypatch) for p in PRECISIONS)
     assert all(other == single for other in others)
     first, second = (train(make(), "mixed", 1) for _ in range(2))

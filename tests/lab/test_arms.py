@@ -1,12 +1,12 @@
 """Controls: arms that should not matter, and what they do to a run."""
 
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from lab_blobs import blobs
+from own_process import python
 from refusals import refuses
 
 from minifp import nn
@@ -63,9 +63,7 @@ def test_a_weight_that_moves_is_none_of_those_that_are_all_0():
 
 
 def test_the_references_of_one_run_are_those_of_a_process_without_compiled_kernels():
-    env = {**os.environ, "MINIFP_KERNELS": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = [sys.executable, "-c", NUMPY]
-    told = subprocess.run(run, env=env, capture_output=True, encoding="utf-8", check=True).stdout
+    told = python(NUMPY, MINIFP_KERNELS="numpy", PYTHONPATH=os.pathsep.join(sys.path)).stdout
     assert told.strip() == str(train(TASK, "float32@kernels", 4).history["loss"])
 
 

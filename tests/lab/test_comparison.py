@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def made_up(precision, seed, metric, status="finished"):
-    """A run that was never trained."""
     return Run(precision, seed, status, metric=metric, steps=10, bytes={"weights": 4})
 
 
@@ -183,7 +182,6 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
 
 
 def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):
-    """The same, more seeds, more precisions."""
     first = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
     trained.clear()
     again = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import subprocess
 import sys
 from functools import cache
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from own_process import python
 from pages import Page, checked
 
 from minifp.errors import MinifpError
@@ -31,7 +31,6 @@ ACCURACY = {"metric_name": "accuracy", "metric_unit": "%", "goal": "max", "margi
 LOSS = {"metric_name": "validation loss", "metric_unit": "nats", "goal": "min", "margin": 0.03}
 
 
-# ---- comparisons that were never trained --------------------------------------------------------
 def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), scale=1.0, **more):
     """A run whose loss falls from 2.3; from step `lost_at` on it is NaN."""
     rng = np.random.default_rng(seed)
@@ -92,7 +91,6 @@ def four(seeds=3):
 
 
 def one_seed():
-    """From which nothing follows."""
     return made(made_run("float32", 0), made_run("mixed", 0, 90.1))
 
 
@@ -103,18 +101,15 @@ def all_lost():
 
 
 def not_yet_trained():
-    """What an interrupted comparison looks like: a precision without runs."""
     return made(made_run("float32", 0), precisions=["float32", "mixed"])
 
 
 def with_dial():
-    """A loss as the metric, with the exponent dial."""
     runs = [made_run(p, s, 2.0 + s / 100) for s in range(3) for p in ("float32", "mixed")]
     return made(*runs, dial=11, **LOSS)
 
 
 def long_names():
-    """Precisions whose texts are longer than a column, and megabytes."""
     names = ("float32", "mixed,master_weights=off,optimizer_state=float16,loss_scale=128")
     runs = [made_run(p, s) for s in range(2) for p in names]
     for run in runs:
@@ -130,7 +125,6 @@ def comparison(request):
     return request.param()
 
 
-# ---- numbers in words ---------------------------------------------------------------------------
 def test_numbers_are_told_in_words_with_three_digits():
     signs = (0.0, -0.001, 1.5, -1.5, None, math.nan)
     for told, numbers, expected in (
@@ -143,7 +137,6 @@ def test_numbers_are_told_in_words_with_three_digits():
         assert "|".join(map(told, numbers)) == expected
 
 
-# ---- the table ----------------------------------------------------------------------------------
 def test_the_table_fits_100_columns_and_any_terminal(comparison):
     text = text_table(comparison)
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -187,7 +180,6 @@ def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(withou
     assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
 
 
-# ---- sentences ----------------------------------------------------------------------------------
 def test_the_headline_says_the_whole_result():
     assert verdicts.headline(four()) == (
         "mixed ends where float32 ends (weak: 3 seeds); float16 ends worse (weak: 3 seeds); "
@@ -213,7 +205,6 @@ def test_every_statement_gives_its_reasons():
     assert two.text.endswith("too few for a verdict: at least 3 are needed.")
 
 
-# ---- curves -------------------------------------------------------------------------------------
 def test_a_band_is_the_90_percent_interval_of_the_mean():
     x = np.arange(3.0)
     band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
@@ -240,7 +231,6 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
     assert len(x) < 1000 and np.nanmax(thin) == 7.0 and np.isnan(thin).sum() == 1
 
 
-# ---- pictures -----------------------------------------------------------------------------------
 @needs_pictures
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format, monkeypatch):
@@ -278,8 +268,7 @@ def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path,
 def test_drawing_imports_no_pyplot():
     code = "import sys, minifp.report.drawing as d; d.settings().__enter__(); "
     code += "import matplotlib.figure; print('matplotlib.pyplot' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
-    assert result.stdout.strip() == "False"
+    assert python(code).stdout == "False\n"
 
 
 @needs_pictures
@@ -301,7 +290,6 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
     assert alone["mixed"] == styles["mixed"]  # in every report
 
 
-# ---- the page -----------------------------------------------------------------------------------
 @cache
 def page_of_four():
     return document("four", comparison_page.body(four()))
@@ -385,7 +373,6 @@ def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page(wi
     assert found.values("srcdoc") == [comparison_page.page(four())] and found.values("title")
 
 
-# ---- without matplotlib -------------------------------------------------------------------------
 @pytest.fixture
 def without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -398,26 +385,3 @@ def test_without_it_there_are_all_numbers_and_how_to_get_pictures(without_matplo
     assert "96.35" in text and "EQUIVALENT" in text
     with pytest.raises(MinifpError, match="python -m pip install matplotlib"):
         four().figures(tmp_path)
-
-
-# ---- the demonstration --------------------------------------------------------------------------
-def parts():
-    """Two parts, as the laboratory has them."""
-
-    def part(key, name, title):
-        texts = {"claim": f"Claim {key}.", "look": f"Look {key}.", "honest": f"Arranged {key}."}
-        return SimpleNamespace(key=key, name=name, title=title, **texts)
-
-    return [(part("a", "same", "It matches"), four()), (part("b", "dial", "It fails"), with_dial())]
-
-
-def test_the_demonstration_is_one_page_and_one_picture_of_every_part(tmp_path):
-    if drawing.is_available():
-        picture = story.save_overview(parts(), tmp_path / "demo.png").read_bytes()
-        assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
-    path = story.write_story(parts(), tmp_path / "report.html")
-    found = checked(path.read_text(encoding="utf-8"))
-    for wanted in ("It matches", "Claim a.", "Look a.", "Arranged b.", "Exponent dial k = 11"):
-        assert wanted in found.words
-    assert {"a", "b"} <= {*found.values("id")}
-    assert {"#a", "#b", "same/report.html", "dial/history.csv"} <= {*found.values("href")}

@@ -83,7 +83,6 @@ def test_several_processes_compile_and_are_told_apart():
 
 
 def own_number(i):
-    """Compile what has the number of its process as its title."""
     with compiling(str(os.getpid())):
         pass
 

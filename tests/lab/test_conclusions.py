@@ -24,7 +24,6 @@ def settled(end):
 
 
 def from_runs(runs, **task):
-    """A comparison of them, over 360 test examples."""
     return comparison_of(runs, **{"margin": 1.0, **task})
 
 

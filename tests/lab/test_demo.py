@@ -13,7 +13,6 @@ PART = {part.key: part for part in PARTS}
 
 @cache
 def run(key, precision, steps=None):
-    """The run of one part in one precision, seed 0, or its first steps."""
     assert precision in PART[key].precisions
     return train(replace(PART[key].task(), steps=steps or PART[key].task().steps), precision, 0)
 

@@ -59,7 +59,6 @@ class OneBox(nn.Module):
 
 
 def around(scenes):
-    """Scenes with one box around all digits, of class 1 or 2, by how many there are."""
     targets = []
     for t in scenes.targets:
         box = np.concatenate([t["boxes"][:, :2].min(0), t["boxes"][:, 2:].max(0)])

@@ -4,12 +4,12 @@ import importlib.util
 import platform
 import re
 import shutil
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp
 from minifp.data.whereabouts import SETS
@@ -29,7 +29,6 @@ def row(text, name):
 
 @pytest.fixture
 def lacking(monkeypatch):
-    """A function that makes modules look as if they were not installed."""
     find = importlib.util.find_spec
 
     def lack(*names):
@@ -135,10 +134,7 @@ def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
     code = f"import runpy, sys; {block}; name = 'minifp.lab.commands.doctor_text'"
     code += "; runpy.run_module(name, run_name='__main__')"
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    text = done.stdout
+    text = python(code, str(tmp_path)).stdout
     assert told in text and row(text, "cuda").startswith("none: they are made with numba")
     assert "numba" in text.splitlines()[-1] and "-m pip install" in text.splitlines()[-1]
     assert row(text, "float16 sums") == "in NumPy, slow: numba is not there"

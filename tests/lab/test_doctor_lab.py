@@ -20,7 +20,6 @@ doctor = partial(call, "doctor")
 
 @pytest.fixture
 def warm(monkeypatch):
-    """A seat on which all that lessons need is compiled."""
     monkeypatch.setattr(warm_record, "warmed", lambda: {*map(str, jobs_for_lessons())})
 
 

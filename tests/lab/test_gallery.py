@@ -39,7 +39,6 @@ def small(scale):
 
 @pytest.fixture(autouse=True)
 def no_pictures_of_comparisons(monkeypatch):
-    """They take most of the time, and are no business of the gallery's."""
     monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
 
 
@@ -147,10 +146,7 @@ def replace_metric(runs, value):
 @pytest.mark.parametrize("verdicts, said", [
     (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
     (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
-    (
-        ("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"),
-        "undecided at intervals 4 and 40: about 9",
-    ),
+    (("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"), "undecided at intervals 4 and 40: about 9"),
 ])  # fmt: skip
 def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
     exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")

@@ -90,7 +90,6 @@ def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often
 
 
 def pictures(n):
-    """Grey pictures of positive numbers, all of class 1."""
     x = np.random.default_rng(0).uniform(0.5, 1, (n, 1, 4, 4)).astype(np.float32)
     return fp.data.TensorDataset(x, np.ones(n, np.int64), classes=["cat", "dog"])
 

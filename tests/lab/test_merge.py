@@ -21,7 +21,6 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def keeping(state, test_set):
-    """An evaluation that keeps a text and an array."""
     found = evaluate(blobs(), state, test_set)
     return {**found.metrics, "loss": found.loss, "words": "seen", "ones": np.ones(2)}
 

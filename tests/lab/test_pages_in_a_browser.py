@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 from in_browser import check_accessible
-from test_comparison_page import four, made, made_run, parts
+from test_comparison_page import four, made, made_run, with_dial
 
+from minifp.lab.demo import PARTS
 from minifp.lab.page import curves, story
 
 pytestmark = pytest.mark.nightly
@@ -43,7 +44,6 @@ def losses(comparison, arm):
 
 
 def told(page, panel="loss"):
-    """{arm: numbers} that are told under a panel, and the step."""
     spans = page.locator(f'[data-panel="{panel}"] .chart-said span').all_text_contents()
     arms = [
         re.match(r"(.+?) ([−\d].*|none)", text.replace(", seed ", "#")).groups()
@@ -72,7 +72,7 @@ def settle(page):
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_axe_has_nothing_against_any_page_and_all_fit(opened, written, tmp_path, width, scheme):
     check_accessible(opened(written, width, scheme, bypass_csp=True))
-    demo = story.write_story(parts(), tmp_path / "demo.html")
+    demo = story.write_story([*zip(PARTS, (four(), with_dial()))], tmp_path / "demo.html")
     check_accessible(opened(demo, width, scheme, bypass_csp=True))
 
 

@@ -19,7 +19,6 @@ BOTH = ["float32", "mixed"]
 
 
 def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
-    """A comparison of runs that were never trained, and differ by so much."""
     runs = [
         Run(arm, seed, metric=90.0 + 0.37 * seed + (d if arm == "mixed" else 0), steps=4)
         for seed, d in enumerate(differences)

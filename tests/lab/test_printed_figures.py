@@ -38,7 +38,6 @@ def made_up(arm, seed, lost):
 
 @pytest.fixture(scope="module")
 def many():
-    """Five seeds of five arms, one of a long name and with runs that are lost."""
     runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
     return comparison_of(runs, name="lenet-digits", dial=3)
 

@@ -35,7 +35,6 @@ def run(path, *words, cwd):
 
 @pytest.fixture
 def project(tmp_path, no_pictures, monkeypatch):
-    """A folder with a file that has a task, in which a comparison was made."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "the tasks").mkdir()
     (tmp_path / "the tasks" / "my task.py").write_text(FILE, encoding="utf-8")
@@ -65,7 +64,6 @@ def test_a_task_without_a_name_is_asked_for(tmp_path, no_pictures):
 
 
 def of(*asked, **changes):
-    """A comparison of which these runs were asked for, none of which is there."""
     first = fp.compare(blobs(steps=2), ["float32"], 1, progress=False)
     precisions = list(dict.fromkeys(arm for arm, _ in asked))
     fields = {"precisions": precisions, "asked": list(asked), "runs": [], **changes}

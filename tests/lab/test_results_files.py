@@ -38,7 +38,6 @@ def of_names(**changes):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of a comparison with a control, a second metric, and runs that give up."""
     out = tmp_path_factory.mktemp("results")
     fp.compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
     return out
@@ -50,12 +49,8 @@ def table(path):
 
 
 def test_each_precision_has_files_of_its_own_that_every_system_can_name():
-    texts = (
-        "mixed;fc*=float32",
-        "mixed;fc?=float32",
-        "mixed;fc=float32",
-        "mixed;*=" + "float32," * 99,
-    )
+    texts = [f"mixed;{part}=float32" for part in ("fc*", "fc?", "fc")]
+    texts.append("mixed;*=" + "float32," * 99)
     names = [store.run_path(Path(), text, 3).name for text in texts]
     assert names[0] == "mixed;fc~=float32,seed=3.json" and len({*names}) == len(texts)
     assert not [name for name in names if set(name) & set('<>"/\\|?*')]
@@ -190,8 +185,6 @@ def held(folder):
 
 
 def put(value, *path):
-    """A change: what lies at this path is another value."""
-
     def change(whole):
         *way, last = path
         for key in way:

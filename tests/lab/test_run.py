@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from lab_blobs import blobs, clouds, network
+from lab_blobs import Watched, blobs, clouds, network
 
 import minifp as fp
 from minifp import nn, optim
@@ -16,18 +16,8 @@ from minifp.numerics import policy
 from minifp.runtime import random
 
 
-class Watched(TensorDataset):
-    def __init__(self, *arrays):
-        super().__init__(*arrays)
-        self.asked = []
-
-    def __getitem__(self, index):
-        self.asked.append(np.asarray(index).tolist())
-        return super().__getitem__(index)
-
-
 def batches_seen(precision, **changes):
-    watched = Watched(*clouds(160, 1).arrays)
+    watched = Watched(clouds(160, 1))
     run = train(blobs(data=lambda: (watched, clouds(16, 2)), **changes), precision, 3)
     return watched.asked, run
 
@@ -81,17 +71,13 @@ def test_training_batches_are_transformed_in_every_precision_alike_and_test_batc
     assert "mirrored" in settings.settings(task, task.data())["augmentation"]
 
 
-def test_the_history_has_a_line_for_every_step():
+def test_the_history_has_a_line_for_every_step_and_the_metric_is_the_last_and_improves():
     run = train(blobs(), "mixed", 0)
     assert tuple(run.history) == COLUMNS
     assert run.history["step"] == list(range(1, 41))
     assert {len(column) for column in run.history.values()} == {40}
     assert sum(run.history["skipped"]) == run.skipped
     assert all(math.isfinite(loss) for loss in run.history["loss"])
-
-
-def test_the_metric_is_that_of_the_last_evaluation_and_improves():
-    run = train(blobs(), "float32", 0)
     steps, metrics, losses = zip(*run.evaluations)
     assert steps == (10, 20, 30, 40)
     assert run.metric == metrics[-1] > 90

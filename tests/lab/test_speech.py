@@ -17,7 +17,6 @@ TINY = {"features": 40, "hidden": 8, "layers": 1, "channels": (2, 2), "context":
 
 @pytest.fixture
 def tones(tmp_path, monkeypatch):
-    """Strings of tones for a small network, a few of them at each scale."""
     monkeypatch.setenv("MINIFP_DATA", str(recordings.write_folder(tmp_path / "tones")))
     monkeypatch.setattr(speech, "SIZES", {**speech.SIZES, **TINY})
     for lengths in ("KNOWN", "NEW"):

@@ -117,7 +117,6 @@ def test_another_run_is_not_gone_on_with(tmp_path):
 
 @contextmanager
 def each_step(act):
-    """Call act(training) before each step that is trained."""
     step = Training.step
 
     def acted(training, *batch):
@@ -130,8 +129,6 @@ def each_step(act):
 
 @contextmanager
 def interrupted_after(steps):
-    """Training ends as by Ctrl-C after so many steps."""
-
     def interrupt(training):
         if training.run.steps == steps:
             raise KeyboardInterrupt

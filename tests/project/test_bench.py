@@ -1,7 +1,4 @@
-"""The benchmark: its models train, both libraries compute the same, and its figures are right.
-
-Nothing here says how fast anything is.
-"""
+"""The benchmark: its models train, both libraries compute the same. Nothing here is of speed."""
 
 import json
 import mmap
@@ -39,7 +36,6 @@ WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CA
 
 @pytest.fixture
 def theirs():
-    """The workloads in PyTorch, on one thread."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
     before = torch.get_num_threads()
     from benchmarks import theirs
@@ -53,9 +49,6 @@ def tiny(kind, name):
     return workloads.find(kind, name, tiny=True)
 
 
-# ---- the models ---------------------------------------------------------------------------------
-
-
 def test_resnet20_has_the_papers_number_of_weights():
     """0.27M in table 6 of He et al. 2015."""
     model = models.CIFARResNet(depth=20)
@@ -63,7 +56,6 @@ def test_resnet20_has_the_papers_number_of_weights():
     assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
 
 
-# ---- both libraries do the same -----------------------------------------------------------------
 @pytest.mark.sampled(6, core=lambda name: name in (*MODELS, "mobilenetv2", "vittiny"))
 @pytest.mark.parametrize("name", [*MODELS, *NETWORKS])
 def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(name, theirs):
@@ -171,7 +163,6 @@ def test_every_workload_takes_steps(kind, name, precision):
     assert first[-1] in ("update", "backward", "forward")
 
 
-# ---- the floor ----------------------------------------------------------------------------------
 def trace(name, kind="model"):
     with fp.precision("mixed"):
         made = ours.Side.make(None, tiny(kind, name))
@@ -227,10 +218,7 @@ def test_the_floor_is_products_at_their_rates_and_bytes_at_the_bandwidth():
     assert under["seconds"] == 130 and under["flops"] == 120 and under["moved"] == 100
 
 
-# ---- rounds -------------------------------------------------------------------------------------
 class Slow:
-    """A child whose steps take some seconds, by its own account."""
-
     def __init__(self, implementation, seconds, loss=2.3):
         self.implementation, self.seconds, self.value = implementation, seconds, loss
 
@@ -242,7 +230,6 @@ class Slow:
 
 
 def contestant(implementation, seconds, loss=2.3, repeat=5):
-    """One that has taken part in all rounds."""
     settings = rounds.Settings(repeat=repeat, seconds=0.25)
     one = rounds.Contestant(Slow(implementation, seconds, loss), settings, "model", "mlp")
     for _ in range(repeat):
@@ -275,7 +262,6 @@ def test_losses_that_differ_are_told():
     assert rounds.disagreements([alike[0], contestant("minifp-mixed", 1.0, 3.0)], drops=True)
 
 
-# ---- processes ----------------------------------------------------------------------------------
 def test_a_child_answers_says_what_failed_and_ends():
     with Process("minifp-mixed", 1) as process:
         about = process.ask("about", 100)
@@ -305,7 +291,6 @@ def test_the_peak_of_memory_is_seen_after_it_is_over():
     assert memory.held()["peak"] - before["now"] > 30e6
 
 
-# ---- what a step holds --------------------------------------------------------------------------
 def test_activations_and_gradients_in_mixed_are_half():
     held = {}
     for precision in ("float32", "mixed"):
@@ -316,7 +301,6 @@ def test_activations_and_gradients_in_mixed_are_half():
     assert held["mixed"]["allocated"] > 0
 
 
-# ---- the profile --------------------------------------------------------------------------------
 def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
     with fp.precision("mixed,loss_scale=128"):
         made = ours.Training(tiny("model", "mlp"))
@@ -342,9 +326,7 @@ def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
     assert "linear.linear_dw" in profile_report.markdown("title", parts)
 
 
-# ---- the report ---------------------------------------------------------------------------------
 def result(name="lenet", **seconds):
-    """A result of a model with these seconds, on one thread."""
     names = {"own": "minifp-float32", "mixed": "minifp-mixed", "nchw": "torch-float32"}
     names |= {"last": "torch-float32-last", "half": "torch-float16"}
     each = {names[n]: {"seconds": s, "is_slow": False} for n, s in seconds.items()}
@@ -403,7 +385,6 @@ def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
     assert missed == {"vgg16-narrow": 1.3, "resnet50-224": 1.2}
 
 
-# ---- the script ---------------------------------------------------------------------------------
 def bench(*options):
     command = [sys.executable, SCRIPT, "--tiny", *map(str, options)]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ})

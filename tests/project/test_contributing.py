@@ -54,7 +54,6 @@ def write(folder, block):
 
 
 def run(folder, line):
-    """Do what a line for the shell says, with the Python that runs this."""
     python, *words = shlex.split(line)
     assert python == "python"
     options = ["-p", "no:cacheprovider"] if "pytest" in words else []

@@ -33,7 +33,6 @@ def files_named(text):
 
 
 def dotted(text):
-    """The names with dots, such as conv.conv2d, without what is called with."""
     words = [re.match(r"([A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\)?)?$", word) for word in named(text)]
     return [word[1] for word in words if word and not word[1].endswith(SUFFIXES)]
 
@@ -56,7 +55,6 @@ def names_of(node):
 
 
 def is_assigned(node, kind):
-    """Whether it is a name, or an attribute, that is written to."""
     return isinstance(node, kind) and isinstance(node.ctx, ast.Store)
 
 

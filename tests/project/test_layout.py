@@ -57,7 +57,6 @@ VAGUE = {"forward", "backward", "gradient", "gradients", "losses", "total", "rea
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 
 
-# ---- reading the code ---------------------------------------------------------------------------
 @cache
 def modules():
     """The file of each module, by dotted name. Those in models/ are in minifp.models."""
@@ -154,7 +153,6 @@ def circle(graph):
         return " is imported by ".join(error.args[1])
 
 
-# ---- who knows whom -----------------------------------------------------------------------------
 def below(name, seen=()):
     direct = set(ROOMS[name].split()) - {*seen}
     return direct.union(*(below(other, (*seen, *direct, name)) for other in direct))
@@ -207,7 +205,6 @@ def test_the_rooms_of_the_devices_know_nothing_of_each_other(device, other):
     assert len(ways) > 10 and not wrong, "\n".join(" imports ".join(way) for way in wrong)
 
 
-# ---- what a room must never contain -------------------------------------------------------------
 def test_the_tape_is_at_most_150_statements():
     """Statements and not lines, so that nothing is won by putting two on one."""
     statements = [n for n in ast.walk(tree(TAPE)) if isinstance(n, ast.stmt)]
@@ -331,9 +328,7 @@ def test_families_of_operations_export_nothing():
     assert not [place(path, 1) for path in of_ops if len(tree(path).body) > 1]
 
 
-# ---- what an import does ------------------------------------------------------------------------
 def run_in_checkout(code, *flags):
-    """What a new interpreter answers to `code`."""
     command = [sys.executable, "-W", "error", *flags, "-c", code]
     return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
 

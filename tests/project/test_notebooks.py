@@ -1,8 +1,5 @@
-"""The lessons: each is written from its source, has all that a lesson has, and runs.
-
-Their own asserts check what their sentences say, and what is arranged to fail does. All run with
-`make notebooks`; here those that are quick do, with FAST=1.
-"""
+"""The lessons: each is written from its source, has all that a lesson has, and runs: all of them
+with `make notebooks`, those that are quick here, with FAST=1."""
 
 import importlib
 import os
@@ -41,7 +38,6 @@ NAMES = sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("*.py"
 
 
 def code_of(name):
-    """The text of all cells that are run, with solutions."""
     cells = script().with_solutions(name).cells
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 

@@ -1,8 +1,5 @@
 """The wheel, away from the checkout: what is in it, and that it works with all and with little; and
-a checkout that is installed in place, or not at all.
-
-The new environments borrow what they need from the one that runs the tests, so that no test needs a
-network: only the distributions that are named, and those that they declare to need.
+a checkout installed in place, or not at all. New environments borrow what they need from this one.
 """
 
 import os
@@ -53,7 +50,6 @@ def copy(names, folder):
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
-    """A copy of the checkout in a folder named minifp, as a clone is."""
     folder = tmp_path_factory.mktemp("home") / "minifp"
     folder.mkdir()
     copy(SOURCES, folder)
@@ -71,7 +67,6 @@ def sdist(checkout, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def wheel(sdist, tmp_path_factory):
-    """The wheel, built of what the sdist holds, and of nothing else."""
     folder = tmp_path_factory.mktemp("wheel")
     command = "pip wheel --quiet --no-deps --no-index --no-build-isolation"
     run(sys.executable, "-m", *command.split(), sdist, cwd=folder)
@@ -92,7 +87,6 @@ def requirements(texts, extra=""):
 
 
 def with_all_they_need(names):
-    """The installed distributions of these names, and what they need, and so on."""
     found, todo = {}, list(names)
     while todo:
         if (name := todo.pop()) not in found:
@@ -103,8 +97,6 @@ def with_all_they_need(names):
 
 @pytest.fixture(scope="session")
 def new_environment(tmp_path_factory):
-    """A function that makes an environment with some distributions, and its Python."""
-
     def make(*names):
         folder = tmp_path_factory.mktemp("environment")
         venv.create(folder, symlinks=os.name != "nt")
@@ -120,7 +112,6 @@ def new_environment(tmp_path_factory):
 
 
 def install(interpreter, *what):
-    """Install minifp itself; gives the interpreter back."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--python", interpreter]
     options = ("--no-deps", "--no-index", "--no-build-isolation")
     run(*pip, "install", *options, *what, cwd=interpreter.parent)
@@ -128,7 +119,6 @@ def install(interpreter, *what):
 
 
 def lend(source, target):
-    """Link a file or folder, or copy it where links are not allowed."""
     try:
         target.symlink_to(source, target_is_directory=source.is_dir())
     except FileExistsError:
@@ -154,7 +144,6 @@ def bare(new_environment, wheel):
 
 @pytest.fixture(scope="session")
 def without(new_environment):
-    """An environment with NumPy, numba and pytest, in which minifp is not installed."""
     return new_environment("numpy", "numba", "pytest", "pytest-xdist")
 
 
@@ -165,10 +154,6 @@ def in_place(new_environment, checkout, wheel, needed):
 
 
 def python(interpreter, code, cwd):
-    """What code prints, with warnings as errors, but for that of a missing numba.
-
-    -I: nothing from the folder or the environment.
-    """
     warnings = ("-W", "error", "-W", "ignore:minifp runs on its NumPy references:RuntimeWarning")
     return run(interpreter, "-I", *warnings, "-c", textwrap.dedent(code), cwd=cwd).stdout
 

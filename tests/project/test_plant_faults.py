@@ -21,7 +21,6 @@ def __repr__(self):
 
 
 def becomes(line, find, text="{}"):
-    """By operator, what a line can become."""
     result, lines = {}, text.format(line).splitlines()
     for site in find(text.format(line)):
         old = lines[site.line - 1]

@@ -37,14 +37,12 @@ def block(start):
 
 
 def commands(program):
-    """The lines of shells in all papers that run a program, as lists of words."""
     text = "".join(blocks("sh", ALL))
     lines = re.findall(f"^{program} .*", text, re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def parsed(name, words):
-    """The options of a command of minifp's, read as its command line reads them."""
     group = pytest.importorskip("minifp.cli").main
     while hasattr(command := group.get_command(None, name), "get_command"):
         group, (name, *words) = command, words
@@ -56,13 +54,11 @@ def lines_of_code(text):
 
 
 def table(head):
-    """The rows of the table whose head begins so, as lists of cells."""
     lines = ALL[ALL.index(f"| {head} ") :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 def python(*arguments, cwd):
-    """What a new interpreter prints, with warnings as errors."""
     command = [sys.executable, "-W", "error", *arguments]
     streams = {"capture_output": True, "text": True, "encoding": "utf-8"}
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **ONE_THREAD}, **streams)
@@ -72,7 +68,6 @@ def python(*arguments, cwd):
 
 @pytest.fixture
 def folder(tmp_path):
-    """An empty folder with the files whose names the blocks begin with."""
     for code in blocks("python"):
         if name := re.match(r"# (\w+\.py)\n", code):
             (tmp_path / name[1]).write_text(code, encoding="utf-8")
@@ -80,7 +75,6 @@ def folder(tmp_path):
 
 
 def run_python_of(papers, folder):
-    """What is printed by the Python of papers, each from a new beginning, in another process."""
     files = []
     for path in papers:
         program = "\n\n".join(c for c in blocks("python", PAPERS[path]) if not c.startswith("# "))

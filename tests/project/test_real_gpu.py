@@ -1,7 +1,4 @@
-"""How tests find a GPU, and go on after an error that a process does not survive: see real_gpu.py.
-
-CuPy is a stand-in here, with one device that can be broken as by an illegal access.
-"""
+"""How tests find a GPU, and go on after an error that a process does not survive (real_gpu.py)."""
 
 import os
 import shutil
@@ -43,8 +40,6 @@ class CUDARuntimeError(RuntimeError):
 
 
 def cupy(count, version="14.2.0"):
-    """A CuPy that counts devices so, or raises that."""
-
     def device_count():
         if isinstance(count, Exception):
             raise count
@@ -66,8 +61,6 @@ WITHOUT = [
 
 @pytest.fixture
 def has_gpu(monkeypatch):
-    """has_gpu with another CuPy in place."""
-
     def ask(module):
         monkeypatch.setitem(sys.modules, "cupy", module)
         return real_gpu.has_gpu.__wrapped__()
@@ -92,7 +85,6 @@ def test_what_else_goes_wrong_is_no_reason_for_the_imitation(has_gpu):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run the program, with what is in tests/cuda/conftest.py; what it says."""
     for name in ("real_gpu.py", "cuda/conftest.py"):
         shutil.copy(TESTS / name, tmp_path)
     (tmp_path / "cupy.py").write_text(STAND_IN, encoding="utf-8")

@@ -8,8 +8,6 @@ from sampling import drawn_of, is_taken, number_of, one_of_each, sample_of, seed
 
 
 class Item:
-    """A case of a test, as pytest has it."""
-
     def __init__(self, i, one_in=4):
         self.nodeid, self.callspec = f"test[{i}]", self
         self.params, self.args = {"i": i}, (one_in,)
@@ -61,7 +59,6 @@ def test_without_git_the_seed_is_that_of_the_sources(tmp_path):
 
 
 def item_named(name, *marks):
-    """A test of this name with these marks, as pytest has it."""
     marks = {mark: SimpleNamespace(name=mark) for mark in marks}
     how = {"get_closest_marker": marks.get, "iter_markers": marks.values}
     return SimpleNamespace(nodeid=name, path=Path(name.partition("::")[0]), **how)
@@ -70,10 +67,7 @@ def item_named(name, *marks):
 @pytest.mark.parametrize(("names", "taken"), [
     ("tests/ops/test_a.py::test_b[1] tests/ops/test_a.py::test_b[2]", [0]),
     ("tests/ops/test_a.py::test_b tests/ops/test_a.py::test_c", [0, 1]),
-    (
-        "tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e",
-        [0, 2],
-    ),
+    ("tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e", [0, 2]),
     ("tests/project/test_readme.py::test_b[1] tests/project/test_readme.py::test_b[2]", [0, 1]),
     (" ".join(f"tests/ops/test_a.py::test_b[{n}]" for n in range(40)), [0, 16, 32]),
 ])  # fmt: skip

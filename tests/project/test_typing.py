@@ -1,7 +1,4 @@
-"""The types of the public interface: they are there, mypy understands them, and they say something.
-
-That minifp itself is typed without a contradiction is for `python -m mypy` to say (make test).
-"""
+"""The types of the public interface: they are there, mypy understands them, they say something."""
 
 import ast
 import importlib
@@ -47,7 +44,6 @@ def public():
 
 
 def functions_of(name, value):
-    """(name, function, whether it has a self) of a function, or of the methods of a class."""
     if not inspect.isclass(value):
         return [(name, value, False)] if inspect.isroutine(value) else []
     found = []
@@ -64,7 +60,6 @@ def functions_of(name, value):
 
 
 def unannotated(function, has_self):
-    """What is without a type: parameters by name, and the result."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())[int(has_self) :]
     missing = [p.name for p in parameters if p.annotation is p.empty]

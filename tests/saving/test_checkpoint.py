@@ -32,16 +32,10 @@ PRECISIONS = [
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
 T = np.arange(90) % 3
-
-
-def COSINE(optimizer):
-    """The schedule of those tests that are not about schedules."""
-    return lr_scheduler.CosineAnnealingLR(optimizer, 40)
+COSINE = partial(lr_scheduler.CosineAnnealingLR, T_max=40)  # of tests about something else
 
 
 class Training:
-    """A small model with everything that has a state."""
-
     def __init__(self, precision, rule=optim.Adam, accumulate=1, schedule=COSINE, **settings):
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
@@ -56,12 +50,10 @@ class Training:
         self.source = self.batches()
 
     def batches(self):
-        """Endlessly; from where the loader is."""
         while True:
             yield from self.loader
 
     def run(self, batches):
-        """Train on so many (micro-)batches."""
         with fp.precision(self.precision):
             for _ in range(batches):
                 x, t = next(self.source)
@@ -88,7 +80,6 @@ class Training:
         return self
 
     def state(self):
-        """All bits that training has changed."""
         streams = fp.get_state()
         states = self.model.state_dict(), self.scheduler.state_dict(), self.loader.state_dict()
         rest = streams, self.losses[-5:], fp.operand_histories(self.model)
@@ -105,9 +96,6 @@ def went_on(tmp_path, before, after, **settings):
     again = Training(**settings)
     fp.manual_seed(3)
     return whole, again.load(tmp_path / "c.safetensors").run(after).state()
-
-
-# ---- bit for bit --------------------------------------------------------------------------------
 
 
 RULES = {
@@ -237,7 +225,6 @@ def test_several_models_and_optimizers_by_name(tmp_path):
         fp.load(tmp_path / "gan", optimizer=again[1]["both"])
 
 
-# ---- weights alone ------------------------------------------------------------------------------
 def test_a_model_is_written_unrounded_or_in_the_format_asked_for(tmp_path):
     run = Training("mixed").run(3)
     weight = run.model[0].weight
@@ -301,7 +288,6 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
         fp.load(tmp_path / "theirs", model=ours, optimizer=run.optimizer)
 
 
-# ---- what is refused, and that nothing is changed then -------------------------------------------
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     run = Training("mixed").run(4)
     run.save(tmp_path / "c")
@@ -429,7 +415,6 @@ def test_a_damaged_tree_is_refused_and_nothing_else_is_raised(tmp_path_factory, 
 
 
 def places(tree, path=()):
-    """The path of every node of a tree, to be changed by `changed`."""
     yield path
     if isinstance(tree, (dict, list, tuple)):
         for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
@@ -538,7 +523,6 @@ def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype)
         assert found["a"].flags.writeable
 
 
-# ---- written aside ------------------------------------------------------------------------------
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
     fp.save(tmp_path / "c", extra=1)

@@ -33,8 +33,6 @@ def mode(path):
 
 
 class Full(io.FileIO):
-    """A file on a disk that has room for 10 bytes more."""
-
     def __init__(self, *given, error=errno.ENOSPC, **named):
         super().__init__(*given, **named)
         self.error = error
@@ -231,7 +229,6 @@ def test_nothing_is_written_by_another_way():
 
 @pytest.fixture
 def everything(monkeypatch):
-    """A function that writes each kind of file into a folder, by the name of the kind."""
     pytest.importorskip("matplotlib")
     drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)

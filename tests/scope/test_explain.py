@@ -51,7 +51,6 @@ def codes(format):
 
 
 def as_floats(format, bits):
-    """Codes as NumPy (or ml_dtypes) reads them, in float64."""
     dtype = dtype_of(format)
     with np.errstate(all="ignore"):
         return np.array(bits, f"u{dtype.itemsize}").view(dtype).astype(np.float64)
@@ -62,7 +61,6 @@ def same(value, x):
 
 
 def finite(format):
-    """The non-negative finite numbers of a small format, in order."""
     every = (Stored(format, code) for code in range(2 ** (len("".join(fields(format))) - 1)))
     return [x for x in every if x.is_finite]
 
@@ -109,7 +107,6 @@ def test_formats_that_saturate_or_lack_something_say_so():
             fp.explain(1, formats=wrong)
 
 
-# ---- a code and its number ----------------------------------------------------------------------
 @every_format
 def test_each_code_has_the_value_that_numpy_and_ml_dtypes_give_it(format):
     bits = codes(format)
@@ -144,7 +141,6 @@ def test_neighbours_of_small_formats_are_the_next_codes_in_order(name):
     assert row[0].below.value == -row[1].value
 
 
-# ---- rounding -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("text, value", [
     ("2^-25", 0), ("3e-8", 2**-24), ("65520", math.inf), ("65519.99", 65504), ("-0", 0),
     ("2049", 2048), ("2051", 2052), ("0x1.002p0", 1), ("0x1.006p0", 1 + 2**-9),
@@ -244,7 +240,6 @@ def test_the_status_says_what_became_of_it(text, name, words):
     assert label == "status" and words in pieces[0][1]
 
 
-# ---- digits -------------------------------------------------------------------------------------
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 60))
 def test_digits_are_all_of_them_or_correctly_rounded(x, digits):
     text = decimal(Fraction(x), digits)
@@ -254,8 +249,6 @@ def test_digits_are_all_of_them_or_correctly_rounded(x, digits):
         shown = min(digits, 17)
         assert Fraction(text[1:]) == Fraction(f"{Decimal(x):.{shown - 1}e}")
 
-
-# ---- operations ---------------------------------------------------------------------------------
 
 PYTHONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
@@ -318,7 +311,6 @@ def test_every_explanation_fits_the_screen_and_is_ascii(a, symbol, b):
         assert combine(a, symbol, b) is not None
 
 
-# ---- what can be explained ----------------------------------------------------------------------
 @pytest.mark.parametrize("x, stored", [
     (np.float16(0.1), "A NumPy scalar of one float16 number, read as stored."),
     (np.array([[0.1]], np.float32), "An array of one float32 number"),
@@ -371,7 +363,6 @@ def test_anything_else_is_refused_by_name():
         assert isinstance(caught.value, MinifpError) and str(caught.value).startswith("explain: ")
 
 
-# ---- all formats at a glance -------------------------------------------------------------------
 @given(numbers)
 def test_the_table_has_of_each_format_what_its_block_says(a):
     found = fp.explain(a.value)
@@ -385,7 +376,6 @@ def test_the_table_has_of_each_format_what_its_block_says(a):
     assert [line.split()[0] for line in lines] == [*found]
 
 
-# ---- as HTML ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("text", ["0.1", "256 - 0.009", "3e4 * 3", "1/3", "nan", "-0.1 * 3"])
 def test_html_says_what_the_terminal_says_with_each_format_in_a_card(text):
     html = fp.explain(text)._repr_html_()

@@ -31,7 +31,6 @@ def train(model, optimizer, steps=6):
 
 @pytest.fixture
 def glanced(monkeypatch):
-    """All steps but the first are looked at; what was told of them."""
     monkeypatch.setattr(glances, "SHARE", 1)
     told = []
     observer = glances.Glances(lambda optimizer, data: told.append((optimizer, data)))
@@ -57,7 +56,6 @@ def test_they_are_a_microscopes_numbers(glanced, precision):
 
 
 def check_kind(told, h, format, shift):
-    """The numbers of a kind are those of a histogram."""
     assert (told["total"], told["zeros"], told["nonzero"]) == (h.total, h.zeros, h.nonzero)
     assert told["format"]["name"] == format.name
     assert {told["lowest"] + i: n for i, n in enumerate(told["counts"]) if n} == h.exponents

@@ -22,15 +22,11 @@ from minifp.scope.tracing.trace import trace
 V100 = machines.KNOWN["V100"]
 HALF = machines.Machine("a machine", 100e12, 10e12, 1e12, (16 * machines.GB,), 1e-6, "made up")
 rng = np.random.default_rng(0)
-
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @dataclass
 class Row:
-    """What hardware advice reads of a row of a trace."""
-
     number: int = 1
     phase: str = "forward"
     operation: str = "linear"
@@ -203,7 +199,6 @@ def test_amdahls_bound_by_hand(charlstm):
 
 
 def ledger_at(batch, precision="mixed"):
-    """The memory of one step of a small convolutional network at a batch size."""
     with fp.precision(precision):
         model = nn.Sequential(
             *(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),

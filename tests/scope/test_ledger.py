@@ -2,14 +2,13 @@
 
 import gc
 import json
-import os
-import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp as fp
 from minifp import nn, optim
@@ -27,8 +26,6 @@ NUMBERS = I * H + H + H * C + C
 PAGE = 4096
 OBJECTS = 16_384  # bytes of Python's own objects that may come and go in an operation
 rng = np.random.default_rng(0)
-
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -68,7 +65,6 @@ def texts():
 
 
 def trained(model, precision, batch, steps=1, sgd=True):
-    """A function that does one step, and the model and the optimizer it trains."""
     with fp.precision(precision):
         layers = model()
         rule = optim.SGD(layers.parameters(), lr=0.1) if sgd else optim.Adam(layers.parameters())
@@ -91,9 +87,6 @@ def ledger_of(model, precision, batch, **settings):
     with MemoryLedger(layers, optimizer, **settings) as ledger:
         step()
     return ledger
-
-
-# ---- what is held -------------------------------------------------------------------------------
 
 
 COMPENSATED = "mixed,master_weights=off,compensated=on"
@@ -203,8 +196,6 @@ def test_all_that_numpy_allocates_is_known_event_by_event(monkeypatch, model, ba
         assert 0 <= bytes_there - (event.total - always) <= OBJECTS * (i + 1), str(event)
 
 
-# ---- workspace ----------------------------------------------------------------------------------
-
 INSIDE = 1_000_000
 
 
@@ -260,7 +251,6 @@ def test_the_same_step_holds_the_same_each_time():
     assert max(peaks) - min(peaks) <= OBJECTS
 
 
-# ---- beside float32 -----------------------------------------------------------------------------
 @pytest.mark.parametrize("model, batch", [
     (perceptron, many_rows),
     (lambda: LeNet(size=8), pictures),
@@ -286,7 +276,6 @@ def test_mixed_halves_activations_and_adds_masters():
 
 
 def accumulated(precision, backwards=2):
-    """The ledger of a step with several backwards, whose gradients add up."""
     with fp.precision(precision):
         layers = perceptron()
         optimizer = fp.MixedOptimizer(optim.Adam(layers.parameters()))
@@ -302,11 +291,7 @@ def accumulated(precision, backwards=2):
 
 
 def test_gradients_of_two_backwards_add_up_in_float32():
-    """Sums of gradients are kept in float32, whatever the weights are stored in.
-
-    Compared event by event: which one is the peak may be decided by what else the process
-    allocates for itself while an operation runs.
-    """
+    """Event by event: what else the process allocates may decide which one is the peak."""
     ledger, true = accumulated("mixed"), accumulated("float32").memory
     assert ledger.memory.timeline[-1].bytes["weight_gradients"] == 4 * NUMBERS
     *steps, update = [e.bytes["weight_gradients"] for e in true.timeline]
@@ -339,7 +324,6 @@ def test_an_operation_that_is_gone_has_no_workspace_of_another_with_its_id():
     assert all(e.bytes[WORKSPACE] > scratch for e in kept)
 
 
-# ---- what it must not do ------------------------------------------------------------------------
 def test_a_watched_step_gives_the_numbers_it_would_have_given():
     x, t = rows()
     found = []
@@ -379,8 +363,6 @@ def test_only_a_module_and_its_mixed_optimizer_are_taken():
     with pytest.raises(fp.ArgumentError, match="Module"):
         MemoryLedger(None, fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1)))
 
-
-# ---- the process's own memory -------------------------------------------------------------------
 
 # Blocks of at least this size go back to the system at once when they are freed; smaller ones may
 # come from memory that the process has already.
@@ -439,18 +421,11 @@ print(json.dumps({name: growths(name) for name in ("float32", "mixed")}))
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells a peak")
 @pytest.mark.parametrize("model", ["cnn", "lstm"])
 def test_the_growth_over_a_step_is_that_of_the_process(model):
-    """In float32 and in mixed.
-
-    About 64 buffers are held at the peak. Each may take up to a page more than it has bytes, and
-    those too small to be mapped may come from memory that was free before: both bound how far the
-    two may lie apart. (One thread, as others that are late to wake keep what they were given.)
-    """
+    """But for the 64 buffers at the peak, of which each may take up to a page more than it has
+    bytes, or be too small to be mapped. (One thread: others keep what they were given.)"""
     settings = {"MALLOC_MMAP_THRESHOLD_": str(MAPPED), "MALLOC_TRIM_THRESHOLD_": "0"}
     settings |= {"MALLOC_TOP_PAD_": "0", "MINIFP_THREADS": "1"}
-    command = [sys.executable, "-W", "error", "-c", SCRIPT, model]
-    environment = {**os.environ, **settings}
-    result = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
-    assert result.returncode == 0, result.stderr
+    result = python(SCRIPT, model, **settings, PYTHONWARNINGS="error")
     for precision, (told, measured) in json.loads(result.stdout).items():
         assert told > 10_000_000
         assert abs(measured - told) <= 64 * (PAGE + MAPPED), (precision, told, measured)

@@ -47,7 +47,6 @@ FLOATS = (np.float16, np.float32, np.float64)
 CUSTOM = ["e5m7", "e3m4", "e4m2+nan=last", "e5m6+subnormals=off", "e4m3+saturates=on"]
 
 
-# ---- histograms ---------------------------------------------------------------------------------
 def by_hand(x):
     """{exponent: count} of the finite numbers of x that are not 0, by frexp in float64."""
     y = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
@@ -142,7 +141,6 @@ def test_a_sum_of_histograms_is_the_histogram_of_all(x, y):
     assert both.flushed(3) == one.flushed(3) and both.overflowing(3) == one.overflowing(3)
 
 
-# ---- what is looked at --------------------------------------------------------------------------
 def char_lstm(precision, *, dial=0, steps=1, every=20, hidden=64, length=32, **given):
     """A character LSTM after some steps of training: its microscope, and its last losses."""
     fp.manual_seed(0)
@@ -350,7 +348,6 @@ def test_a_graph_that_nobody_takes_back_is_not_held():
         assert held() is None
 
 
-# ---- updates that were lost ---------------------------------------------------------------------
 def lost_share(precision):
     """The paper's figure 2a on digits: what of the updates of a small learning rate is lost."""
     fp.manual_seed(0)
@@ -408,7 +405,6 @@ def test_an_optimizer_that_skipped_has_no_lost_updates():
     assert list(scope.steps[0].updates) == ["0.weight", "0.bias"]
 
 
-# ---- advice -------------------------------------------------------------------------------------
 def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
     """The exponent dial at 11: as if the loss were a mean over 2,048 times as many terms."""
     scope, loss = char_lstm("float32", dial=11, steps=200)
@@ -542,7 +538,6 @@ def test_the_share_of_gate_gradients_below_the_smallest_half():
     assert 0.08 < below < 0.24
 
 
-# ---- files --------------------------------------------------------------------------------------
 def test_findings_come_back_from_a_file(tmp_path):
     scope = small("mixed", steps=4, loss_scale=fp.DynamicLossScale(2.0**24))
     back = fp.Findings.load(scope.save(tmp_path / "scope.npz"))
@@ -615,7 +610,6 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path, content):
 
 
 def by_ways(steps, every=1):
-    """A layer after steps whose gradients are made by these ways; of each (model, optimizer, x)."""
     model, optimizer, x = simple(1024.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fp.MisuseWarning)  # of the bypass
@@ -636,7 +630,6 @@ def plain(model, optimizer, x):
 
 
 def asked(model, optimizer, x):
-    """And gradients asked for beside, without a scale, before and after."""
     fp.grad(model(x).sum() * 2.0**-12, model.weight)
     scaled(model, optimizer, x)
     fp.grad(model(x).sum() * 2.0**-12, model.weight)
@@ -675,7 +668,6 @@ def test_advice_does_not_promise_what_it_cannot_bound():
         assert advice.overflowing[advice.high + 1]
 
 
-# ---- bad input, and what must not be lost -------------------------------------------------------
 def test_what_cannot_be_asked_is_refused_by_name(tmp_path):
     scope, path = small(), tmp_path
     assert "learning rate" not in scope.summary()  # which is not 0

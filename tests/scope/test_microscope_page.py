@@ -28,7 +28,6 @@ matplotlib = pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def scope():
-    """A character LSTM in mixed precision with an exponent dial, and a skipped step or two."""
     return char_lstm("mixed", dial=8, steps=12, every=4, hidden=16, length=8)[0]
 
 
@@ -173,7 +172,6 @@ def cells(page, kind, layer):
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):
-    """What the row of all layers must say."""
     h = step.total(kind)
     counts = (ask(shift, format) for ask in (h.flushed, h.subnormal, h.overflowing))
     return [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]

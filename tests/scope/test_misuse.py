@@ -1,5 +1,4 @@
-"""Claims about misuse: each is told once, with its numbers and the way out; right programs hear
-nothing."""
+"""Misuse: each is told once, with its numbers and the way out; right programs hear nothing."""
 
 import re
 import sys
@@ -31,7 +30,6 @@ S = 2.0**12
 
 @contextmanager
 def guarded(model, optimizer, warn=False):
-    """A Guard that looks at every step of a `with` block."""
     guard = Guard(model, optimizer, warn)
     mixed.observers.append(guard)
     try:
@@ -84,8 +82,6 @@ def told_alone(found, *words):
 
 
 def unscaled(fault):
-    """The corrected program: the same after unscale_()."""
-
     def right(model, optimizer):
         optimizer.unscale_()
         fault(model, optimizer)
@@ -93,7 +89,6 @@ def unscaled(fault):
     return right
 
 
-# ---- gradients that are changed while they are scaled ----
 def clip_by_numpy(model, optimizer):
     arrays = [p.grad.array for p in model.parameters() if p.grad is not None]
     norm = np.sqrt(sum(float(np.sum(a.astype(np.float64) ** 2)) for a in arrays))
@@ -108,8 +103,6 @@ def clip_by_operations(model, optimizer):
 
 
 def each(new):
-    """The gradient of every parameter is replaced, in its memory, by new(it, the parameter)."""
-
     def change(model, optimizer):
         for p in model.parameters():
             a = p.grad.array.astype(np.float32)
@@ -119,7 +112,6 @@ def each(new):
 
 
 def in_array(change):
-    """change(the array) of every gradient."""
     return lambda model, optimizer: [change(p.grad.array) for p in model.parameters()]
 
 
@@ -148,7 +140,6 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault, words", FAULTS.values(), ids=FAULTS)
 def test_a_change_of_scaled_gradients_is_told_with_its_kind_and_the_way_out(fault, words):
-    """And the same change after unscale_, or without a loss scale, is right."""
     text = told_alone(told_of(fault), *words)
     assert "unscale_()" in text
     assert told_of(unscaled(fault)) == [] == told_of(fault, *mlp("float32", None))
@@ -222,7 +213,6 @@ def test_new_tensors_made_of_scaled_gradients_are_told_and_ones_divided_by_the_s
 
 
 def step_over_micro_batches(model, optimizer, between=None):
-    """One step of three micro-batches; `between` is done before the last."""
     optimizer.zero_grad()
     for i in range(3):
         x, t = batch(seed=i)
@@ -258,9 +248,6 @@ def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
     assert guard.found == []
 
 
-# ---- gradients that are read while they are scaled ----
-
-
 READS = {
     "by an operation": lambda model, _: fp.norm(model.parameters()[0].grad),
     "by NumPy": lambda model, _: np.abs(model.parameters()[0].grad.detach().numpy()).max(),
@@ -272,7 +259,6 @@ READS = {
 
 @pytest.mark.parametrize("fault", READS.values(), ids=READS)
 def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault):
-    """And reading an unscaled one is right."""
     model, optimizer = mlp()
     text = told_alone(told_of(fault, model, optimizer, steps=3), "4096", HERE, "unscale_()")
     numbers = re.search(r"norm is (\S+) as it is read and (\S+) in truth", text).groups()
@@ -316,9 +302,7 @@ def test_the_gradient_of_an_input_is_scaled_too():
     told_alone(guard.found, "(24, 16)", ".seed")
 
 
-# ---- constants ----
 def told_by(compute, precision="mixed"):
-    """What is told of operations on float16 numbers, some of them 0."""
     model, optimizer = mlp(precision)
     with guarded(model, optimizer) as guard, fp.precision(precision):
         for _ in range(2):
@@ -410,9 +394,7 @@ def test_second_moments_are_told_where_their_format_loses_them(state, told):
         told_alone(found, "Adam keeps exp_avg_sq", told)
 
 
-# ---- masters ----
 def rounded_state(model):
-    """The weights as a checkpoint in float16 has them."""
     return {name: t.to("float16") for name, t in model.state_dict().items()}
 
 
@@ -470,7 +452,6 @@ def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones():
             assert were_rounded((0.05 * x).astype(np.float16).astype(np.float32), half)
 
 
-# ---- schedules ----
 def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_told():
     model, optimizer = mlp(scale=fp.DynamicLossScale(2.0**20))
     schedule = LambdaLR(optimizer, lambda n: 1 / (1 + n))
@@ -487,7 +468,6 @@ def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_
     assert guard.found == []
 
 
-# ---- parameters ----
 def test_parameters_that_no_optimizer_has_are_told_at_the_start():
     with fp.precision("mixed"):
         model = models.MLP(16, 32, 4)
@@ -542,7 +522,6 @@ def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
     assert guard.found == []
 
 
-# ---- how it is told ----
 def test_a_warning_is_given_once_and_names_the_line_of_the_program():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -583,7 +562,6 @@ def test_a_guard_changes_no_bit():
     assert weights(True) == weights(False)
 
 
-# ---- right programs ----
 @pytest.mark.parametrize("precision", "float32 mixed autocast float16 mixed,loss_scale=off".split())
 @pytest.mark.parametrize("name", ["mlp", "lenet", "charlstm"])
 def test_nothing_is_told_of_the_tasks_in_any_precision(name, precision):

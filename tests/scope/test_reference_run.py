@@ -1,6 +1,4 @@
-"""Claims about the reference run: what each operation adds to the error, what it inherits, what
-comes of it; and that nothing is changed by asking.
-"""
+"""The reference run: what each operation adds to the error, inherits and passes on."""
 
 import numpy as np
 import pytest
@@ -44,8 +42,6 @@ def network():
 
 
 def planted(by):
-    """A perceptron with an operation in it that rounds twice."""
-
     class Planted(nn.Module):
         def forward(self, x):
             return rounds_twice(x, by=by)
@@ -75,7 +71,6 @@ def recorded_of(loss, seed=1.0):
 
 
 def values_of(recorded, seed=8.0, reference="float64"):
-    """All values of a step, and the graphs they come from."""
     graphs = PairedRuns(recorded, seed, as_precision(reference))
     return graphs, list(graphs.values())
 
@@ -237,8 +232,6 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
 
 
 class Asks:
-    """Does a reference run in each step, and sees that no other observer is told of it."""
-
     def __init__(self):
         self.found, self.told = [], 0
 
@@ -257,7 +250,6 @@ class Asks:
 
 
 def trained(asks):
-    """All bytes that three steps leave behind, and the random state."""
     random.manual_seed(3)
     with fp.precision("mixed"):
         model = network()

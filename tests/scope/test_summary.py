@@ -17,8 +17,6 @@ from minifp.numerics import policy
 
 
 class Tied(nn.Module):
-    """A layer that is called twice, and a number of its own."""
-
     def __init__(self):
         self.layer, self.scale = nn.Linear(6, 6), nn.Parameter(np.ones(1))
 
@@ -55,15 +53,12 @@ def test_nothing_is_drawn_and_nothing_written(monkeypatch):
 PARTS = "float32;fc*=mixed"
 SCALED = "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32"
 COMPENSATED = "mixed,master_weights=off,compensated=on"
-
-
 EIGHT = "mixed,gradients=float8_e5m2"
 NARROW = ["bfloat16", "float8", "float8,saved=operands", EIGHT, SCALED]
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS, *NARROW])
 def test_bytes_are_those_that_are_measured_in_training(precision):
-    """Of all kinds, at the peak of a step."""
     with fp.precision(precision):
         model = fp.assign_precision(models.LeNet(size=8))
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))

@@ -1,6 +1,4 @@
-"""Claims about the precision trace: what is told of each kernel's call and why, what it costs, and
-how the tape is drawn.
-"""
+"""The precision trace: what is told of each call and why, what it costs, how it is drawn."""
 
 import re
 import sys
@@ -36,8 +34,6 @@ ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
 
 def mlp():
-    """Two layers, a view and a residual connection."""
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -261,7 +257,6 @@ def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
 
 
 def computed(call, watch, primitive):
-    """The results of a kernel's reference with these arguments and primitives."""
     args = [watch(a) if isinstance(a, np.ndarray) else a for a in call.args]
     given = {want: primitive(want) for want in call.kernel.wants}
     with np.errstate(all="ignore"):
@@ -270,7 +265,6 @@ def computed(call, watch, primitive):
 
 
 def plain_primitive(name):
-    """As kernels.py gives it in float32."""
     return getattr(kernels.primitives(np.dtype("float32")), name, lambda x: x)
 
 

@@ -71,7 +71,6 @@ def little_tasks(monkeypatch):
 
 
 def little_exhibit(e):
-    """An exhibit with its first and last arm, of a task that trains in no time."""
     arms = (e.tested[0], e.tested[-1])
     doses = {arm: dose for arm, dose in e.doses.items() if arm in arms}
     small = {"task": lambda scale: blobs(steps=2), "looked_at": False}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import checked
 from terminals import call
 
 import minifp
@@ -17,6 +18,7 @@ from minifp.lab import demo
 from minifp.lab.comparison import Comparison
 from minifp.lab.workers import here
 from minifp.report import drawing
+from minifp.report.words import raised
 from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
 
@@ -24,7 +26,6 @@ ROOT = Path(minifp.__file__).parents[1]
 
 
 def call_outside(*words, cwd, **settings):
-    """The same through a new interpreter, from another folder."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", *map(str, words)]
     how = {"capture_output": True, "encoding": "utf-8", "timeout": 300}
@@ -66,7 +67,6 @@ class Answer:
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The arguments with which `lab.compare` is called; nothing is trained."""
     calls = []
 
     def compare(task, precisions, seeds, epochs, steps, dial, **more):
@@ -143,7 +143,6 @@ def test_without_click_one_line_says_what_to_install(tmp_path):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A comparison of two precisions with two seeds, and what was printed."""
     out = tmp_path_factory.mktemp("tiny")
     result = call("compare", *TINY, "-p", "float32", "mixed", "--out", out, "--figures", "svg")
     assert result.exit_code == 0, result.output
@@ -171,7 +170,6 @@ def test_a_comparison_prints_its_table_and_leaves_results_histories_and_a_report
 
 
 def test_the_module_runs_as_a_command_also_where_the_table_cannot_be_written(tmp_path):
-    """And tells when nothing was written."""
     words = (*TINY, "--precision", "float32", "mixed")
     encoding = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     result = call_outside("compare", *words, cwd=tmp_path, **encoding)
@@ -184,12 +182,18 @@ def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert f"Report: {tmp_path / 'report.html'}" in result.output
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = checked((tmp_path / "report.html").read_text(encoding="utf-8"))
+    links, said = page.values("href"), "".join(page.words.split())
+    assert "Exponentdialk=" in said
     for part in demo.PARTS:
-        assert f"({part.key}) {part.title}" in result.output
-        assert f'<section id="{part.key}">' in page and part.title in page
-        assert (tmp_path / part.name / "report.html").is_file()
-    assert (tmp_path / "demo.png").is_file() == drawing.is_available()
+        assert f"({part.key}) {part.title}" in result.output and part.key in page.values("id")
+        for text in (part.title, part.claim, part.look, part.honest):
+            assert "".join(raised(text).split()) in said
+        pages = {f"{part.name}/{name}" for name in ("report.html", "history.csv")}
+        assert {f"#{part.key}", *pages} <= {*links} and all((tmp_path / p).is_file() for p in pages)
+    if drawing.is_available():
+        picture = (tmp_path / "demo.png").read_bytes()
+        assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
 
 
 def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, monkeypatch):

@@ -1,11 +1,10 @@
 """The index of commands: it lists them without importing them, and the examples of each work."""
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from own_process import python
 from terminals import call
 
 import minifp
@@ -32,9 +31,7 @@ def test_every_file_in_a_folder_of_commands_is_in_the_index():
 def test_commands_are_listed_in_order_and_none_is_imported():
     code = "import sys, minifp; before = {*sys.modules}; from minifp.cli import main; "
     code += "main(['--help'], standalone_mode=False); print('new:', *{*sys.modules} - before)"
-    command = [sys.executable, "-c", code]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    text, _, new = said.stdout.rpartition("new:")
+    text, _, new = python(code).stdout.rpartition("new:")
     lines = text.partition("Commands:\n")[2].splitlines()
     listed = [line.split()[0] for line in lines if line[2:3].strip()]
     assert listed[: len(cli.COMMANDS)] == [*cli.COMMANDS]
@@ -60,13 +57,11 @@ def test_help_fits_100_columns_and_shows_examples(name):
 
 
 def examples(name):
-    """The lines under "Examples:", as words."""
     lines = call(*name.split(), "--help").output.partition("Examples:\n")[2].partition("\n\n")[0]
     return [shlex.split(line, comments=True) for line in lines.splitlines()]
 
 
 def shorter(words):
-    """The same command for two steps and one seed."""
     values = {"--steps": "2", "--seeds": "1"}
     return [values.get(before, word) for before, word in zip(["", *words], words)]
 

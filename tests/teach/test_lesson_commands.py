@@ -18,7 +18,6 @@ teaching = partial(call, "teach")
 
 @pytest.fixture
 def done():
-    """A student has predicted, failed, given an unwritten answer, and solved."""
     teach.begin(LESSON)
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)

@@ -19,8 +19,6 @@ NAMES = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Files of a folder, for pages of any origin."""
-
     extensions_map = {
         **http.server.SimpleHTTPRequestHandler.extensions_map,
         ".js": "text/javascript",

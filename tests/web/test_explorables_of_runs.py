@@ -1,6 +1,4 @@
-"""The explorables of recorded runs: they count as minifp does, say what was recorded, and are read
-by keyboard, by pointer and as tables.
-"""
+"""The explorables of recorded runs: they count as minifp does, and are read by everyone."""
 
 import json
 
@@ -127,7 +125,6 @@ def test_recorded_histograms_say_what_they_are_and_count_all_borders(name):
 
 
 def cells(element, which):
-    """The texts of a table in an element, row by row, unfolded if need be."""
     part = element.locator("details").nth(which)
     part.evaluate("(one) => { one.open = true; }")
     part.locator("tbody tr").first.wait_for()

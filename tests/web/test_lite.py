@@ -1,9 +1,4 @@
-"""The lessons in a browser: JupyterLite runs a notebook to its end, and asks nobody else.
-
-    MINIFP_PYODIDE=node_modules/pyodide MINIFP_WASM_WHEELS=DIR python -m pytest tests/web -s
-
-It needs JupyterLite's builder too: pip install ".[site]".
-"""
+"""The lessons in a browser: JupyterLite runs one to its end, and asks nobody: web/README.md."""
 
 import hashlib
 import json
@@ -57,7 +52,6 @@ def follow(page, lesson):
 
 
 def run_all(page, cells):
-    """Run all cells to the end of the last one; what each has shown."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     began = time.perf_counter()

@@ -1,9 +1,4 @@
-"""The playground: minifp trains in a page that fetches nothing from elsewhere, stops, and goes on.
-
-    make site-test PYODIDE=node_modules/pyodide WHEELS=DIR
-
-These are folders for scripts/build_site.py: see web/README.md.
-"""
+"""The playground: minifp trains in a page, stops, and goes on. `make site-test`: web/README.md."""
 
 import hashlib
 import json
@@ -29,7 +24,6 @@ in_site = pytest.mark.site  # all but one, which `make test` runs too
 
 
 def points(page):
-    """How many points the curves have: of the loss, and of the scale."""
     lines = page.locator("#curves svg")
     drawn = [lines.nth(n).locator("polyline") for n in range(lines.count())]
     return [sum(len(p.get_attribute("points").split()) for p in d.all()) for d in drawn]
@@ -259,7 +253,6 @@ def test_it_fits_a_phone(page, scheme):
 
 
 def stopped(page, program):
-    """Begin a program, stop it; the seconds until a program can be run again."""
     write(page, program)
     page.click("#run")
     page.locator("#output", has_text="begun").wait_for()

@@ -13,7 +13,6 @@ LISTS = "import os\nprint(sorted(os.listdir('.')))"
 
 
 def listed(page):
-    """The rows of the list: name and size."""
     page.wait_for_timeout(200)
     rows = page.locator("#files tbody tr").all()
     return dict(row.locator("td").all_inner_texts()[:2] for row in rows)

@@ -42,7 +42,6 @@ def shown(page):
 
 
 def expected(scope, scale):
-    """The same of a microscope's second step, as minifp's pages write it."""
     seen = scope.steps[1]
     for kind in KINDS:
         h, shift = seen.total(kind), scale - seen.shift if "gradients" in kind else 0
