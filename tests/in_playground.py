@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from in_browser import check_accessible
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "build_site.py"
 FOLDERS = {"--pyodide": "MINIFP_PYODIDE", "--wheels": "MINIFP_WASM_WHEELS"}
@@ -56,6 +57,23 @@ def playground(browser, address, fragment="", **settings):
     yield page
     assert page.said == []
     context.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    with playground(browser, address) as page:
+        is_ready(page)
+        yield page
+
+
+def fits_a_phone(page, scheme):
+    """What a page shows now is accessible on a phone, in this colour scheme."""
+    size = page.viewport_size
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_timeout(100)
+    check_accessible(page)
+    page.set_viewport_size(size)
 
 
 def watched(page, address):

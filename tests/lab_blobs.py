@@ -6,7 +6,6 @@ from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab.comparison import opened
 from minifp.lab.task import Task
-from minifp.lab.workers import here
 from minifp.nn import functional as F
 
 
@@ -17,6 +16,20 @@ def clouds(n, seed):
     centres = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     x = centres[t] + 0.4 * generator.standard_normal((n, 2))
     return TensorDataset(x.astype(np.float32), t, name="clouds")
+
+
+class Watched:
+    """A data set, and the indices that it was asked for."""
+
+    def __init__(self, dataset):
+        self.dataset, self.asked = dataset, []
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, index):
+        self.asked.append(np.asarray(index).tolist())
+        return self.dataset[index]
 
 
 def network():
@@ -45,15 +58,3 @@ def comparison_of(runs, arms=None, **changes):
     whole = opened(task, task.data(), [*arms], seeds, None)
     whole.runs, whole.asked = list(runs), []
     return whole
-
-
-def runs_trained(monkeypatch):
-    """The (arm, seed) pairs that are really trained in this process from now on, in order."""
-    pairs, train = [], here.train
-
-    def counted(task, arm, seed, *args, **kwargs):
-        pairs.append((arm, seed))
-        return train(task, arm, seed, *args, **kwargs)
-
-    monkeypatch.setattr(here, "train", counted)
-    return pairs

@@ -6,14 +6,10 @@ import weakref
 import numpy as np
 import pytest
 from refusals import refuses
+from test_tape import leaf
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.numerics.formats import float16, float32
-
-
-def leaf(*numbers, dtype="float32"):
-    return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
 
 
 def test_grad_gives_gradients_and_changes_none_nor_the_graph_behind_its_inputs():
@@ -123,7 +119,7 @@ def test_hooks_see_the_whole_gradient_once_in_order_with_its_seed_and_replace_it
         a = leaf(1.0, dtype="float16")
         a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
         (a * 1).sum().backward()
-    assert a.grad.dtype == float16
+    assert a.grad.dtype == fp.float16
     assert a.grad.array[0] == np.float16(1 / 3)
     with fp.precision("mixed"):
         model = nn.Linear(2, 1)
@@ -174,7 +170,7 @@ def test_a_value_in_the_middle_keeps_its_own_gradient_if_asked_as_hooks_leave_it
     h.retain_grad()
     assert h.grad is None
     (h * h).sum().backward(retain_graph=True)
-    assert (h.grad.tolist(), h.grad.dtype) == ([6, 12], float32)
+    assert (h.grad.tolist(), h.grad.dtype) == ([6, 12], fp.float32)
     (h * h).sum().backward()
     assert h.grad.tolist() == [12, 24]  # as a leaf's
     a.retain_grad()  # a leaf keeps it anyway
@@ -213,33 +209,15 @@ def test_a_retained_gradient_does_not_keep_its_tensor():
     assert a.grad.tolist() == [6]
 
 
-def test_recording_is_turned_on_again_inside_of_no_grad():
-    a = leaf(1.0)
-    with fp.no_grad():
-        assert not fp.is_grad_enabled()
-        with fp.enable_grad():
-            assert (a * 2).requires_grad
-        with fp.set_grad_enabled(True):
-            assert (a * 2).requires_grad
-        assert not (a * 2).requires_grad
-
-
 def test_the_same_hook_twice_is_two_hooks():
-    a = leaf(1.0)
-
-    def double(g):
-        return g * 2
-
+    a, double = leaf(1.0), lambda g: g * 2
     first, _ = a.register_hook(double), a.register_hook(double)
     first.remove()
     first.remove()
     (a * 1).backward()
     assert a.grad.tolist() == [2]
     layer, seen = nn.ReLU(), []
-
-    def note(module, args, y):
-        seen.append(1)
-
+    note = lambda *_: seen.append(1)  # noqa: E731
     handles = [layer.register_forward_hook(note), layer.register_forward_hook(note)]
     handles[0].remove()
     handles[0].remove()

@@ -10,7 +10,6 @@ from refusals import refuses
 
 import minifp as fp
 from minifp import nn
-from minifp.numerics.formats import float16, float32, float64
 
 IN_PLACE = {
     "add_": (lambda t: t.add_(2.0), [3, 4]),
@@ -42,7 +41,6 @@ IN_PLACE = {
 }  # fmt: skip
 
 
-# ---- in place -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("change, expected", IN_PLACE.values(), ids=IN_PLACE)
 def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(change, expected):
     t = fp.tensor([1.0, 2.0])
@@ -51,7 +49,7 @@ def test_what_is_written_in_place_is_seen_through_every_view_and_by_backward(cha
     y = (x * t).sum()
     change(t)
     assert t.tolist() == expected and view.tolist() == [[e] for e in expected]
-    assert t.array is array and t.dtype == float32
+    assert t.array is array and t.dtype == fp.float32
     assert t.storage.version > version and view.storage is t.storage
     refuses(fp.TapeError, "changed in place after mul", y.backward)
     refuses(fp.TapeError, "no_grad", change, x)
@@ -73,15 +71,7 @@ def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
     refuses(fp.DTypeError, "uniform_", fp.tensor([1, 2]).uniform_)
 
 
-def test_parameters_written_in_place_or_trained_by_hand_keep_their_unrounded_numbers():
-    with fp.precision("mixed"):
-        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
-    with fp.no_grad():
-        p.mul_(3.0).clamp_(max=0.5).add_(fp.tensor([1.0, 1.0]), alpha=0.25)
-    expected = np.float32([0.1, 0.2]) * np.float32(3)
-    expected = np.minimum(expected, np.float32(0.5)) + np.float32(0.25)
-    np.testing.assert_array_equal(p.exact, expected)
-    np.testing.assert_array_equal(p.array, expected.astype("float16"))
+def test_parameters_trained_by_hand_keep_their_unrounded_numbers():
     for precision, stored in (("float32", "float32"), ("mixed", "float16")):
         with fp.precision(precision):
             p = nn.Parameter(np.array([0.1, 0.2], "float32"))
@@ -128,7 +118,6 @@ def test_what_does_not_fit_in_place_is_refused(change, kind):
     assert t.tolist() == [1, 2]
 
 
-# ---- conversions --------------------------------------------------------------------------------
 def test_conversions_by_name():
     t = fp.tensor([1.5, 0.0])
     names = {
@@ -137,11 +126,11 @@ def test_conversions_by_name():
     }
     for name, dtype in names.items():
         assert getattr(t, name)().dtype == dtype
-    assert t.type_as(t.half()).dtype == float16
+    assert t.type_as(t.half()).dtype == fp.float16
     x = fp.tensor([1.0, 2.0], requires_grad=True)
     (x.half() * 3).sum().backward()
-    assert x.grad.dtype == float32 and x.grad.tolist() == [3, 3]  # in the format of its input
-    assert t.to("cpu") is t and t.cpu() is t and t.to("cpu", "half").dtype == float16
+    assert x.grad.dtype == fp.float32 and x.grad.tolist() == [3, 3]  # in the format of its input
+    assert t.to("cpu") is t and t.cpu() is t and t.to("cpu", "half").dtype == fp.float16
     assert t.to(fp.tensor([1])).dtype == "int64"
     assert t.to("float32", copy=True) is not t
     for wrong, error, words in (
@@ -181,12 +170,11 @@ def test_attributes_and_reprs_are_as_in_pytorch_and_say_the_format_and_origin():
         (fp.ones(1, requires_grad=True) * 2).requires_grad = False
 
 
-# ---- exchange with others -----------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 def test_memory_is_shared_with_numpy_also_through_dlpack(dtype):
     t = fp.tensor([1, 2], dtype=dtype)
     assert np.asarray(t).dtype == dtype and np.shares_memory(np.asarray(t), t.array)
-    assert np.array(t, dtype="float64").dtype == float64
+    assert np.array(t, dtype="float64").dtype == fp.float64
     theirs = np.from_dlpack(t)
     t.add_(1)
     assert theirs.tolist() == [2, 3] and theirs.dtype == dtype
@@ -247,7 +235,6 @@ def test_a_copied_model_is_the_same_and_its_own(precision):
     assert model[0].weight.array.any()
 
 
-# ---- what else PyTorch's tensors can do ---------------------------------------------------------
 def test_bits_of_integers_and_booleans_as_pytorch():
     torch = pytest.importorskip("torch", reason="bits are compared with PyTorch's")
     for a, b in (([5, -3, 0], [3, 6, -1]), ([True, False, True], [True, True, False])):
@@ -287,7 +274,7 @@ def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
     made = [
         t.new_zeros(2), t.new_ones((2, 1)), t.new_empty(2), t.new_full((2,), 3), t.new_tensor([1]),
     ]  # fmt: skip
-    assert {m.dtype for m in made} == {float16}
+    assert {m.dtype for m in made} == {fp.float16}
     assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
     assert t.new_zeros(2, dtype="int64").dtype == "int64"
     assert (t.nelement(), t.stride(), t.T.stride(), t.stride(-1)) == (6, (3, 1), (1, 3), 1)
@@ -301,9 +288,8 @@ def test_nearly_equal_is_as_in_pytorch():
         mine = fp.isclose(fp.from_numpy(a), fp.from_numpy(b), **settings)
         theirs = torch.isclose(torch.tensor(a), torch.tensor(b), **settings)
         assert mine.tolist() == theirs.tolist()
-        assert fp.allclose(fp.from_numpy(a), fp.from_numpy(a), **settings) is (
-            torch.allclose(torch.tensor(a), torch.tensor(a), **settings)
-        )
+        alike = torch.allclose(torch.tensor(a), torch.tensor(a), **settings)
+        assert fp.allclose(fp.from_numpy(a), fp.from_numpy(a), **settings) is alike
     x = fp.tensor([2**53, 2**53 + 1])
     assert fp.isclose(x, x.flip(0), rtol=0, atol=0).tolist() == [False, False]
     assert x.equal(x) and not x.equal(x[:1]) and not fp.equal(x, x.flip(0))

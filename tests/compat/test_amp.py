@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -22,9 +23,6 @@ def a_network():
 def batch():
     fp.manual_seed(0)
     return fp.randn(64, 10), fp.randint(0, 3, (64,))
-
-
-# ---- which precision applies --------------------------------------------------------------------
 
 
 def test_a_module_made_under_the_default_follows_where_it_is_called(batch):
@@ -54,9 +52,8 @@ def formats_of_regions(module, **modules):
     x, amp = module.ones(2, 2), modules["amp"]
 
     def now(device="cpu"):
-        return [
-            str(d).removeprefix("torch.") for d in ((x @ x).dtype, amp.get_autocast_dtype(device))
-        ]
+        dtypes = (x @ x).dtype, amp.get_autocast_dtype(device)
+        return [str(d).removeprefix("torch.") for d in dtypes]
 
     yield now()
     yield now("cuda")[1]
@@ -95,8 +92,7 @@ def test_a_region_inside_of_a_changed_table_keeps_the_changes():
     assert fp.autocast("cpu")(fp.is_autocast_enabled)()  # a decorator
     with pytest.raises(fp.PrecisionError, match="float16 or bfloat16; .* enabled=False"):
         fp.autocast("cpu", dtype="float32")
-    with pytest.raises(fp.ArgumentError, match="'tpu': expected 'cuda' or 'cpu'"):
-        fp.autocast("tpu")
+    refuses(fp.ArgumentError, "'tpu': expected 'cuda' or 'cpu'", fp.autocast, "tpu")
 
 
 @pytest.mark.parametrize(("enabled", "casts"), [(True, 1), (False, 2)])
@@ -142,15 +138,10 @@ def test_kerass_policies_compute_in_few_bits_with_float32_variables(batch, low):
         assert optimizer.memory()["masters"] == 0
     finally:
         fp.amp.set_global_policy("float32")
-    with pytest.raises(fp.ArgumentError, match="mixed_float16"):
-        fp.amp.set_global_policy("mixed_float8")
-
-
-# ---- the scaler ---------------------------------------------------------------------------------
+    refuses(fp.ArgumentError, "mixed_float16", fp.amp.set_global_policy, "mixed_float8")
 
 
 def with_found_inf(scaler, optimizer, w, found):
-    """One step of w, whose gradient is 1, or Inf."""
     optimizer.zero_grad()
     scaler.scale((w * (math.inf if found else 1.0)).sum()).backward()
     before = w.numpy().copy()
@@ -191,27 +182,22 @@ def test_clipping_sees_unscaled_gradients_only(batch):
     assert model[0].weight.grad.seed == 2.0**16
     with pytest.raises(fp.TapeError, match="still multiplied by 65536"):
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    with pytest.raises(fp.TapeError, match="made with seed 65536"):
-        optimizer.step()
+    refuses(fp.TapeError, "made with seed 65536", optimizer.step)
     scaler.unscale_(optimizer)
     assert nn.utils.clip_grad_norm_(model.parameters(), 1.0) < 10
-    with pytest.raises(fp.TapeError, match="already been called on this optimizer"):
-        scaler.unscale_(optimizer)
+    refuses(fp.TapeError, "already been called on this optimizer", scaler.unscale_, optimizer)
     scaler.step(optimizer)
     for call in (scaler.step, scaler.unscale_):
-        with pytest.raises(fp.TapeError, match="called"):
-            call(optimizer)
+        refuses(fp.TapeError, "called", call, optimizer)
     scaler.update()
-    with pytest.raises(fp.TapeError, match="prior to update"):
-        scaler.update()
+    refuses(fp.TapeError, "prior to update", scaler.update)
 
 
 def test_a_loss_is_scaled_once_and_as_a_whole():
     w = fp.ones(2, requires_grad=True)
     scaler = fp.GradScaler("cpu", init_scale=8.0)
     twice = scaler.scale(scaler.scale((w * 2).sum()) / 2)
-    with pytest.raises(fp.TapeError, match="scaled twice, by 8 and 8"):
-        twice.backward()
+    refuses(fp.TapeError, "scaled twice, by 8 and 8", twice.backward)
     assert w.grad is None
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
     (scaler.scale((a * 2).sum()) / 2 + scaler.scale((a * b).sum())).backward()  # all of it was
@@ -247,8 +233,7 @@ def test_gradients_past_the_scale_are_told_of_and_narrow_ones_refused():
     optimizer = fp.optim.SGD(narrow.parameters(), lr=0.1)
     scaler.update()
     scaler.scale(narrow(fp.ones(1, 2)).float().sum()).backward()
-    with pytest.raises(fp.PrecisionError, match="Attempting to unscale float16 gradients"):
-        scaler.step(optimizer)
+    refuses(fp.PrecisionError, "Attempting to unscale float16 gradients", scaler.step, optimizer)
 
 
 def test_a_disabled_scaler_does_nothing():
@@ -263,34 +248,6 @@ def test_a_disabled_scaler_does_nothing():
     np.testing.assert_allclose(w.numpy(), 0.9)
     with pytest.raises(fp.ArgumentError, match="source state dict is empty"):
         fp.GradScaler("cpu").load_state_dict(scaler.state_dict())
-
-
-def test_a_loop_of_pytorchs_in_bfloat16_needs_no_scaler(batch):
-    """One that is disabled, as scripts for both formats write it, changes nothing."""
-    found = []
-    for scaler in (fp.GradScaler("cpu", enabled=False), None):
-        model, (x, t) = a_network(), batch
-        optimizer = fp.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(3):
-            optimizer.zero_grad()
-            with fp.autocast("cpu", dtype=fp.bfloat16):
-                loss = F.cross_entropy(model(x), t)
-            if scaler is None:
-                loss.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                optimizer.step()
-            else:
-                scaler.scale(loss).backward()
-                scaler.unscale_(optimizer)
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                scaler.step(optimizer)
-                scaler.update()
-        assert {p.grad.dtype for p in model.parameters()} == {fp.float32}
-        found.append([p.array.tobytes() for p in model.parameters()])
-    assert found[0] == found[1]
-
-
-# ---- functions of one's own ---------------------------------------------------------------------
 
 
 class Scaled(fp.autograd.Function):
@@ -328,8 +285,6 @@ class Signs(fp.autograd.Function):
 
 
 class Short(fp.autograd.Function):
-    """A function whose backward forgets an argument."""
-
     @staticmethod
     def forward(ctx, x, y):
         return x * y
@@ -354,5 +309,4 @@ def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument(
         assert not Scaled.apply(x, 2.0).requires_grad
     with pytest.raises(fp.TapeError, match="backward of Short returned 1 gradients: expected 2"):
         Short.apply(x, x).sum().backward()
-    with pytest.raises(fp.ArgumentError, match="does not define a static forward"):
-        fp.autograd.Function.apply(x)
+    refuses(fp.ArgumentError, "does not define a static forward", fp.autograd.Function.apply, x)

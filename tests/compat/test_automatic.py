@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp.compat.amp import automatic
@@ -55,7 +56,8 @@ def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
     second.zero_grad()
     b.sum().backward()  # S is adapted here, once for both
     assert process.loss_scale.value == 512 and a.numpy().tolist() == [1, 1]
-    b.sum().backward()  # no step between: no change
+    b.sum().backward()  # no step between: it adds up, and there is no change
+    assert b.grad.numpy().tolist() == [2, 2]
     assert (process.loss_scale.value, process.loss_scale.good_steps) == (512, 0)
     second.step()
     second.zero_grad()
@@ -85,8 +87,7 @@ def test_narrow_weights_get_masters_and_a_precision_without_them_is_refused(proc
         model = fp.nn.Linear(4, 2)
     optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
     model.weight.sum().backward()
-    with pytest.raises(fp.PrecisionError, match="update_rounding=stochastic, which masters"):
-        optimizer.step()
+    refuses(fp.PrecisionError, "update_rounding=stochastic, which masters", optimizer.step)
 
 
 def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process, monkeypatch):
@@ -101,11 +102,7 @@ def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process
         automatic.start_from_environment()
     monkeypatch.setenv(automatic.VARIABLE, "1")
     monkeypatch.setenv("MINIFP_PRECISION", "mixed")
-    with pytest.raises(fp.PrecisionError, match="expected one of them"):
-        automatic.start_from_environment()
-
-
-# ---- scripts that are left as they are ----------------------------------------------------------
+    refuses(fp.PrecisionError, "expected one of them", automatic.start_from_environment)
 
 
 def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
@@ -142,12 +139,10 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
     with pytest.warns(fp.MisuseWarning, match="nothing is scaled in this process"):
         fp.load(path, again, its_optimizer)
     automatic.start("autocast", 8.0)  # another kind
-    with pytest.raises(fp.CheckpointError, match="StaticLossScale"):
-        fp.load(path, again, its_optimizer)
+    refuses(fp.CheckpointError, "StaticLossScale", fp.load, path, again, its_optimizer)
 
 
 def score(script, **variables):
-    """What a script prints, run with these environment variables."""
     kept = {name: v for name, v in os.environ.items() if not name.startswith("MINIFP_PREC")}
     command = [sys.executable, str(SCRIPTS / f"{script}.py")]
     streams = {"capture_output": True, "encoding": "utf-8"}
@@ -158,9 +153,7 @@ def score(script, **variables):
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-AT_NIGHT = [
-    pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "lstm", "gan", "accumulation")
-]
+AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "gan")]
 
 
 @pytest.mark.parametrize("script", [*AT_NIGHT, "sgd_by_hand"])

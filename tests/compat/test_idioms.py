@@ -1,13 +1,9 @@
 """What people really write: each program under tests/compat/idioms/ does what its writer believes.
 
-A program is a script as somebody wrote it, with asserts of what they believe. Of what minifp tells
-them it says so in comments of its own, with a part of the text:
+Comments declare what minifp tells them, all of it, with a part of the text:
 
     # warns: MisuseWarning: optimizer.backward(loss)
     # raises: ShapeError: hidden.0
-
-All that is declared must come, and nothing else: a warning that is not is an error. (But the
-interpreter's own of encodings, which it gives of whichever library the first program loads.)
 """
 
 import re

@@ -2,51 +2,45 @@
 
 import copy
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.compat import unknown_names
 
-ROOT = Path(__file__).resolve().parents[2]
 X = fp.ones(2, 2)
 
 
-@pytest.mark.parametrize(
-    "place, name, message",
-    [
-        (fp, "cross_entropy", "the nearest: F.cross_entropy"),
-        (fp, "Linear", "the nearest: nn.Linear"),
-        (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
-        (fp, "no_gard", "the nearest: fp.no_grad"),
-        (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
-        (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
-        (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
-        (nn, "LazyLinear", "the nearest: nn.Linear"),
-        (nn, "SGD", "the nearest: optim.SGD"),
-        (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
-        (F, "leaky_relu_", "the nearest: F.leaky_relu"),
-        (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
-        (optim, "LBFGS", "there are Adadelta, .*SGD"),
-        (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
-        (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
-        (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
-        (X, "absolute", "a Tensor has no 'absolute'; NumPy has it"),
-        (X, "squeeze_", "a Tensor has no 'squeeze_'; the nearest: x.squeeze"),
-        (X, "gelu", "the nearest: F.gelu"),
-        (X, "median", "np.median"),
-        (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
-    ],
-)
+@pytest.mark.parametrize("place, name, message", [
+    (fp, "cross_entropy", "the nearest: F.cross_entropy"),
+    (fp, "Linear", "the nearest: nn.Linear"),
+    (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
+    (fp, "no_gard", "the nearest: fp.no_grad"),
+    (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
+    (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
+    (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
+    (nn, "LazyLinear", "the nearest: nn.Linear"),
+    (nn, "SGD", "the nearest: optim.SGD"),
+    (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
+    (F, "leaky_relu_", "the nearest: F.leaky_relu"),
+    (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
+    (optim, "LBFGS", "there are Adadelta, .*SGD"),
+    (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
+    (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
+    (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
+    (X, "absolute", "a Tensor has no 'absolute'; NumPy has it"),
+    (X, "squeeze_", "a Tensor has no 'squeeze_'; the nearest: x.squeeze"),
+    (X, "gelu", "the nearest: F.gelu"),
+    (X, "median", "np.median"),
+    (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
+])  # fmt: skip
 def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
-    with pytest.raises(fp.UnknownNameError, match=message):
-        getattr(place, name)
+    refuses(fp.UnknownNameError, message, getattr, place, name)
     assert not hasattr(place, name) and getattr(place, name, None) is None
     with pytest.raises(AttributeError):
         getattr(place, name)
@@ -59,11 +53,9 @@ def test_an_import_or_a_call_of_it_says_the_same():
         ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
     ):
-        with pytest.raises(ImportError, match=message):
-            exec(code)
+        refuses(ImportError, message, exec, code)
     for call in (lambda: fp.device("cuda"), lambda: fp.compile(abs)):  # names of modules here
-        with pytest.raises(fp.UnknownNameError, match="minifp has no '(device|compile)'; instead"):
-            call()
+        refuses(fp.UnknownNameError, "minifp has no '(device|compile)'; instead", call)
 
 
 def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
@@ -75,9 +67,7 @@ def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
     assert np.asarray(X).shape == np.array(X).shape == copy.copy(X).shape == (2, 2)
     assert copy.deepcopy(nn.Linear(2, 1)).weight.shape == (1, 2)
     code = "import minifp as fp; from minifp import models, cli; from minifp import *"
-    command = [sys.executable, "-W", "error", "-c", code]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
-    assert result.stderr == ""
+    assert python(code, PYTHONWARNINGS="error").stderr == ""
 
 
 def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
@@ -87,7 +77,6 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
 
 
 def test_no_name_with_advice_is_there():
-    """Else its advice is never given."""
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
     of_tensors = {"cuda", "device", "dtype"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)

@@ -29,7 +29,6 @@ SPLITS = {"trainval": [1, 2], "test": [3], "train": [2], "val": [1]}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder BCCD of three pictures."""
     made = write_voc(tmp_path_factory.mktemp("cells") / "BCCD", Image, CELLS)
     for split, numbers in SPLITS.items():
         text = "".join(f"cell-{i}\n" for i in numbers)
@@ -39,13 +38,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The user's cache."""
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "minifp" / "bccd"
 
 
 def packed(folder, path):
-    """The folder in an archive, below another folder and beside a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as out:

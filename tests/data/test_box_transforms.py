@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import each_refused
 
+import minifp as fp
 from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
 from minifp.data.detection.targets import mirrored, windowed
 from minifp.data.transforms import (
@@ -24,8 +25,6 @@ from minifp.data.transforms import (
     RandomZoomOut,
     Resize,
 )
-from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
-from minifp.numerics.policy import precision
 
 N = 24
 
@@ -51,15 +50,11 @@ PAINTED = painted()
 
 
 def changed(transform, seed=0, data=PAINTED, **arguments):
-    """(pictures, targets) of all items, in order."""
-    loader = DataLoader(
-        data, len(data), collate_fn=detection_collate, transform=transform, seed=seed, **arguments
-    )
-    return next(loader.arrays())
+    how = {"collate_fn": detection_collate, "transform": transform, "seed": seed, **arguments}
+    return next(DataLoader(data, len(data), **how).arrays())
 
 
 def extent(picture, level):
-    """The box of the pixels of a level, or None."""
     rows, columns = np.nonzero(picture[0] == level)
     if not len(rows):
         return None
@@ -132,17 +127,10 @@ def test_resize_moves_boxes_with_the_picture(size):
     np.testing.assert_array_equal(array, np.stack(pictures))
 
 
-ALL = Compose(
-    [
-        RandomPhotometricDistort(),
-        RandomZoomOut(fill=[0.1, 0.2, 0.3]),
-        RandomIoUCrop(),
-        RandomHorizontalFlip(),
-        Resize(20),
-        RandomErasing(),
-        Normalize(0.5, 0.25),
-    ]
-)
+ALL = Compose([
+    RandomPhotometricDistort(), RandomZoomOut(fill=[0.1, 0.2, 0.3]), RandomIoUCrop(),
+    RandomHorizontalFlip(), Resize(20), RandomErasing(), Normalize(0.5, 0.25),
+])  # fmt: skip
 
 
 @settings(max_examples=4, deadline=None)
@@ -170,7 +158,7 @@ def test_an_item_is_changed_alike_in_other_batches_and_another_order(a, b, epoch
 
 def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others():
     def seen(seed, epoch, name="float32"):
-        with precision(name):
+        with fp.precision(name):
             loader = DataLoader(PAINTED, N, collate_fn=detection_collate, transform=ALL, seed=seed)
             for _ in range(epoch):
                 next(iter(loader))
@@ -182,9 +170,7 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
     assert seen(1, 1) != first and seen(2, 0) != first
 
 
-# ---- SSD's sampling ------------------------------------------------------------------------------
 def overlap(window, boxes):
-    """Intersection over union of a window with boxes."""
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
     common = sides.clip(0, None).prod(1)
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
@@ -210,8 +196,6 @@ def test_a_window_has_what_its_option_asks_for(option):
         assert inside.any() and overlap(window, target["boxes"][inside]).max() >= option
     assert cut == N if option < 0.5 else 0 < cut
 
-
-# ---- colours -------------------------------------------------------------------------------------
 
 # Turning by a hue, if only by none, rounds at most eight numbers that are below 8.
 ROUNDED = 8 * 2.0**-22
@@ -250,20 +234,16 @@ def test_each_change_has_its_probability_and_without_chance_nothing_changes():
 
 
 def test_brightness_contrast_and_saturation_are_the_factors():
-    np.testing.assert_allclose(
-        reordered(distorted(brightness=(0.5, 0.5))), COLORS * 0.5, atol=ROUNDED
-    )
-    np.testing.assert_allclose(
-        reordered(distorted(brightness=(9, 9))), (COLORS * 9).clip(0, 1), atol=ROUNDED
-    )
     grey = np.tensordot([0.2989, 0.587, 0.114], COLORS, (0, 1))[:, None]
     mean = grey.mean((1, 2, 3), keepdims=True)
-    np.testing.assert_allclose(
-        reordered(distorted(contrast=(0.5, 0.5))), mean + (COLORS - mean) / 2, atol=ROUNDED
-    )
-    np.testing.assert_allclose(
-        reordered(distorted(saturation=(0.5, 0.5))), grey + (COLORS - grey) / 2, atol=ROUNDED
-    )
+    for what, factor, expected in (
+        ("brightness", 0.5, COLORS * 0.5),
+        ("brightness", 9, (COLORS * 9).clip(0, 1)),
+        ("contrast", 0.5, mean + (COLORS - mean) / 2),
+        ("saturation", 0.5, grey + (COLORS - grey) / 2),
+    ):
+        y = reordered(distorted(**{what: (factor, factor)}))
+        np.testing.assert_allclose(y, expected, atol=ROUNDED, err_msg=what)
 
 
 def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
@@ -272,17 +252,13 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
     for turn in (0.25, -0.5):
         found = distorted(x, hue=(turn, turn))
         for picture, y in zip(x, found):
-            expected = np.array(
-                [
-                    colorsys.hsv_to_rgb((h + turn) % 1, s, v)
-                    for h, s, v in (colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T)
-                ]
-            ).T.reshape(picture.shape)
+            wheel = [colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T]
+            turned = [colorsys.hsv_to_rgb((h + turn) % 1, s, v) for h, s, v in wheel]
+            expected = np.array(turned).T.reshape(picture.shape)
             orders = [expected[list(order)] for order in permutations(range(3))]
             assert min(abs(order - y).max() for order in orders) < ROUNDED
 
 
-# ---- what is refused -----------------------------------------------------------------------------
 test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: Resize(0), "Resize: size must be an integer"),
     (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),
@@ -299,29 +275,28 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomPhotometricDistort(hue=(-0.6, 0)), "hue must rise, from above -0.5 to at"),
     (lambda: RandomPhotometricDistort(contrast=(2, 1)), "contrast must rise"),
     (lambda: RandomPhotometricDistort(p=-1), "RandomPhotometricDistort: p=-1"),
-    error=ArgumentError,
+    error=fp.ArgumentError,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("transform, x, error, message", [
-    (RandomPhotometricDistort(), COLORS[:, :1], ShapeError, "green and blue, got 1 channels"),
-    (RandomPhotometricDistort(), COLORS.astype(int), DTypeError, "floats from 0 to 1, got int"),
-    (RandomPhotometricDistort(), COLORS * 255, ArgumentError, "0 to 1, got .*before Normalize"),
-    (RandomPhotometricDistort(), COLORS - 1, ArgumentError, "expected numbers from 0 to 1"),
-    (RandomIoUCrop(), COLORS, ShapeError, "several sizes, which one array cannot hold: give"),
-    (RandomZoomOut(), COLORS, ShapeError, "RandomZoomOut: pictures come out in several sizes"),
-    (RandomIoUCrop(), [*COLORS], ArgumentError, r"items \(picture, target\) .* got NoneType"),
-    (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
-    (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
-    (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
-    (MixUp(num_classes=2), [*COLORS], ShapeError, r"MixUp: expected pictures \(n, .* a list"),
-    (Resize(3), [3], ShapeError, "as the first field, got int"),
+    (RandomPhotometricDistort(), COLORS[:, :1], fp.ShapeError, "green and blue, got 1 channels"),
+    (RandomPhotometricDistort(), COLORS.astype(int), fp.DTypeError, "floats from 0 to 1, got int"),
+    (RandomPhotometricDistort(), COLORS * 255, fp.ArgumentError, "0 to 1, got .*before Normalize"),
+    (RandomPhotometricDistort(), COLORS - 1, fp.ArgumentError, "expected numbers from 0 to 1"),
+    (RandomIoUCrop(), COLORS, fp.ShapeError, "several sizes, which one array cannot hold: give"),
+    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+    (RandomIoUCrop(), [*COLORS], fp.ArgumentError, r"items \(picture, target\) .* got NoneType"),
+    (RandomZoomOut([1, 2]), [*COLORS], fp.ShapeError, "2 channels in fill, 3 in a picture"),
+    (RandomCrop(9), [*COLORS], fp.ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
+    (Resize(3), [COLORS], fp.ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
+    (MixUp(num_classes=2), [*COLORS], fp.ShapeError, r"MixUp: expected pictures \(n, .* a list"),
+    (Resize(3), [3], fp.ShapeError, "as the first field, got int"),
 ])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
+    fields = (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)]
     with pytest.raises(error, match=message):
-        transform(
-            (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)], np.arange(6), Draws(0, 0, 6)
-        )
+        transform(fields, np.arange(6), Draws(0, 0, 6))
 
 
 def test_targets_that_are_none_or_have_masks_are_refused():
@@ -331,13 +306,13 @@ def test_targets_that_are_none_or_have_masks_are_refused():
     def apply(transform, **changes):
         return transform(([picture], [{**target, **changes}]), np.arange(1), draws)
 
-    with pytest.raises(DataError, match=r"RandomCrop: item 0: expected labels of shape"):
+    with pytest.raises(fp.DataError, match=r"RandomCrop: item 0: expected labels of shape"):
         apply(RandomCrop(3), labels=np.ones(9, int))
-    with pytest.raises(DataError, match="Normalize: item 0: box 0 is .*outside"):
+    with pytest.raises(fp.DataError, match="Normalize: item 0: box 0 is .*outside"):
         apply(Normalize(0, 1), boxes=target["boxes"] + 99)
     masks = {"masks": np.ones((2, 32, 32))}
     for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
-        with pytest.raises(ArgumentError, match="item 0: boxes would be moved, and masks not"):
+        with pytest.raises(fp.ArgumentError, match="item 0: boxes would be moved, and masks not"):
             apply(transform, **masks)
     apply(RandomErasing(), **masks)  # which moves nothing
     (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)

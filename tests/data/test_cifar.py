@@ -31,7 +31,6 @@ def records(name, n, *counts):
 
 
 def write(folder):
-    """The files of CIFAR-10 with a few pictures."""
     folder.mkdir(parents=True)
     for name, n in {**TRAIN, **TEST}.items():
         (folder / name).write_bytes(records(name, n, 10).tobytes())
@@ -41,19 +40,16 @@ def write(folder):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of such files, which MINIFP_DATA names."""
     found = write(tmp_path / "own" / "cifar-10-batches-bin")
     monkeypatch.setenv("MINIFP_DATA", str(found))
     return found
 
 
 def expected(names):
-    """The pixels (n, 3, 32, 32) of these files, uint8, and their labels."""
     rows = np.concatenate([records(name, n, 10) for name, n in names.items()])
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
 
-# ---- what is read -------------------------------------------------------------------------------
 def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked_for(folder):
     parts = data.cifar10()
     for part, names, said in zip(parts, (TRAIN, TEST), ("train", "test")):
@@ -78,9 +74,7 @@ def test_it_is_pictures_of_classes_in_order_that_stay_bytes_until_they_are_asked
 
 @pytest.mark.parametrize("named", ["own/cifar-10-batches-bin", "own", "."])
 @pytest.mark.parametrize("inside", ["own", "cifar10"])
-def test_it_is_found_in_the_folder_or_in_its_own_inside_it(
-    folder, tmp_path, monkeypatch, named, inside
-):
+def test_it_is_found_in_a_folder_or_its_own_inside_it(folder, tmp_path, monkeypatch, named, inside):
     if inside != "own":
         shutil.move(folder.parent, tmp_path / inside)
         named = named.replace("own", inside)
@@ -126,17 +120,14 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
         data.cifar100(labels="coarse")
 
 
-# ---- what is packed as JPEG ---------------------------------------------------------------------
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The user's cache."""
     pooch = pytest.importorskip("pooch", reason="pooch says where the cache is")
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "minifp" / "cifar10"
 
 
 def jpeg(i):
-    """The bytes of picture i, and the pixels that Pillow reads from them, (3, 32, 32)."""
     image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
     pixels = random.integers(0, 256, (4, 4, 3), purpose="jpeg", call=i).astype(np.uint8)
     out = io.BytesIO()
@@ -145,7 +136,6 @@ def jpeg(i):
 
 
 def pack(path, indices, **changes):
-    """A packed file of these pictures, whose labels are their numbers modulo 10."""
     contents = [jpeg(i)[0] for i in indices]
     arrays = {
         "jpeg": np.frombuffer(b"".join(contents), np.uint8),
@@ -157,7 +147,6 @@ def pack(path, indices, **changes):
 
 @pytest.fixture
 def jpegs(tmp_path, cache, monkeypatch):
-    """A folder of two packed files, of 12 and 3 pictures."""
     (tmp_path / "packs" / "cifar10").mkdir(parents=True)
     for part, indices in (("train", range(12)), ("test", range(12, 15))):
         pack(tmp_path / "packs" / "cifar10" / f"{part}.npz", [*indices])
@@ -165,9 +154,7 @@ def jpegs(tmp_path, cache, monkeypatch):
     return tmp_path / "packs" / "cifar10"
 
 
-def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publication(
-    jpegs, cache, monkeypatch
-):
+def test_packed_pictures_are_decoded_once_and_kept_as_in_the_publication(jpegs, cache, monkeypatch):
     expected = [jpeg(i)[1] for i in range(12)]
     for _ in range(2):
         train, test = data.cifar10(normalize=False)
@@ -181,9 +168,7 @@ def test_packed_pictures_are_decoded_once_and_kept_in_the_layout_of_the_publicat
     assert data.cifar10(normalize=False)[0].fingerprint() == train.fingerprint()
 
 
-def test_kept_pictures_that_are_damaged_are_not_used_and_without_pillow_none_is_read(
-    jpegs, cache, monkeypatch
-):
+def test_damaged_pictures_are_not_used_and_without_pillow_none_is_read(jpegs, cache, monkeypatch):
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "PIL", None)
         refuses(DataError, "train.npz holds JPEG.*Pillow.* pip install pillow", data.cifar10)
@@ -237,7 +222,6 @@ def test_real_pictures_are_read(tmp_path, cache, monkeypatch):
     assert abs(np.bincount(t, minlength=10) - 200).max() < 50
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 @pytest.mark.parametrize("change, message", [
     (lambda content: content[:-1], "has 9218 bytes, expected records of 3073 bytes each"),
     (lambda content: content + b"\0", "has 9220 bytes"),
@@ -271,16 +255,13 @@ def test_files_that_are_missing_empty_or_too_long_are_refused(folder, monkeypatc
     (data.cifar10, "cifar-10-batches-py/data_batch_1", "cifar-10-binary.tar.gz"),
     (data.cifar100, "cifar100/cifar-100-python/train", "cifar-100-binary.tar.gz"),
 ])  # fmt: skip
-def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
-    tmp_path, monkeypatch, get, path, said
-):
+def test_pickles_are_not_read_and_what_is_instead_is_said(tmp_path, monkeypatch, get, path, said):
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_bytes(b"cos\nsystem\n.")
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
     refuses(DataError, f"pickles and can run code.*{said}", get)
 
 
-# ---- downloading --------------------------------------------------------------------------------
 def tar(path, files):
     """A compressed archive of files by name; None is a link to /etc/passwd."""
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
@@ -327,7 +308,6 @@ def network(tmp_path, cache, monkeypatch):
 
 
 def below(folder):
-    """All files under a folder."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 

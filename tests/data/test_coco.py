@@ -39,7 +39,6 @@ def test_areas_are_scaled_with_boxes_and_boxes_without_any_can_be_left_out(tmp_p
 
 
 def one(**changes):
-    """The annotations of the file, the first of them changed."""
     first, second = coco()["annotations"]
     return {"annotations": [{**first, **changes}, second]}
 

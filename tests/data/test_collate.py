@@ -8,7 +8,6 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.data import DataLoader, default_collate, fingerprint
-from minifp.errors import ArgumentError, DataError
 from minifp.nn.utils.rnn import pad_sequence
 
 Pair = namedtuple("Pair", "x t")
@@ -27,8 +26,6 @@ class Words:
 
 
 class Listed:
-    """A list as a data set."""
-
     def __init__(self, items):
         self.items = items
 
@@ -96,11 +93,11 @@ def test_what_a_transform_makes_of_items_is_checked():
     def loader(transform, dataset):
         return iter(DataLoader(dataset, 3, collate_fn=padded, transform=transform))
 
-    with pytest.raises(DataError, match="to change 3 items, .* tuple of lists .* got .3, 2."):
+    with pytest.raises(fp.DataError, match="to change 3 items, .* tuple of lists .* got .3, 2."):
         next(loader(lambda fields, *_: (fields[0], fields[1][:2]), Words()))
-    with pytest.raises(DataError, match="expected a tuple of lists of as many, got list"):
+    with pytest.raises(fp.DataError, match="expected a tuple of lists of as many, got list"):
         next(loader(lambda fields, *_: fields[0], Words()))
-    with pytest.raises(DataError, match="items that are tuples of as many fields.* got .*float"):
+    with pytest.raises(fp.DataError, match="items that are tuples of as many fields.* got .*float"):
         next(loader(lambda fields, *_: fields, Ragged()))
 
 
@@ -114,14 +111,14 @@ def test_what_is_in_pixels_stays_float32_in_every_precision():
 
 
 def test_what_cannot_be_collated_says_so():
-    with pytest.raises(DataError, match=r"shapes \(1,\), \(2,\).*pad_sequence"):
+    with pytest.raises(fp.DataError, match=r"shapes \(1,\), \(2,\).*pad_sequence"):
         next(iter(DataLoader(Words(), 2, collate_fn=default_collate)))
-    refuses(DataError, "collate_fn=fp.data.default_collate", next, iter(DataLoader(Words(), 2)))
-    with pytest.raises(DataError, match=r"items \[0, 1\] raised ValueError: inv"):
+    refuses(fp.DataError, "collate_fn=fp.data.default_collate", next, iter(DataLoader(Words(), 2)))
+    with pytest.raises(fp.DataError, match=r"items \[0, 1\] raised ValueError: inv"):
         next(iter(DataLoader(Words(), 2, collate_fn=lambda items: int("no"))))
-    with pytest.raises(ArgumentError, match="collate_fn must be a function .* got 3"):
+    with pytest.raises(fp.ArgumentError, match="collate_fn must be a function .* got 3"):
         DataLoader(Words(), 2, collate_fn=3)
-    refuses(DataError, "not all items", default_collate, [(1, 2), (1, 2, 3)])
+    refuses(fp.DataError, "not all items", default_collate, [(1, 2), (1, 2, 3)])
 
 
 def test_the_fingerprint_is_of_all_items():

@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import struct
 import tarfile
 import zipfile
 
@@ -13,26 +12,16 @@ from boxed_pictures import NAMES, OBJECTS, coco, write_coco, write_voc, xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refuses
+from test_datasets import idx
 
-from minifp.data import (
-    CocoDetection,
-    ImageFolder,
-    VOCDetection,
-    archives,
-    cifar,
-    digits,
-    files,
-    packed,
-    shakespeare,
-)
-from minifp.errors import DataError
+import minifp as fp
+from minifp.data import archives, cifar, digits, files, packed, shakespeare
 
 several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
 def edited(draw, content):
-    """These bytes, cut off, and with some replaced, left out or put in."""
     content = bytearray(content[: draw(st.integers(0, len(content)) | st.just(len(content)))])
     for _ in range(draw(st.integers(0, 4))):
         where = draw(st.integers(0, len(content)))
@@ -41,35 +30,24 @@ def edited(draw, content):
 
 
 def harmed(content):
-    """Random bytes, or these after some editing."""
     return st.binary(max_size=200) | edited(content)
 
 
-def idx(array):
-    """An array as the contents of an IDX file."""
-    sizes = struct.pack(f">{array.ndim}I", *array.shape)
-    return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
-
-
 def npz(**arrays):
-    """Arrays as the contents of a file."""
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()
 
 
 def attempt(function, *arguments):
-    """What a function returns, or None where it raises DataError."""
     try:
         return function(*arguments)
-    except DataError as error:
+    except fp.DataError as error:
         assert len(str(error)) < 2000
         return None
 
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
-
-
 PACKED = {"jpeg": np.zeros(6, "u1"), "offset": np.array([0, 3, 6]), "label": np.array([1, 9])}
 KINDS = {  # a file's name, what is in it, what reads it, and what is true of what was read
     "pixels": (
@@ -106,7 +84,7 @@ def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
         file.write(idx(PIXELS))
         for _ in range(64):
             file.write(bytes(2**20))
-    refuses(DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
+    refuses(fp.DataError, "in 41 bytes or more", files.read_idx, path, PIXELS.shape)
 
 
 DIGITS = {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.zeros(1797, "u1")}
@@ -130,7 +108,7 @@ def test_bundled_pictures_of_another_shape_or_kind_are_refused(monkeypatch):
     ):
         arrays = {name: a for name, a in {**DIGITS, **changes}.items() if a is not None}
         monkeypatch.setattr(files, "bundled", lambda name, arrays=arrays: npz(**arrays))
-        refuses(DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
+        refuses(fp.DataError, "digits.npz, .* is damaged: .* Install minifp again", digits)
 
 
 @several
@@ -143,7 +121,7 @@ def test_a_picture_of_ones_own(tmp_path, data):
     (tmp_path / "class").mkdir(exist_ok=True)
     (tmp_path / "class" / "picture.png").write_bytes(data.draw(harmed(out.getvalue())))
     for mode in ("RGB", "L"):  # what kind it is, Pillow reads from the contents
-        found = attempt(ImageFolder, tmp_path, 4, mode)
+        found = attempt(fp.data.ImageFolder, tmp_path, 4, mode)
         assert found is None or found[:][0].shape[2:] == (4, 4)
 
 
@@ -154,7 +132,7 @@ def test_an_annotation_of_voc(tmp_path, content, empty):
     if not root.exists():
         write_voc(root, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
     (root / "Annotations" / "one.xml").write_bytes(content)
-    found = attempt(lambda: VOCDetection(root, classes=NAMES, empty_boxes=empty))
+    found = attempt(lambda: fp.data.VOCDetection(root, classes=NAMES, empty_boxes=empty))
     target = None if found is None else attempt(found.__getitem__, 0)
     assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
 
@@ -166,13 +144,12 @@ def test_an_annotation_file_of_coco(tmp_path, content, empty):
     if not path.exists():
         write_coco(tmp_path, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
     path.write_bytes(content)
-    found = attempt(lambda: CocoDetection(tmp_path, path, empty_boxes=empty))
+    found = attempt(lambda: fp.data.CocoDetection(tmp_path, path, empty_boxes=empty))
     target = None if found is None else attempt(found.__getitem__, 0)
     assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
 
 
 def an_archive(kind):
-    """Two files in a folder, as an archive."""
     out, contents = io.BytesIO(), {"BCCD/a.txt": b"a" * 99, "BCCD/b.txt": b"b" * 99}
     if kind == "zip":
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:

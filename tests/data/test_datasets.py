@@ -15,20 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+import minifp as fp
 from minifp.autograd.tape import Tensor
-from minifp.data import (
-    DataLoader,
-    Dataset,
-    TensorDataset,
-    TextDataset,
-    digits,
-    fashion_mnist,
-    files,
-    fingerprint,
-    images,
-    mnist,
-    shakespeare,
-)
+from minifp.data import DataLoader, Dataset, TensorDataset, TextDataset, digits, images, mnist
 from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
@@ -50,7 +39,6 @@ def items(batches):
     return [int(i) for first, _ in batches for i in first]
 
 
-# ---- data sets ----------------------------------------------------------------------------------
 def test_digits_are_1437_and_360_pictures_of_8_by_8_whatever_the_seed():
     for part, n in zip(digits(), (1437, 360)):
         x, t = part.arrays
@@ -78,7 +66,7 @@ def test_digits_are_the_pictures_whose_checksum_their_licence_names():
 
 
 def test_shakespeare_is_whole_and_followed_by_itself():
-    train, test = shakespeare(length=50)
+    train, test = fp.data.shakespeare(length=50)
     assert len(train.vocabulary) == 65 and test.vocabulary == train.vocabulary
     text = train.decode(train.codes) + test.decode(test.codes)
     assert len(text) == 1_115_394
@@ -139,8 +127,6 @@ def test_arrays_that_are_no_data_set_are_refused(arrays, error, message):
 
 
 class Squares(Dataset):
-    """A user's own data set, of one field."""
-
     name = "squares"
 
     def __len__(self):
@@ -153,7 +139,7 @@ class Squares(Dataset):
 def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_too():
     squares = np.arange(5000) ** 2
     expected = TensorDataset(squares).fingerprint()
-    assert Squares().fingerprint() == fingerprint(Squares()) == expected
+    assert Squares().fingerprint() == fp.data.fingerprint(Squares()) == expected
     assert TensorDataset(squares.astype(">i8")).fingerprint() == expected
     assert TensorDataset(squares.astype(np.float64)).fingerprint() != expected
     assert TensorDataset(squares.reshape(-1, 1)).fingerprint() != expected
@@ -164,14 +150,6 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
 
 
-def test_pytorchs_place_for_it_has_the_same_names():
-    from minifp import data
-    from minifp.utils import data as other
-
-    assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
-
-
-# ---- batches ------------------------------------------------------------------------------------
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
 def test_an_epoch_gives_every_item_once_in_len_batches(n, batch_size, shuffle, seed):
     loader = DataLoader(numbered(n), batch_size, shuffle, seed=seed)
@@ -229,7 +207,6 @@ def test_a_batch_is_a_copy_and_numbers_that_overflow_its_format_are_counted():
         next(iter(loader))
 
 
-# ---- resuming -----------------------------------------------------------------------------------
 @given(st.integers(1, 20), st.integers(1, 6), st.integers(1, 6), st.integers(0, 3), st.data())
 def test_a_loader_goes_on_where_its_state_was_taken(n, before, after, epochs, data):
     random.manual_seed(3)
@@ -303,7 +280,6 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
     assert loader.state_dict() == before
 
 
-# ---- bad input ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("settings, message", [
     *(({"batch_size": n}, f"batch_size must be an integer .* got {n!r}")
       for n in (0, -1, 2.0, "4", True, None)),
@@ -332,9 +308,7 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
         next(iter(DataLoader(Wrong(), 3)))
 
 
-# ---- MNIST: finding, reading and downloading ----------------------------------------------------
 def idx(array):
-    """An array as the contents of an IDX file."""
     sizes = struct.pack(f">{array.ndim}I", *array.shape)
     return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
 
@@ -355,7 +329,6 @@ def small(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compressed(small):
-    """The same, compressed."""
     for path in list(small.iterdir()):
         (small / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
@@ -383,21 +356,19 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
     shutil.copytree(small, own)
     for where in (own, own.parent):
         monkeypatch.setenv("MINIFP_DATA", str(where))
-        train, test = fashion_mnist(normalize=False)
+        train, test = fp.data.fashion_mnist(normalize=False)
         assert (test.name, train.classes[9]) == ("Fashion-MNIST, test", "Ankle boot")
         assert train.fingerprint() == mnist_of(small, monkeypatch).fingerprint()
-    assert (
-        abs(fashion_mnist()[0].arrays[0] - (train.arrays[0] / 255 - 0.2860) / 0.3530).max() < 1e-6
-    )
+    (x, _), expected = fp.data.fashion_mnist()[0].arrays, train.arrays[0] / 255
+    assert abs(x - (expected - 0.2860) / 0.3530).max() < 1e-6
     monkeypatch.setitem(sys.modules, "pooch", None)
-    for where, other in ((small, fashion_mnist), (own, mnist)):
+    for where, other in ((small, fp.data.fashion_mnist), (own, mnist)):
         monkeypatch.setenv("MINIFP_DATA", str(where))
         refuses(DataError, "pip install pooch", other)
     assert [*images.FASHION_CHECKSUMS] == [*images.MNIST_CHECKSUMS]
 
 
 def mnist_of(folder, monkeypatch):
-    """MNIST's training set from this folder."""
     with monkeypatch.context() as patched:
         patched.setenv("MINIFP_DATA", str(folder))
         return mnist(normalize=False)[0]
@@ -430,9 +401,7 @@ def cut(content):
     ("compressed", lambda _: b"<html>", "damaged or cut off"),
     ("compressed", lambda _: b"", "begins with nothing|damaged or cut off"),
 ])  # fmt: skip
-def test_a_damaged_file_is_named_and_what_is_wrong_with_it(
-    form, change, message, request, monkeypatch
-):
+def test_a_damaged_file_is_named_with_what_is_wrong(form, change, message, request, monkeypatch):
     folder = request.getfixturevalue(form)
     monkeypatch.setenv("MINIFP_DATA", str(folder))
     path = next(folder.glob("train-images-idx3-ubyte*"))
@@ -459,9 +428,8 @@ def network(compressed, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch.core, "choose_downloader", choose_downloader)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(images, "MNIST_MIRRORS", (f"{tmp_path}/down/", f"{compressed}/"))
-    checksums = {
-        path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in compressed.iterdir()
-    }
+    files = [*compressed.iterdir()]
+    checksums = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     monkeypatch.setattr(images, "MNIST_CHECKSUMS", checksums)
     return asked
 
@@ -469,16 +437,13 @@ def network(compressed, tmp_path, monkeypatch):
 def test_mnist_is_downloaded_once_from_the_first_mirror_that_has_it(network, tmp_path, compressed):
     train, _ = mnist()
     assert [address.startswith(str(compressed)) for address in network] == [False, True] * 4
-    assert sorted(p.name for p in (tmp_path / "cache/minifp/mnist").iterdir()) == sorted(
-        p.name for p in compressed.iterdir()
-    )
+    kept = tmp_path / "cache/minifp/mnist"
+    assert {p.name for p in kept.iterdir()} == {p.name for p in compressed.iterdir()}
     network.clear()
     assert mnist()[0].fingerprint() == train.fingerprint() and network == []
 
 
-def test_a_folder_without_mnist_does_not_keep_it_from_being_downloaded(
-    network, tmp_path, monkeypatch
-):
+def test_a_folder_without_mnist_does_not_hinder_the_download(network, tmp_path, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
     assert len(mnist()[0]) == 6 and network
 
@@ -513,5 +478,5 @@ def test_the_real_mnist_is_standardised_and_whole(monkeypatch):
     assert x.shape == (60000, 1, 28, 28) and test.arrays[0].shape == (10000, 1, 28, 28)
     assert abs(x.mean(dtype=np.float64)) < 1e-3 and abs(x.std(dtype=np.float64) - 1) < 1e-3
     assert np.bincount(t).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-    labels = files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
+    labels = fp.data.files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
     assert hashlib.sha256(idx(labels)).hexdigest().startswith("65a50cbbf4e906d7")

@@ -11,7 +11,6 @@ from refusals import refuses
 import minifp as fp
 from minifp.data import DataLoader, detection_collate, digit_scenes, digits
 from minifp.data.detection import scenes
-from minifp.errors import ArgumentError
 from minifp.runtime import random
 
 
@@ -97,4 +96,4 @@ def test_two_that_are_never_drawn_apart_go_into_corners_and_impossible_scenes_ar
         ({"size": 23}, "digit_scenes: size=23: expected an integer, at least 24"),
         ({"seed": -1}, "seed must be an integer from 0"),
     ):
-        refuses(ArgumentError, message, digit_scenes, **arguments)
+        refuses(fp.ArgumentError, message, digit_scenes, **arguments)

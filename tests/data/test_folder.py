@@ -16,13 +16,11 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
 
 
 def pixels(i, size=(4, 6)):
-    """The pixels of picture i, (H, W, 3) uint8."""
     return random.integers(0, 256, (*size, 3), purpose="pixels", call=i).astype(np.uint8)
 
 
 @pytest.fixture
 def pets(tmp_path):
-    """Two cats, a dog and what is to be left alone."""
     for i, name in enumerate(("cat/b.png", "cat/A.PNG", "dog/deep/down.bmp")):
         path = tmp_path / "pets" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +33,6 @@ def pets(tmp_path):
 
 
 def whole(data, eager):
-    """It, or all of it in memory."""
     return data.load() if eager else data
 
 
@@ -104,7 +101,6 @@ def test_of_a_picture_in_other_proportions_the_middle_is_taken(tmp_path, have, s
 
 @pytest.fixture
 def many(tmp_path):
-    """Twelve pictures of different sizes, of three classes."""
     for i in range(12):
         path = tmp_path / "many" / f"class {i % 3}" / f"{i} é.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +110,6 @@ def many(tmp_path):
 
 @pytest.fixture
 def worked(many):
-    """The same with two workers, ended after the test."""
     data = ImageFolder(many, 8, workers=2)
     yield data
     data._workers.close()
@@ -195,9 +190,7 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
     refuses(DataError, "A.PNG cannot be read .* decompression bomb", ImageFolder, pets)
 
 
-def test_folders_without_pictures_are_named_and_without_pillow_what_to_install(
-    pets, tmp_path, monkeypatch
-):
+def test_folders_without_pictures_and_a_missing_pillow_are_named(pets, tmp_path, monkeypatch):
     refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
     refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")

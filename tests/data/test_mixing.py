@@ -18,7 +18,6 @@ from minifp.data.transforms import (
     RandomHorizontalFlip,
 )
 from minifp.data.transforms.beta import symmetric_beta
-from minifp.errors import ArgumentError, DTypeError, ShapeError
 
 N = 24
 MOVED = [RandomCrop((6, 8), padding=2), RandomHorizontalFlip()]
@@ -26,18 +25,15 @@ MIXED = Compose([*MOVED, CutMix(num_classes=N), RandomErasing(), MixUp(num_class
 
 
 def pictures(n=N):
-    """A data set of n different pictures, each of a class of its own, with their numbers."""
     x = np.arange(1, 1 + n * 2 * 6 * 8, dtype=np.float32).reshape(n, 2, 6, 8) / 64
     return TensorDataset(x, np.arange(n), np.arange(n))
 
 
 def by_item(batches):
-    """What became of each item, by its number."""
     return {int(i): (x, q) for batch in batches for x, q, i in zip(*batch)}
 
 
 def one(transform, **arguments):
-    """A whole epoch in one batch, in the order of the data set."""
     loader = DataLoader(pictures(), N, transform=transform, seed=3, **arguments)
     return next(loader.arrays())
 
@@ -45,9 +41,8 @@ def one(transform, **arguments):
 def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
     whole = by_item(zip(*[[field] for field in one(MIXED)]))
     for batch_size, prefetch in ((1, 0), (5, 2)):
-        loader = DataLoader(
-            pictures(), batch_size, True, transform=MIXED, seed=3, prefetch=prefetch
-        )
+        how = {"transform": MIXED, "seed": 3, "prefetch": prefetch}
+        loader = DataLoader(pictures(), batch_size, True, **how)
         found = by_item(loader.arrays())
         assert len(found) == N
         for i, (x, q) in whole.items():
@@ -59,9 +54,8 @@ def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
 
 def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
     some = np.array([3, 3, 20, 7, 11, 2, 5])
-    loader = DataLoader(
-        pictures(), 4, sampler=some, transform=MixUp(num_classes=N, alpha=50), seed=3
-    )
+    mix = MixUp(num_classes=N, alpha=50)
+    loader = DataLoader(pictures(), 4, sampler=some, transform=mix, seed=3)
     x, q, i = map(np.concatenate, zip(*loader.arrays()))
     assert {*np.flatnonzero(q.sum(0))} <= {*some.tolist()}
     draws = Draws(3, 0, N, all_items=np.unique(some))
@@ -127,7 +121,6 @@ def test_shares_have_the_distribution_beta(a):
 
 
 def erased(n=400, size=(20, 30), value=0.0, **arguments):
-    """Pictures of ones of which some are erased."""
     x = np.ones((n, 3, *size), np.float32)
     transform = RandomErasing(value=value, **arguments)
     return transform((x,), np.arange(n), Draws(1, 0, n))[0]
@@ -177,30 +170,27 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomErasing(ratio=(0, 1)), "ratio must rise, from above 0"),
     (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
     (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
-    (
-        lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-        "asks for other items .* DataLoader",
-    ),
-    error=ArgumentError,
-)
+    (lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
+     "asks for other items .* DataLoader"),
+    error=fp.ArgumentError,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("t", [np.zeros((N, 3)), np.zeros((N, 1), int), np.zeros(N, bool)])
 def test_what_are_no_classes_and_no_pictures_is_refused(t):
     data, mix = TensorDataset(pictures().arrays[0], t), MixUp(num_classes=N)
-    with pytest.raises(ShapeError, match=r"MixUp: .*classes, integers \(n,\), or probabilities"):
+    with pytest.raises(fp.ShapeError, match=r"MixUp: .*classes, integers \(n,\), or probabilities"):
         next(DataLoader(data, 4, transform=mix).arrays())
     for data in (TensorDataset(np.zeros((N, 3)), np.zeros(N, int)), TensorDataset(np.zeros(N))):
-        with pytest.raises(ShapeError, match="MixUp: expected pictures"):
+        with pytest.raises(fp.ShapeError, match="MixUp: expected pictures"):
             next(DataLoader(data, 4, transform=mix).arrays())
 
 
 def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():
-    with pytest.raises(DTypeError, match="of uint8: put Normalize before it"):
-        RandomErasing(1, value="random")(
-            (np.ones((9, 3, 8, 8), np.uint8),), np.arange(9), Draws(0, 0, 9)
-        )
-    refuses(ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
+    pixels = np.ones((9, 3, 8, 8), np.uint8)
+    with pytest.raises(fp.DTypeError, match="of uint8: put Normalize before it"):
+        RandomErasing(1, value="random")((pixels,), np.arange(9), Draws(0, 0, 9))
+    refuses(fp.ShapeError, "2 channels in value, 3 in pictures", erased, value=(1, 2))
     assert repr(Compose([MixUp(num_classes=10), CutMix(num_classes=9, alpha=0.5)])) == (
         "Compose([MixUp(num_classes=10, alpha=1.0), CutMix(num_classes=9, alpha=0.5)])"
     )

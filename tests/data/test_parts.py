@@ -8,22 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
-from minifp.data import (
-    ConcatDataset,
-    DataLoader,
-    Subset,
-    TensorDataset,
-    TextDataset,
-    digits,
-    fingerprint,
-    random_split,
-)
+import minifp as fp
+from minifp.data import ConcatDataset, DataLoader, Subset, TensorDataset, fingerprint, random_split
 from minifp.errors import ArgumentError, DataError
 from minifp.runtime import random
 
 
 def numbered(n, start=0, classes=None):
-    """A data set whose item i is (start + i, its double as a row)."""
     i = np.arange(start, start + n)
     return TensorDataset(i, 2.0 * i[:, None], name=f"from {start}", classes=classes)
 
@@ -38,11 +29,9 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
     assert fingerprint(data) == fingerprint(TensorDataset(*data[:]))
     assert repr(data).startswith("Subset(3 of TensorDataset(")
     assert Subset(data, [1], name="one").name == "one"
-    assert [batch[0].tolist() for batch in DataLoader(Subset(data, [1, 0]), 1).arrays()] == [
-        [2],
-        [7],
-    ]
-    text = TextDataset("abcdefghi", 2)
+    turned = DataLoader(Subset(data, [1, 0]), 1)
+    assert [batch[0].tolist() for batch in turned.arrays()] == [[2], [7]]
+    text = fp.data.TextDataset("abcdefghi", 2)
     assert [text.decode(field) for field in Subset(text, [2])[0]] == ["ef", "fg"]
     assert len(Subset(numbered(10), [])) == 0
 
@@ -75,9 +64,8 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
     n = sum(lengths)
     assert len(joined) == n
     whole = numbered(n)
-    indices = np.array(
-        data.draw(st.lists(st.integers(0, max(0, n - 1)), max_size=9 * (n > 0))), int
-    )
+    numbers = st.lists(st.integers(0, max(0, n - 1)), max_size=9 * (n > 0))
+    indices = np.array(data.draw(numbers), int)
     for index in (indices, slice(1, None, 2), *indices.tolist()):
         for ours, expected in zip(joined[index], whole[index]):
             np.testing.assert_array_equal(ours, expected)
@@ -86,7 +74,7 @@ def test_data_sets_one_after_the_other_are_one(lengths, data):
 
 
 def test_joined_data_sets_have_the_classes_that_all_have_and_fields_alike():
-    joined = ConcatDataset(digits())
+    joined = ConcatDataset(fp.data.digits())
     assert joined.name == "digits, train + digits, test" and joined.classes == list("0123456789")
     assert ConcatDataset([numbered(1, classes=["a"]), numbered(1)]).classes is None
     assert repr(ConcatDataset([numbered(1)])).startswith("ConcatDataset([TensorDataset(")
@@ -139,9 +127,9 @@ def test_a_split_without_a_seed_depends_on_the_global_one_and_is_another_each_ti
     assert seeded.tolist() == first.tolist() and random.get_state()["calls"] == {"random_split": 1}
 
 
-@pytest.mark.parametrize(
-    "lengths", [[5], [5, 6], [-1, 11], [0.5, 0.6], [1.5, -0.5], [], None, 10, ["a"], [True, 9]]
-)
+@pytest.mark.parametrize("lengths", [
+    [5], [5, 6], [-1, 11], [0.5, 0.6], [1.5, -0.5], [], None, 10, ["a"], [True, 9],
+])  # fmt: skip
 def test_lengths_that_are_not_all_of_it_are_refused(lengths):
     with pytest.raises(ArgumentError, match="with the sum 10, or fractions with the sum 1, got "):
         random_split(numbered(10), lengths)

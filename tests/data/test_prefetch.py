@@ -42,7 +42,6 @@ class Watched(Dataset):
 
 @pytest.fixture(autouse=True)
 def no_thread_stays():
-    """Every test leaves the threads that were there."""
     before = set(threading.enumerate())
     yield
     left()
@@ -50,7 +49,6 @@ def no_thread_stays():
 
 
 def values(loader):
-    """What the batches of an epoch hold."""
     return [[field.tolist() for field in batch] for batch in loader.arrays()]
 
 
@@ -114,7 +112,6 @@ def test_settings_of_numpy_hold_on_the_thread_too():
         values(DataLoader(Watched(), 4, prefetch=2, transform=divide))
 
 
-# ---- errors, leaving early, states --------------------------------------------------------------
 @pytest.mark.parametrize("prefetch", [0, 1, 4])
 def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_epoch(prefetch):
     for broken in (0, 3, 10, 19):
@@ -130,7 +127,6 @@ def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_ep
 
 
 def prefetching():
-    """The threads that prefetch."""
     return [t for t in threading.enumerate() if t.name.startswith("prefetch")]
 
 
@@ -250,7 +246,6 @@ except KeyboardInterrupt:
     assert (result.returncode, result.stdout) == (0, "interrupted 1\n"), result.stderr
 
 
-# ---- arguments ----------------------------------------------------------------------------------
 def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
     for count in (-1, 1.5, "2", None, True):
         with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
@@ -264,7 +259,6 @@ def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_
             DataLoader(Watched(), 2, **{name: 4})
 
 
-# ---- samplers -----------------------------------------------------------------------------------
 def test_a_sampler_is_the_order_of_each_epoch():
     loader = DataLoader(Watched(), 2, sampler=[5, 3, 5])
     assert len(loader) == 2

@@ -50,7 +50,6 @@ def test_what_is_no_wav_file_of_plain_samples_is_refused(tmp_path, content):
 
 
 def check(parts, indices=((5, 6), (0, 4))):
-    """What each part holds, of the tones."""
     for part, tested in zip(parts, indices):
         assert len(part) == 10 * len(SPEAKERS) * len(tested)
         rows = [(d, s, i) for d in range(10) for s in SPEAKERS for i in tested]
@@ -106,7 +105,6 @@ def test_an_archive_of_anything_else_is_refused(tmp_path, monkeypatch, held, mes
 
 
 def release(held):
-    """The archive that is downloaded."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("free-spoken-digit-dataset-1.0.10/README.md", "about")
@@ -132,22 +130,6 @@ def test_else_the_release_is_downloaded_and_its_recordings_are_checked(tmp_path,
     assert asked[0][:2] == ("fsdd", "v1.0.10.zip") and asked[0][2][0].startswith("https://github")
     held["0_anna_0.wav"] = held["1_anna_0.wav"]
     refuses(DataError, r"other recordings than release 1\.0\.10: remove it", data.spoken_digits)
-
-
-def test_an_archive_is_kept_in_the_cache_and_its_checksum_asked_for(tmp_path, monkeypatch):
-    pooch, found = pytest.importorskip("pooch"), tmp_path / "from"
-    found.mkdir()
-    (found / "a.zip").write_bytes(b"archive")
-    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path / "cache")
-    checksum, mirrors = hashlib.sha256(b"archive").hexdigest(), (f"file://{tmp_path}/x/",)
-
-    def retrieve(url, known, name, folder, progressbar):
-        assert (url, known) == (f"{mirrors[0]}a.zip", f"sha256:{checksum}")
-        return str(found / name)
-
-    monkeypatch.setattr(pooch, "retrieve", retrieve)
-    path = downloads.archive("fsdd", "a.zip", checksum, mirrors, ["recordings.tar.xz"])
-    assert path.read_bytes() == b"archive"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the recordings are not here")

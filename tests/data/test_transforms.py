@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import each_refused, refuses
 
+import minifp as fp
 from minifp.data import DataLoader, Subset, TensorDataset
 from minifp.data.transforms import Compose, Draws, Normalize, RandomCrop, RandomHorizontalFlip
-from minifp.errors import ArgumentError, DataError, ShapeError
-from minifp.numerics.policy import precision
 from minifp.runtime import random
 
 
 def pictures(n, size=(4, 5), channels=2):
-    """A data set of different pictures, whose targets are their numbers."""
     x = np.arange(1, 1 + n * channels * size[0] * size[1], dtype=np.float32)
     return TensorDataset(x.reshape(n, channels, *size) / 8, np.arange(n), name="pictures")
 
@@ -25,7 +23,6 @@ AUGMENT = Compose([RandomCrop((4, 5), padding=2), RandomHorizontalFlip()])
 
 
 def augmented(loader):
-    """The picture of each item in an epoch, by its number."""
     return {int(i): picture for x, t in loader.arrays() for picture, i in zip(x, t)}
 
 
@@ -61,14 +58,10 @@ def test_a_subset_of_the_order_and_a_function_of_ones_own_change_a_picture_alike
 
 
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(1, 9), st.integers(0, 2), st.data())
-def test_after_resuming_in_the_middle_of_an_epoch_all_goes_on_as_it_would_have(
-    n, before, after, ahead, data
-):
+def test_resumed_in_the_middle_of_an_epoch_all_goes_on_as_ever(n, before, after, ahead, data):
     whole = DataLoader(pictures(n), before, shuffle=True, transform=AUGMENT, seed=9)
     expected = [augmented(whole), augmented(whole)]
-    loader = DataLoader(
-        pictures(n), before, shuffle=True, transform=AUGMENT, seed=9, prefetch=ahead
-    )
+    loader = DataLoader(pictures(n), before, True, transform=AUGMENT, seed=9, prefetch=ahead)
     batches, found = loader.arrays(), {}
     for _ in range(data.draw(st.integers(1, len(loader)))):
         x, t = next(batches)
@@ -86,7 +79,7 @@ def test_after_resuming_in_the_middle_of_an_epoch_all_goes_on_as_it_would_have(
 def test_every_precision_sees_the_same_pictures_and_other_seeds_and_epochs_others():
     seen = []
     for name in ("float32", "mixed", "float16", "float64"):
-        with precision(name):
+        with fp.precision(name):
             loader = DataLoader(pictures(20), 6, shuffle=True, transform=AUGMENT)
             seen.append([x.numpy().astype(np.float64).tolist() for x, _ in loader])
     assert seen == seen[:1] * 4  # the numbers of these pictures are exact in all
@@ -151,7 +144,7 @@ def test_a_crop_is_a_window_of_the_padded_picture(size, window, padding, seed):
     x = np.arange(1, 1 + 6 * 2 * size[0] * size[1], dtype=np.float32).reshape(6, 2, *size)
     crop, draws, indices = RandomCrop(window, padding), Draws(seed, 0, 9), np.arange(6)[::-1]
     if any(w > s + 2 * padding for s, w in zip(size, window)):
-        with pytest.raises(ShapeError, match="does not fit into pictures of .* with padding="):
+        with pytest.raises(fp.ShapeError, match="does not fit into pictures of .* with padding="):
             crop((x,), indices, draws)
         return
     before = x.copy()
@@ -190,7 +183,7 @@ def test_normalize_is_by_channel_and_in_float32():
     (y,) = Normalize(1, 2)((x.astype(np.float64),), None, None)
     assert y.dtype == np.float64 and y[0, 0, 0, 0] == -0.5
     data = TensorDataset(np.full((4, 3, 2, 2), 255, np.uint8), np.arange(4))
-    with precision("mixed") as p:
+    with fp.precision("mixed") as p:
         x, _ = next(iter(DataLoader(data, 4, transform=Normalize(0, 255))))
         assert x.dtype == p.activations and (x.numpy() == 1).all()
 
@@ -219,15 +212,15 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: Compose(RandomCrop(3)), "expected a list of transforms, got RandomCrop"),
     (lambda: Compose([1]), r"got \[1\]"),
     (lambda: DataLoader(pictures(3), transform=3), "transform must be a function .* got 3"),
-    error=ArgumentError,
+    error=fp.ArgumentError,
 )
 
 
 def test_what_are_no_pictures_is_refused():
     for transform in (RandomCrop(1), RandomHorizontalFlip(), Normalize(0, 1)):
-        with pytest.raises(ShapeError, match=r"expected pictures \(n, C, H, W\) .* \(3, 2\)"):
+        with pytest.raises(fp.ShapeError, match=r"expected pictures \(n, C, H, W\) .* \(3, 2\)"):
             transform((np.ones((3, 2)),), np.arange(3), Draws(0, 0, 3))
-    with pytest.raises(ShapeError, match="Normalize: 3 channels in mean or std, 2 in pictures"):
+    with pytest.raises(fp.ShapeError, match="Normalize: 3 channels in mean or std, 2 in pictures"):
         Normalize([1, 2, 3], 1)(pictures(3).arrays, None, None)
 
 
@@ -237,4 +230,4 @@ def test_what_a_transform_returns_is_checked(answer):
         return answer
 
     loader = DataLoader(pictures(4), 2, transform=wrong)
-    refuses(DataError, "(?s)wrong.* to change 2 items, expected arrays", next, iter(loader))
+    refuses(fp.DataError, "(?s)wrong.* to change 2 items, expected arrays", next, iter(loader))

@@ -30,7 +30,6 @@ def write(folder, texts, compressed=True):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Texts of ours, in a folder that MINIFP_DATA names."""
     write(tmp_path / "multi30k", OURS)
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
     return tmp_path / "multi30k"

@@ -8,7 +8,6 @@ import minifp as fp
 from minifp import data
 from minifp.data import transforms
 from minifp.data.transforms import Draws, LogMelSpectrogram, LogSpectrogram, SpecAugment
-from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 
 RANDOM = np.random.default_rng(0)
 INPUTS = [RANDOM.normal(size=(n, 2)).astype("float32") for n in (3, 5, 1)]
@@ -55,25 +54,25 @@ def test_a_loader_gives_the_same_by_array_and_by_item():
 
 
 @pytest.mark.parametrize(("inputs", "labels", "error", "message"), [
-    ([np.array([1, 2])], [1], DTypeError, "input 0 is of int64"),
-    ([np.ones(2), np.ones((2, 1))], [1, 1], ShapeError, r"input 1 of shape \(2, 1\)"),
-    ([np.ones(0)], [1], ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
-    (INPUTS, [1, 2], ShapeError, "2 labels for 3 inputs"),
-    (INPUTS, [[1], [2], [0.5]], DTypeError, "labels 2 are of float64"),
-    (INPUTS, [[1], [2], 3], ShapeError, r"labels 2 of shape \(\)"),
-    (INPUTS, [[1], [0], [3]], ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
+    ([np.array([1, 2])], [1], fp.DTypeError, "input 0 is of int64"),
+    ([np.ones(2), np.ones((2, 1))], [1, 1], fp.ShapeError, r"input 1 of shape \(2, 1\)"),
+    ([np.ones(0)], [1], fp.ShapeError, r"input 0 of shape \(0,\): .* at least 1"),
+    (INPUTS, [1, 2], fp.ShapeError, "2 labels for 3 inputs"),
+    (INPUTS, [[1], [2], [0.5]], fp.DTypeError, "labels 2 are of float64"),
+    (INPUTS, [[1], [2], 3], fp.ShapeError, r"labels 2 of shape \(\)"),
+    (INPUTS, [[1], [0], [3]], fp.ArgumentError, r"labels 1 are \[0\]: expected labels from 1"),
 ])  # fmt: skip
 def test_what_are_no_utterances_is_refused(inputs, labels, error, message):
     refuses(error, f"Utterances: {message}", data.Utterances, inputs, labels)
 
 
 def test_labels_without_a_character_are_refused():
-    with pytest.raises(ArgumentError, match=r"labels 1 are \[3\]: expected labels from 1 to 2"):
+    with pytest.raises(fp.ArgumentError, match=r"labels 1 are \[3\]: expected labels from 1 to 2"):
         data.Utterances(INPUTS, LABELS, alphabet="ab")
-    refuses(ArgumentError, "the label 4 has no character", utterances().text, [4])
-    refuses(ArgumentError, "without an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
-    refuses(DataError, "no items", data.collate_utterances, [])
-    with pytest.raises(DataError, match="inputs of .* in one batch"):
+    refuses(fp.ArgumentError, "the label 4 has no character", utterances().text, [4])
+    refuses(fp.ArgumentError, "without an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
+    refuses(fp.DataError, "no items", data.collate_utterances, [])
+    with pytest.raises(fp.DataError, match="inputs of .* in one batch"):
         data.collate_utterances([(np.ones(3), 1), (np.ones((3, 2)), 1)])
 
 
@@ -90,9 +89,8 @@ def test_the_fourier_transform_is_pytorchs(torch, n_fft, how):
     window = None if "win_length" not in how else transforms.hann_window(how["win_length"])
     y = transforms.stft(x, n_fft, window=window, **how)
     w = None if window is None else torch.hann_window(how["win_length"], dtype=torch.float64)
-    theirs = torch.stft(
-        torch.tensor(x).reshape(6, 200), n_fft, window=w, return_complex=True, **how
-    )
+    rows = torch.tensor(x).reshape(6, 200)
+    theirs = torch.stft(rows, n_fft, window=w, return_complex=True, **how)
     theirs = theirs.reshape(2, 3, *theirs.shape[1:]).numpy()
     assert y.shape == theirs.shape and y.dtype == np.complex128
     np.testing.assert_allclose(y, theirs, atol=1e-12 * np.abs(theirs).max())
@@ -157,28 +155,25 @@ def test_in_a_loader_each_sound_is_as_if_alone():
 
 
 test_settings_and_sounds_that_cannot_be_are_refused = each_refused(
-    (lambda: transforms.stft(np.ones(9), 0), ArgumentError, "stft: n_fft=0"),
-    (lambda: transforms.stft(np.ones(9), 4, 0), ArgumentError, "stft: hop_length=0"),
-    (lambda: transforms.stft(np.ones(9), 4, 1, 5), ArgumentError, "win_length=5: expected at"),
-    (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), ShapeError, "window of shape"),
-    (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), ArgumentError, "pad_mode='edge'"),
-    (lambda: transforms.stft(np.ones(2), 4), ShapeError, "2 samples: expected at least 3"),
-    (lambda: transforms.stft([1, 2, 3], 2), DTypeError, "stft: input is int64"),
-    (lambda: LogSpectrogram(64, power=0), ArgumentError, "LogSpectrogram: power=0"),
-    (lambda: LogSpectrogram(64).features(np.ones((2, 9))), DTypeError, "expected floats .T."),
-    (lambda: LogSpectrogram(64).features(np.ones(9)), ShapeError, "LogSpectrogram: 9 samples"),
-    (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), ArgumentError, "f_max=5000"),
-    (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), ArgumentError, "norm='l2'"),
-    (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), ArgumentError, "f_max=90"),
+    (lambda: transforms.stft(np.ones(9), 0), fp.ArgumentError, "stft: n_fft=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 0), fp.ArgumentError, "stft: hop_length=0"),
+    (lambda: transforms.stft(np.ones(9), 4, 1, 5), fp.ArgumentError, "win_length=5: expected at"),
+    (lambda: transforms.stft(np.ones(9), 4, window=np.ones(3)), fp.ShapeError, "window of shape"),
+    (lambda: transforms.stft(np.ones(9), 4, pad_mode="edge"), fp.ArgumentError, "pad_mode='edge'"),
+    (lambda: transforms.stft(np.ones(2), 4), fp.ShapeError, "2 samples: expected at least 3"),
+    (lambda: transforms.stft([1, 2, 3], 2), fp.DTypeError, "stft: input is int64"),
+    (lambda: LogSpectrogram(64, power=0), fp.ArgumentError, "LogSpectrogram: power=0"),
+    (lambda: LogSpectrogram(64).features(np.ones((2, 9))), fp.DTypeError, "expected floats .T."),
+    (lambda: LogSpectrogram(64).features(np.ones(9)), fp.ShapeError, "LogSpectrogram: 9 samples"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_max=5000), fp.ArgumentError, "f_max=5000"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, norm="l2"), fp.ArgumentError, "norm='l2'"),
+    (lambda: LogMelSpectrogram(8000, n_mels=9, f_min=90, f_max=90), fp.ArgumentError, "f_max=90"),
 )
-
-
 N, T, F = 400, 60, 20
 LONG = np.where(np.arange(N) % 2, T, 40)
 
 
 def masked(**how):
-    """Which numbers of N utterances of ones are hidden, and the changed ones."""
     x = np.ones((N, T, F), np.float32)
     x[np.arange(T) >= LONG[:, None]] = 5
     (y, lengths, rest) = SpecAugment(**how)((x, LONG, "rest"), np.arange(N), Draws(0, 0, N))
@@ -207,8 +202,8 @@ def test_what_is_drawn_depends_on_the_item_alone_and_other_settings_are_refused(
     part, *_ = augment((x[:1], np.full(1, T)), np.array([9]), draws)
     np.testing.assert_array_equal(whole[1], part[0])
     for settings in ({"freq_mask": -1}, {"time_share": 2.0}, {"time_warp": 0.5}):
-        refuses(ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
-    with pytest.raises(DTypeError, match="put LogMelSpectrogram before it"):
+        refuses(fp.ArgumentError, f"SpecAugment: {next(iter(settings))}=", SpecAugment, **settings)
+    with pytest.raises(fp.DTypeError, match="put LogMelSpectrogram before it"):
         SpecAugment()((np.ones((2, 30)), np.array([30, 30])), np.arange(2), Draws(0, 0, 2))
     assert fp.data.transforms.SpecAugment is SpecAugment
 

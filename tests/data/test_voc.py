@@ -47,9 +47,8 @@ def test_a_split_is_a_list_pictures_and_boxes_are_scaled_and_files_may_count_fro
     assert picture.shape == (3, 15, 10)
     np.testing.assert_allclose(target["boxes"], [[0, 0, 10, 15], [2.5, 2.5, 5, 7.5]], rtol=1e-7)
     assert voc(root, size=8)[1][0].shape == (3, 8, 8) and "15 x 10" in repr(data)
-    (root / "Annotations" / "one.xml").write_text(
-        xml([("dog", (0, 0, 40, 30)), ("cat", (10.5, 5, 20, 15.25))]), encoding="utf-8"
-    )
+    text = xml([("dog", (0, 0, 40, 30)), ("cat", (10.5, 5, 20, 15.25))])
+    (root / "Annotations" / "one.xml").write_text(text, encoding="utf-8")
     boxes = voc(root, first_pixel=0)[0][1]["boxes"]
     assert boxes.tolist() == [[0, 0, 40, 30], [10.5, 5, 20, 15.25]]
     refuses(DataError, r"one.xml: .* at pixel 0, 0, .*: give first_pixel=0 if", voc, root)

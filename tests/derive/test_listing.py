@@ -1,5 +1,7 @@
 """A graph in lines: what is computed, in as few brackets as it takes, and where formats change."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,6 @@ def listing(reference, folds=True, **settings):
 
 
 def computed(reference, folds=True, **settings):
-    """What the lines compute, without what is read."""
     return [text for text, _ in listing(reference, folds, **settings)[0] if " = " in text]
 
 
@@ -67,3 +68,14 @@ def test_settings_that_were_branched_on_are_told():
     lines, asked = listing(scaled, alpha=3.0)
     assert asked == ["alpha == 1 is False"] and lines[1][0] == "alpha + 2"
     assert lines[2][0] == "result = (alpha + 2) * x"
+
+
+def test_numbers_that_are_not_finite_are_told_like_others_and_integer_arrays_are_no_numbers():
+    formulas = Formulas(lambda x, *, a: x if a == math.inf else x + (a - math.inf))
+    kinds = (np.dtype("float32"),)
+    unbounded, bounded = (formulas(kinds, {"a": a}) for a in (math.inf, 3.0))
+    assert unbounded is not bounded and unbounded is formulas(kinds, {"a": math.inf})
+    assert bounded.told({"a": 2.0}) == (-math.inf,)
+    formulas = Formulas(lambda x, i: x + i)
+    assert formulas((np.dtype("float32"), np.dtype("int64")), {}) is None
+    assert "i is of int64" in formulas.refused

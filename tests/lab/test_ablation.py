@@ -9,7 +9,6 @@ from lab_blobs import blobs
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
 from minifp.lab.page import figures
@@ -38,31 +37,27 @@ STATE = "mixed,optimizer_state=float8_e4m3fn,optimizer_state_scale=tensor"
 PARTS = "mixed;*.wgrad:accumulate=float16;head=float32"
 
 
-@pytest.mark.parametrize(
-    "given, base, names, nothing, count",
-    [
-        ("wgrad:accumulate", "float16,wgrad:accumulate=float32", "float32 sums of wgrad",
-         "float16", 2),
-        ("dgrad:accumulate wgrad:accumulate=chunked:8", "mixed",
-         "float32 sums of dgrad; float32 sums of wgrad (not chunked:8)",
-         "mixed,dgrad:accumulate=float16,wgrad:accumulate=chunked:8", 4),
-        ("*.wgrad:accumulate head 0.fprop:accumulate", PARTS,
-         "float16 sums of wgrad in *; float32 in head; float32 sums of fprop in 0",
-         "mixed;0.fprop:accumulate=float16", 8),
-        ("operands gradient_operands", "float8",
-         "float8_e4m3fn operands; float8_e5m2 gradient operands",
-         "bfloat16", 4),  # and no scale, which has nothing to multiply
-        ("operand_scale=row", "float8", "current operand scale (not row)",
-         "float8,operand_scale=row", 2),
-        ("optimizer_state optimizer_state_scale", STATE, "float8_e4m3fn state; tensor state scale",
-         "mixed,optimizer_state=float16", 4),
-        ("optimizer_state=float32", STATE, "float8_e4m3fn state (not float32)", "mixed", 2),
-        ("loss_scale=128", "float16", "no loss scaling (not 128)", "float16,loss_scale=128", 2),
-        ("second_moment", "mixed,second_moment=e6m1", "e6m1 second moments", "mixed", 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("given, base, names, nothing, count", [
+    ("wgrad:accumulate", "float16,wgrad:accumulate=float32", "float32 sums of wgrad",
+     "float16", 2),
+    ("dgrad:accumulate wgrad:accumulate=chunked:8", "mixed",
+     "float32 sums of dgrad; float32 sums of wgrad (not chunked:8)",
+     "mixed,dgrad:accumulate=float16,wgrad:accumulate=chunked:8", 4),
+    ("*.wgrad:accumulate head 0.fprop:accumulate", PARTS,
+     "float16 sums of wgrad in *; float32 in head; float32 sums of fprop in 0",
+     "mixed;0.fprop:accumulate=float16", 8),
+    ("operands gradient_operands", "float8",
+     "float8_e4m3fn operands; float8_e5m2 gradient operands",
+     "bfloat16", 4),  # and no scale, which has nothing to multiply
+    ("operand_scale=row", "float8", "current operand scale (not row)",
+     "float8,operand_scale=row", 2),
+    ("optimizer_state optimizer_state_scale", STATE, "float8_e4m3fn state; tensor state scale",
+     "mixed,optimizer_state=float16", 4),
+    ("optimizer_state=float32", STATE, "float8_e4m3fn state (not float32)", "mixed", 2),
+    ("loss_scale=128", "float16", "no loss scaling (not 128)", "float16,loss_scale=128", 2),
+    ("second_moment", "mixed,second_moment=e6m1", "e6m1 second moments", "mixed", 2),
+])  # fmt: skip
 def test_each_switch_is_a_technique(given, base, names, nothing, count):
-    """What they are called, and the precision without any of them."""
     p = policy.as_precision(base)
     chosen = factors.as_factors(given.split(), p)
     cells = factors.combinations(p, chosen)
@@ -71,29 +66,26 @@ def test_each_switch_is_a_technique(given, base, names, nothing, count):
     assert ends == (str(p), nothing) and len(set(cells.values())) == count
 
 
-@pytest.mark.parametrize(
-    "given, base, what",
-    [
-        ("wgrad:operands", "mixed", "wgrad:operands=off is what 'mixed' has already"),
-        ("*.wgrad:operands", "mixed", "is what 'mixed' has already"),
-        ("wgrd:accumulate", "mixed", "no product: expected fprop, dgrad, wgrad"),
-        ("wgrad:reduce", "mixed", "no switch of a product: expected accumulate"),
-        ("head", "mixed;tail=float32", "the pattern of a part of the base"),
-        ("", "mixed", "0 techniques"),
-        ("loss_scaling", "mixed", "expected loss_scale"),
-        ("loss_scale loss_scale=128", "mixed", "loss_scale is given twice"),
-        ("master_weights", "autocast", "is what 'autocast' has already"),
-        ("loss_scale=lots", "mixed", "loss_scale='lots'"),
-        ("wgrad:accumulate accumulate", "mixed", "as another combination is"),
-        ("operands gradient_operands operand_scale", "float8", "leave one of them out"),
-        ("operands", "bfloat16,operands=e4m3,fprop:operand_scale=row", "without operands: fprop"),
-    ],
-)
+@pytest.mark.parametrize("given, base, what", [
+    ("wgrad:operands", "mixed", "wgrad:operands=off is what 'mixed' has already"),
+    ("*.wgrad:operands", "mixed", "is what 'mixed' has already"),
+    ("wgrd:accumulate", "mixed", "no product: expected fprop, dgrad, wgrad"),
+    ("wgrad:reduce", "mixed", "no switch of a product: expected accumulate"),
+    ("head", "mixed;tail=float32", "the pattern of a part of the base"),
+    ("", "mixed", "0 techniques"),
+    ("loss_scaling", "mixed", "expected loss_scale"),
+    ("loss_scale loss_scale=128", "mixed", "loss_scale is given twice"),
+    ("master_weights", "autocast", "is what 'autocast' has already"),
+    ("loss_scale=lots", "mixed", "loss_scale='lots'"),
+    ("wgrad:accumulate accumulate", "mixed", "as another combination is"),
+    ("operands gradient_operands operand_scale", "float8", "leave one of them out"),
+    ("operands", "bfloat16,operands=e4m3,fprop:operand_scale=row", "without operands: fprop"),
+])  # fmt: skip
 def test_what_cannot_be_taken_away_is_refused(given, base, what):
     p = policy.as_precision(base)
-    with pytest.raises((ArgumentError, PrecisionError), match=what):
+    with pytest.raises((fp.ArgumentError, fp.PrecisionError), match=what):
         factors.combinations(p, factors.as_factors(given.split(), p))
-    with pytest.raises(ArgumentError, match="a control, expected a precision"):
+    with pytest.raises(fp.ArgumentError, match="a control, expected a precision"):
         ablate(blobs(), base="mixed@ulp")
 
 
@@ -130,7 +122,6 @@ def test_runs_that_diverged_are_counted_and_never_averaged():
 
 
 def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
-    """Runs are those of compare: the second call trains one seed more."""
     monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
     words = ["ablate", "mlp", "--factors", "loss_scale", "reduce", "--steps", "3", "-q"]
     for seeds in ("1", "2"):

@@ -1,14 +1,12 @@
-"""Tasks of any kind: a GAN, sequences of different lengths; what they share in every precision; and
-what a task's own functions may get wrong. Detectors are in test_detector_task.py."""
+"""Tasks of any kind, a GAN and sequences among them. Detectors are in test_detector_task.py."""
 
 import numpy as np
 import pytest
-from lab_blobs import blobs, clouds
+from lab_blobs import Watched, blobs, clouds
 
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
-from minifp.errors import ArgumentError, DataError
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
 from minifp.lab.page.comparison_page import page
 from minifp.lab.run import train
@@ -18,9 +16,6 @@ from minifp.optim import lr_scheduler
 from minifp.runtime import random
 
 PRECISIONS = ("float32", "mixed", "float16")
-
-
-# ---- a GAN: two models, two optimizers, noise ---------------------------------------------------
 
 
 def gan_models():
@@ -80,9 +75,6 @@ def gan(**changes):
     return blobs(**{**fields, **changes})
 
 
-# ---- sequence to sequence: lengths, a mask, a dict ----------------------------------------------
-
-
 class Reversals:
     """Sequences of 2 to 6 of 5 symbols, to be written backward; one at a time, as people have
     them."""
@@ -108,8 +100,6 @@ def padded(items):
 
 
 class Translator(nn.Module):
-    """An encoder whose last state a decoder begins with."""
-
     def __init__(self):
         super().__init__()
         self.embedding, self.drop = nn.Embedding(6, 8), nn.Dropout(0.1)
@@ -149,20 +139,6 @@ def translation(**changes):
 TASKS = {"gan": gan, "translation": translation}
 
 
-class Watched:
-    """A data set that remembers which items it was asked for."""
-
-    def __init__(self, dataset):
-        self.dataset, self.asked = dataset, []
-
-    def __len__(self):
-        return len(self.dataset)
-
-    def __getitem__(self, index):
-        self.asked.append(np.asarray(index).tolist())
-        return self.dataset[index]
-
-
 def all_that_is_random(make, precision, monkeypatch):
     """Initial weights to rounding, items in their order, and how many random numbers were drawn for
     each purpose, which with the seed are all there is to know of them."""
@@ -188,7 +164,6 @@ def all_that_is_random(make, precision, monkeypatch):
 
 @pytest.mark.parametrize("make", TASKS.values(), ids=TASKS)
 def test_every_precision_has_the_same_weights_order_masks_and_noise(make, monkeypatch):
-    """And a run is repeated bit for bit."""
     single, *others = (all_that_is_random(make, p, monkeypatch) for p in PRECISIONS)
     assert all(other == single for other in others)
     first, second = (train(make(), "mixed", 1) for _ in range(2))
@@ -196,8 +171,7 @@ def test_every_precision_has_the_same_weights_order_masks_and_noise(make, monkey
     assert first.finished and first.metric == list(first.metrics.values())[0][-1]
 
 
-def test_what_a_gan_keeps_is_in_its_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     made = compare(gan(steps=6), ("float32", "mixed"), 1, out=tmp_path, progress=False)
     assert len(made.runs[0].history["loss_d"]) == 6
     run = Comparison.load(tmp_path).runs_of("mixed")[0]
@@ -252,29 +226,26 @@ def test_early_stopping_ends_a_run_that_gets_no_better_and_a_schedule_may_go_by_
 NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16, 2))}
 
 
-@pytest.mark.parametrize(
-    "make, said",
-    [
-        (lambda: gan(step=lambda state, batch: {"loss_d": 1.0}), "step returned 'loss_d', expect"),
-        (lambda: gan(step=lambda state, batch: None), "expected the loss, or a dict with 'loss'"),
-        (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', which the task names"),
-        (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
-        (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
-        (lambda: gan(model=dict), "model built nothing, expected a Module"),
-        (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
-        (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and there is no evaluate"),
-        (lambda: blobs(accumulate=2, step=gan_step), "with a `step` of your own"),
-        (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),
-        (lambda: blobs(loss=None), "loss is None, expected a function"),
-        (lambda: Metric("x", goal="least"), 'expected "max" or "min"'),
-        (lambda: Picture(np.ones((2, 2, 2))), "expected (H, W) or (H, W, 3)"),
-        (lambda: Audio(np.ones(3, np.int16), 8), "expected floats (n)"),
-        (lambda: EarlyStopping(0), "expected at least 1"),
-        (lambda: blobs(**NO_TARGETS), "expected a tuple (inputs, ..., targets) or a dict"),
-    ],
-)
+@pytest.mark.parametrize("make, said", [
+    (lambda: gan(step=lambda state, batch: {"loss_d": 1.0}), "step returned 'loss_d', expect"),
+    (lambda: gan(step=lambda state, batch: None), "expected the loss, or a dict with 'loss'"),
+    (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', which the task names"),
+    (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
+    (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
+    (lambda: gan(model=dict), "model built nothing, expected a Module"),
+    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
+    (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and there is no evaluate"),
+    (lambda: blobs(accumulate=2, step=gan_step), "with a `step` of your own"),
+    (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),
+    (lambda: blobs(loss=None), "loss is None, expected a function"),
+    (lambda: Metric("x", goal="least"), 'expected "max" or "min"'),
+    (lambda: Picture(np.ones((2, 2, 2))), "expected (H, W) or (H, W, 3)"),
+    (lambda: Audio(np.ones(3, np.int16), 8), "expected floats (n)"),
+    (lambda: EarlyStopping(0), "expected at least 1"),
+    (lambda: blobs(**NO_TARGETS), "expected a tuple (inputs, ..., targets) or a dict"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_task_is_said(make, said):
-    with pytest.raises((ArgumentError, DataError)) as caught:
+    with pytest.raises((fp.ArgumentError, fp.DataError)) as caught:
         task = make()
         train(task, "float32", 0)
     assert said in str(caught.value)

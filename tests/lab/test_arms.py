@@ -1,12 +1,13 @@
 """Controls: arms that should not matter, and what they do to a run."""
 
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from lab_blobs import blobs
+from own_process import python
+from refusals import refuses
 
 from minifp import nn
 from minifp.errors import ArgumentError, PrecisionError
@@ -26,10 +27,8 @@ def test_an_arm_is_its_text():
     arm = as_arm("mixed,loss_scale=128@ulp")
     assert str(arm) == "mixed,loss_scale=128@ulp" and arm.is_control
     assert str(as_arm("float32")) == "float32" and not as_arm("float32").is_control
-    with pytest.raises(ArgumentError, match="expected order"):
-        as_arm("float32@ordr")
-    with pytest.raises(PrecisionError, match="half"):
-        as_arm("half@ulp")
+    refuses(ArgumentError, "expected order", as_arm, "float32@ordr")
+    refuses(PrecisionError, "half", as_arm, "half@ulp")
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
@@ -48,8 +47,7 @@ def test_one_weight_moves_by_one_unit_in_its_last_place(monkeypatch):
     built = []
     for arm in ("mixed", "mixed@ulp"):
         task = blobs(steps=1, optimizer=lambda p: built.append([w.numpy().copy() for w in p]) or 0)
-        with pytest.raises(ArgumentError, match="optimizer built int"):
-            train(task, arm, 4)
+        refuses(ArgumentError, "optimizer built int", train, task, arm, 4)
     before, after = (np.concatenate([w.ravel() for w in weights]) for weights in built)
     (where,) = np.flatnonzero(before != after)
     assert after[where] == np.nextafter(before[where], np.float16(np.inf))
@@ -65,9 +63,7 @@ def test_a_weight_that_moves_is_none_of_those_that_are_all_0():
 
 
 def test_the_references_of_one_run_are_those_of_a_process_without_compiled_kernels():
-    env = {**os.environ, "MINIFP_KERNELS": "numpy", "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = [sys.executable, "-c", NUMPY]
-    told = subprocess.run(run, env=env, capture_output=True, encoding="utf-8", check=True).stdout
+    told = python(NUMPY, MINIFP_KERNELS="numpy", PYTHONPATH=os.pathsep.join(sys.path)).stdout
     assert told.strip() == str(train(TASK, "float32@kernels", 4).history["loss"])
 
 

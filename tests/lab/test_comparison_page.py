@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import subprocess
 import sys
 from functools import cache
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from own_process import python
 from pages import Page, checked
 
 from minifp.errors import MinifpError
@@ -29,9 +29,6 @@ needs_pictures = pytest.mark.skipif(not drawing.is_available(), reason="no matpl
 
 ACCURACY = {"metric_name": "accuracy", "metric_unit": "%", "goal": "max", "margin": 0.5}
 LOSS = {"metric_name": "validation loss", "metric_unit": "nats", "goal": "min", "margin": 0.03}
-
-
-# ---- comparisons that were never trained --------------------------------------------------------
 
 
 def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), scale=1.0, **more):
@@ -67,7 +64,6 @@ def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), s
 
 
 def made(*runs, dial=0, precisions=None, **task):
-    """A comparison of them."""
     fields = {"batch_size": 32, "epochs": 2, "steps": None, "clip_norm": None}
     seeds = sorted({run.seed for run in runs})
     return Comparison(
@@ -95,7 +91,6 @@ def four(seeds=3):
 
 
 def one_seed():
-    """From which nothing follows."""
     return made(made_run("float32", 0), made_run("mixed", 0, 90.1))
 
 
@@ -106,18 +101,15 @@ def all_lost():
 
 
 def not_yet_trained():
-    """What an interrupted comparison looks like: a precision without runs."""
     return made(made_run("float32", 0), precisions=["float32", "mixed"])
 
 
 def with_dial():
-    """A loss as the metric, with the exponent dial."""
     runs = [made_run(p, s, 2.0 + s / 100) for s in range(3) for p in ("float32", "mixed")]
     return made(*runs, dial=11, **LOSS)
 
 
 def long_names():
-    """Precisions whose texts are longer than a column, and megabytes."""
     names = ("float32", "mixed,master_weights=off,optimizer_state=float16,loss_scale=128")
     runs = [made_run(p, s) for s in range(2) for p in names]
     for run in runs:
@@ -130,11 +122,7 @@ EVERY_KIND = (four, one_seed, all_lost, not_yet_trained, with_dial, long_names)
 
 @pytest.fixture(params=EVERY_KIND, ids=lambda kind: kind.__name__)
 def comparison(request):
-    """Each kind of result."""
     return request.param()
-
-
-# ---- numbers in words ---------------------------------------------------------------------------
 
 
 def test_numbers_are_told_in_words_with_three_digits():
@@ -147,9 +135,6 @@ def test_numbers_are_told_in_words_with_three_digits():
         (lambda v: str(words.decimals(v)), (0.5, 0.03, 1.0, 20), "2|3|1|0"),
     ):
         assert "|".join(map(told, numbers)) == expected
-
-
-# ---- the table ----------------------------------------------------------------------------------
 
 
 def test_the_table_fits_100_columns_and_any_terminal(comparison):
@@ -186,16 +171,13 @@ def test_the_number_of_pairs_is_told_where_runs_are_missing():
 def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(without_matplotlib):
     c = with_dial()
     assert text_table(c).count("Exponent dial k = 11") == 1
+    assert "2,048 times as many" in c.dial_note() in c.notes() and four().dial_note() == ""
     assert comparison_page.body(c).count("are multiplied by") == 1
     honest = f"{c.dial_note()} Chosen after trying others."
-    part = SimpleNamespace(
-        key="c", name="c", title="t", claim="c", look="l", honest=honest, precisions=()
-    )
+    texts = dict.fromkeys(("key", "name", "title", "claim", "look"), "c")
+    part = SimpleNamespace(**texts, honest=honest, precisions=())
     assert story.chapter(part, c).count("during the backward pass all gradients") == 1
     assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
-
-
-# ---- sentences ----------------------------------------------------------------------------------
 
 
 def test_the_headline_says_the_whole_result():
@@ -223,9 +205,6 @@ def test_every_statement_gives_its_reasons():
     assert two.text.endswith("too few for a verdict: at least 3 are needed.")
 
 
-# ---- curves -------------------------------------------------------------------------------------
-
-
 def test_a_band_is_the_90_percent_interval_of_the_mean():
     x = np.arange(3.0)
     band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
@@ -250,9 +229,6 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
     y[1234], y[4000] = 7.0, math.nan
     x, thin = curves.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
     assert len(x) < 1000 and np.nanmax(thin) == 7.0 and np.isnan(thin).sum() == 1
-
-
-# ---- pictures -----------------------------------------------------------------------------------
 
 
 @needs_pictures
@@ -290,12 +266,9 @@ def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path,
 
 @needs_pictures
 def test_drawing_imports_no_pyplot():
-    code = (
-        "import sys, minifp.report.drawing as d; d.settings().__enter__(); import matplotlib.figure"
-    )
-    code += "; print('matplotlib.pyplot' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
-    assert result.stdout.strip() == "False"
+    code = "import sys, minifp.report.drawing as d; d.settings().__enter__(); "
+    code += "import matplotlib.figure; print('matplotlib.pyplot' in sys.modules)"
+    assert python(code).stdout == "False\n"
 
 
 @needs_pictures
@@ -317,17 +290,12 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
     assert alone["mixed"] == styles["mixed"]  # in every report
 
 
-# ---- the page -----------------------------------------------------------------------------------
-
-
 @cache
 def page_of_four():
-    """The text of a page with everything on it."""
     return document("four", comparison_page.body(four()))
 
 
 def panels_of_four():
-    """Its pictures."""
     return re.findall(r'<svg class="panel".*?</svg>', page_of_four(), flags=re.DOTALL)
 
 
@@ -335,10 +303,6 @@ def test_every_kind_of_result_has_a_page(comparison, tmp_path):
     path = comparison.report(tmp_path / "sub" / "report.html")
     assert comparison.task.name in checked(path.read_text(encoding="utf-8")).words
     assert list(path.parent.iterdir()) == [path]  # nothing is left aside
-
-
-def test_the_page_is_whole_and_needs_no_network():
-    checked(page_of_four())
 
 
 def test_the_data_of_the_charts_are_the_histories_and_cannot_end_their_script():
@@ -409,46 +373,15 @@ def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page(wi
     assert found.values("srcdoc") == [comparison_page.page(four())] and found.values("title")
 
 
-# ---- without matplotlib -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def without_matplotlib(monkeypatch):
-    """An environment in which it is not installed."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert not drawing.is_available()
 
 
-def test_without_matplotlib_there_are_all_numbers_and_the_line_that_gets_pictures(
-    without_matplotlib, tmp_path
-):
+def test_without_it_there_are_all_numbers_and_how_to_get_pictures(without_matplotlib, tmp_path):
     text = comparison_page.body(four())
     assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
     assert "96.35" in text and "EQUIVALENT" in text
     with pytest.raises(MinifpError, match="python -m pip install matplotlib"):
         four().figures(tmp_path)
-
-
-# ---- the demonstration --------------------------------------------------------------------------
-
-
-def parts():
-    """Two parts, as the laboratory has them."""
-
-    def part(key, name, title):
-        texts = {"claim": f"Claim {key}.", "look": f"Look {key}.", "honest": f"Arranged {key}."}
-        return SimpleNamespace(key=key, name=name, title=title, **texts)
-
-    return [(part("a", "same", "It matches"), four()), (part("b", "dial", "It fails"), with_dial())]
-
-
-def test_the_demonstration_is_one_page_and_one_picture_of_every_part(tmp_path):
-    if drawing.is_available():
-        picture = story.save_overview(parts(), tmp_path / "demo.png").read_bytes()
-        assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
-    path = story.write_story(parts(), tmp_path / "report.html")
-    found = checked(path.read_text(encoding="utf-8"))
-    for wanted in ("It matches", "Claim a.", "Look a.", "Arranged b.", "Exponent dial k = 11"):
-        assert wanted in found.words
-    assert {"a", "b"} <= {*found.values("id")}
-    assert {"#a", "#b", "same/report.html", "dial/history.csv"} <= {*found.values("href")}

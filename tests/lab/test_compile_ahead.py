@@ -7,10 +7,9 @@ from functools import partial
 import pytest
 from terminals import call
 
-from minifp.errors import ArgumentError
+import minifp as fp
 from minifp.lab import compile_ahead as ahead
 from minifp.lab import warm_record
-from minifp.lab.tasks import load_task
 from minifp.models import MLP
 from minifp.runtime import cpu
 from minifp.runtime.cpu import kernel_cache
@@ -28,28 +27,16 @@ def test_what_is_compiled_meanwhile_is_listed(monkeypatch):
             pass
     assert part.kernels == ["relu_dx", "adam"] and PROGRESS.tell is None
     monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
-    with pytest.raises(ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
+    with pytest.raises(fp.ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
         ahead.jobs_for(["mlp", "lnet"])
 
 
 def test_each_precision_is_trained_and_once_more_nothing_is_compiled(monkeypatch):
-    tiny = replace(load_task("mlp"), model=lambda: MLP(64, 8, 10), batch_size=4)
+    tiny = replace(fp.load_task("mlp"), model=lambda: MLP(64, 8, 10), batch_size=4)
     monkeypatch.setitem(ahead.MODELS, "tiny", lambda: tiny)
     parts = ahead.compile_ahead(ahead.jobs_for(["tiny"]), progress=False)
     assert [part.precision for part in parts] == [*ahead.PRECISIONS]
     again = ahead.compile_ahead(ahead.jobs_for(["tiny"]), progress=False)
-    assert not [part.kernels for part in again if part.kernels]
-
-
-@pytest.mark.nightly
-def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
-    monkeypatch.setenv(kernel_cache.ENVIRONMENT, str(tmp_path))
-    jobs = ahead.jobs_for(["mlp"], ("float32", "mixed"))
-    parts = ahead.compile_ahead(jobs, progress=False, processes=2)
-    assert {part.precision for part in parts} == {"float32", "mixed"}
-    assert all("adam" in part.kernels for part in parts)
-    assert list(tmp_path.rglob("*.o"))
-    again = ahead.compile_ahead(jobs, progress=False, processes=2)
     assert not [part.kernels for part in again if part.kernels]
 
 
@@ -96,7 +83,6 @@ def test_several_processes_compile_and_are_told_apart():
 
 
 def own_number(i):
-    """Compile what has the number of its process as its title."""
     with compiling(str(os.getpid())):
         pass
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from boxed_pictures import detections
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import BoxedPictures, detection_collate, digit_scenes
 from minifp.data.transforms import RandomHorizontalFlip
-from minifp.errors import ArgumentError, DataError, MinifpError
 from minifp.lab import (
     CocoEvaluation,
     Comparison,
@@ -29,7 +29,6 @@ from minifp.lab.detection.evaluating import as_rows, from_rows
 from minifp.lab.evaluation import count, together
 from minifp.lab.results import store
 from minifp.lab.run import train
-from minifp.lab.task import Task
 from minifp.nn import functional as F
 from minifp.report import drawing
 
@@ -60,7 +59,6 @@ class OneBox(nn.Module):
 
 
 def around(scenes):
-    """Scenes with one box around all digits, of class 1 or 2, by how many there are."""
     targets = []
     for t in scenes.targets:
         box = np.concatenate([t["boxes"][:, :2].min(0), t["boxes"][:, 2:].max(0)])
@@ -102,12 +100,11 @@ def task(**changes):
         "batch_size": 16,
         "steps": 12,
     }
-    return Task(**{**fields, **changes})
+    return fp.Task(**{**fields, **changes})
 
 
 @pytest.fixture(scope="module")
 def made():
-    """A comparison."""
     return compare(task(), ("float32", "mixed"), 1, progress=False)
 
 
@@ -135,7 +132,7 @@ def test_what_each_precision_sees_is_drawn_from_its_folder(made, tmp_path):
         assert text in first
     png = draw_comparison(tmp_path / "seen.png", made, test_set, count=1, least=0.9)
     assert png.read_bytes()[:4] == b"\x89PNG"
-    with pytest.raises(ArgumentError, match="no run with the seed 99 has kept detections"):
+    with pytest.raises(fp.ArgumentError, match="no run with the seed 99 has kept detections"):
         draw_comparison(tmp_path / "none.svg", made, test_set, 99)
     (tmp_path / loaded.runs[0].kept["detections"]).unlink()
     draw_comparison(tmp_path / "one.svg", loaded, test_set, count=1)
@@ -203,7 +200,7 @@ def test_nan_in_a_target_is_found_and_no_boxes_are_no_error():
         test_set.targets[0] |= {"boxes": np.zeros((0, 4), np.float32), "labels": np.zeros(0, int)}
         return train_set, test_set
 
-    with pytest.raises(DataError, match=r"NaN or Inf in the field \[1\]\[\d+\]\['boxes'\] of"):
+    with pytest.raises(fp.DataError, match=r"NaN or Inf in the field \[1\]\[\d+\]\['boxes'\] of"):
         train(task(data=data, transform=None), "float32", 0)
 
 
@@ -214,14 +211,10 @@ def test_settings_that_cannot_be_are_refused():
         ({"batch_size": 0}, "batch_size=0: expected an integer, at least 1"),
         ({"keep": -1}, "keep=-1"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            DetectionEvaluation(**settings)
+        refuses(fp.ArgumentError, message, DetectionEvaluation, **settings)
     wrong = DetectionEvaluation(detect=lambda model, pictures: 3)
-    with pytest.raises(ArgumentError, match="outputs: expected a list with a dict for each"):
+    with pytest.raises(fp.ArgumentError, match="outputs: expected a list with a dict for each"):
         train(task(evaluate=wrong, metrics=()), "float32", 0)
-
-
-# ---- drawn ---------------------------------------------------------------------------------------
 
 
 def drawn(found, *, pictures=None, **settings):
@@ -284,8 +277,6 @@ def test_what_does_not_fit_together_is_refused(tmp_path, monkeypatch):
         ("a.png", {"found": {"x": [SEEN]}}, "outputs of 1 pictures, targets of 2"),
         ("a.png", {"least": math.nan}, "least=nan"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            draw_detections(tmp_path / name, **{**held, **changes})
+        refuses(fp.ArgumentError, message, draw_detections, tmp_path / name, **{**held, **changes})
     monkeypatch.setattr(drawing, "is_available", lambda: False)
-    with pytest.raises(MinifpError, match="pip install matplotlib"):
-        drawn(BOTH)
+    refuses(fp.MinifpError, "pip install matplotlib", drawn, BOTH)

@@ -13,7 +13,6 @@ from minifp.lab import error_rate
 from minifp.lab.exhibits import gan, language
 from minifp.lab.run import train
 from minifp.lab.settings import check_data
-from minifp.lab.tasks import load_task
 from minifp.models import DeepSpeech2, Seq2Seq
 from minifp.nn import functional as F
 
@@ -37,9 +36,6 @@ def learned(precision, seed, build, loss_of, steps, lr, dial=0):
     return model, losses
 
 
-# ---- a language model that dies late ------------------------------------------------------------
-
-
 def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeypatch):
     """R9: gradients of words that were not meant become 0, and nothing keeps the others from
     growing. S = 128 ends where float32 does, and so does bfloat16, which needs no loss scale."""
@@ -59,9 +55,6 @@ def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeyp
     assert abs(brain.metric - single.metric) < language.MARGIN
     lost = {run.precision: np.mean(run.history[language.LOST]) for run in (single, dying, scaled)}
     assert lost[UNSCALED] > 0.5 > 0.1 > max(lost["float32"], lost[SCALED])
-
-
-# ---- translation, and the band of float32 --------------------------------------------------------
 
 
 def reversed_codes(model, rng, n=16, T=5, words=12):
@@ -84,9 +77,6 @@ def test_translation_ends_within_the_band_of_float32_runs_with_a_loss_scale_alon
     band = [ends_at("float32", seed) for seed in range(3)]
     assert abs(ends_at(SCALED, 0) - band[0]) < max(band) - min(band) < 0.2
     assert ends_at(UNSCALED, 0) > 1 > max(band)
-
-
-# ---- speech, and what seeds alone do -------------------------------------------------------------
 
 
 def spoken(rng, n=8, steps=24, loud=1.5):
@@ -132,9 +122,6 @@ def test_error_rates_of_speech_differ_as_much_between_seeds_as_between_precision
     assert np.mean(single + mixed) < 20
 
 
-# ---- a GAN --------------------------------------------------------------------------------------
-
-
 def test_a_gan_needs_no_loss_scale(monkeypatch):
     """R25: from the same beginning mixed precision comes as near to digits as float32 does, and as
     near to that run as another float32 run is, or nearer."""
@@ -152,13 +139,10 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
     assert abs(mixed - single) < max(abs(other - single), gan.MARGIN)
 
 
-# ---- optimizer state of eight bits --------------------------------------------------------------
-
-
 def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more_range():
     """With a scale E4M3 has the range of first moments, and not of second ones: where these are 0,
     updates explode. Those in E5M2 or float16 learn as float32 does, with a scale."""
-    task = replace(load_task("mlp", "digits"), steps=230)
+    task = replace(fp.load_task("mlp", "digits"), steps=230)
     sets = check_data(task.data())
 
     def accuracy(state, scale="tensor"):
@@ -173,13 +157,10 @@ def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more
         assert accuracy(*state) < single - 50
 
 
-# ---- products of eight bits ---------------------------------------------------------------------
-
-
 def test_products_of_eight_bits_learn_with_a_scale_alone():
     """Where gradients are 2^12 times smaller E5M2 holds nothing of them, unless each tensor has a
     scale, of now or of earlier steps: then LeNet ends where float32 does."""
-    task = replace(load_task("lenet", "digits"), steps=230, dial=12)
+    task = replace(fp.load_task("lenet", "digits"), steps=230, dial=12)
     sets = check_data(task.data())
 
     def accuracy(precision, seeds=2):
@@ -191,14 +172,11 @@ def test_products_of_eight_bits_learn_with_a_scale_alone():
     assert accuracy("float8,operand_scale=off", 1) < single - 50
 
 
-# ---- weights of sixteen bits alone --------------------------------------------------------------
-
-
 def test_without_masters_bfloat16_is_worse_and_chance_or_compensation_mend_it():
     """R2 and R4: at a small rate updates are lost eight times as early in bfloat16 as in float16,
     and none where they are rounded by chance, or what was cut off is kept."""
     slow = partial(optim.Adam, lr=1e-4)
-    task = replace(load_task("mlp", "digits"), steps=300, optimizer=slow)
+    task = replace(fp.load_task("mlp", "digits"), steps=300, optimizer=slow)
     sets = check_data(task.data())
 
     def accuracy(precision):

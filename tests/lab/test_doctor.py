@@ -4,13 +4,12 @@ import importlib.util
 import platform
 import re
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp
 from minifp.data.whereabouts import SETS
@@ -21,18 +20,15 @@ from minifp.runtime import cpu
 
 
 def at_night(*values):
-    """Parameters for the nightly alone."""
     return pytest.param(*values, marks=pytest.mark.nightly)
 
 
 def row(text, name):
-    """The value beside a name."""
     return re.search(rf"^  {re.escape(name)} +(.*)$", text, flags=re.MULTILINE)[1]
 
 
 @pytest.fixture
 def lacking(monkeypatch):
-    """A function that makes modules look as if they were not installed."""
     find = importlib.util.find_spec
 
     def lack(*names):
@@ -61,16 +57,6 @@ def test_it_names_what_runs_and_which_kernels_are_live_for_which_device(monkeypa
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "float16 sums").startswith(("compiled by numba", "in NumPy, slow"))
     assert row(text, "formats").startswith(("compiled for float16, float32", "all stored by NumPy"))
-
-
-def test_a_compiled_kernel_counts_as_live(monkeypatch):
-    monkeypatch.setattr(doctor.kernels, "KERNELS", [1, 2, 3])
-    ways = {1: "by hand", 2: "derived", 3: "derived"}
-    monkeypatch.setattr(doctor, "implementation_of", lambda k, device: SimpleNamespace(how=ways[k]))
-    assert doctor.counted("cpu") == "1 compiled by numba, 2 derived by LLVM"
-    assert doctor.counted("cuda") == "1 in CUDA C++, 2 derived in it"
-    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
-    assert "MINIFP_KERNELS" in doctor.sequential_text(np.dtype("float16"))
 
 
 def test_what_is_missing_is_named_with_the_line_that_installs_it(lacking):
@@ -126,7 +112,6 @@ def test_data_sets_are_found_where_minifp_data_says(name, monkeypatch, tmp_path)
 
 
 def rows():
-    """What is said of each data set."""
     return dict(doctor.data_places())
 
 
@@ -140,33 +125,17 @@ def test_every_variable_that_the_code_reads_is_listed():
 BROKEN = "raise AttributeError('no attribute bool8')"
 
 
-@pytest.mark.parametrize(
-    "block, told",
-    [
-        ("sys.modules['click'] = sys.modules['numba'] = None", "Missing: numba"),
-        at_night("sys.modules['llvmlite'] = None", "Broken: numba"),
-        at_night("sys.path.insert(0, sys.argv[1])", "AttributeError: no attribute bool8"),
-    ],
-    ids=["no numba and no click", "no llvmlite", "broken"],
-)
+@pytest.mark.parametrize("block, told", [
+    ("sys.modules['click'] = sys.modules['numba'] = None", "Missing: numba"),
+    at_night("sys.modules['llvmlite'] = None", "Broken: numba"),
+    at_night("sys.path.insert(0, sys.argv[1])", "AttributeError: no attribute bool8"),
+], ids=["no numba and no click", "no llvmlite", "broken"])  # fmt: skip
 def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
     code = f"import runpy, sys; {block}; name = 'minifp.lab.commands.doctor_text'"
     code += "; runpy.run_module(name, run_name='__main__')"
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    text = done.stdout
+    text = python(code, str(tmp_path)).stdout
     assert told in text and row(text, "cuda").startswith("none: they are made with numba")
     assert "numba" in text.splitlines()[-1] and "-m pip install" in text.splitlines()[-1]
     assert row(text, "float16 sums") == "in NumPy, slow: numba is not there"
     assert row(text, "formats").endswith("no kernel is compiled")
-
-
-def test_it_says_where_compiled_kernels_are_and_how_much(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert doctor.kernel_cache.summary().startswith("0 MiB, of at most 256")
-    assert str(tmp_path) in doctor.kernel_cache.summary()
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    monkeypatch.setitem(sys.modules, "platformdirs", None)
-    assert str(Path.home() / ".cache") in doctor.kernel_cache.summary()

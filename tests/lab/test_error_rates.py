@@ -9,7 +9,6 @@ from minifp.lab.statistics.bootstrap import bca_interval, bca_ratio_interval
 
 
 def slow_distance(h, r):
-    """By the recursion, as it is written."""
     if not h or not r:
         return len(h) + len(r)
     return min(

@@ -6,16 +6,10 @@ import sys
 import pytest
 from lab_blobs import blobs
 
-from minifp.errors import ArgumentError, MinifpError
-from minifp.lab import Comparison
-from minifp.lab.comparison import compare
+import minifp as fp
 from minifp.lab.results import event_files
 
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """Pages are made without them, in a tenth of the time."""
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def read(path):
@@ -34,7 +28,7 @@ def test_tensorboard_reads_each_run(tmp_path):
     pytest.importorskip("tensorboard")
     arms = ("float32", "mixed@order")
     task = blobs(epochs=2)
-    made = compare(task, arms, 2, out=tmp_path, progress=False, tensorboard=True)
+    made = fp.compare(task, arms, 2, out=tmp_path, progress=False, tensorboard=True)
     assert len(event_files.there(tmp_path)) == 4
     (run,) = (r for r in made.runs if (r.precision, r.seed) == ("mixed@order", 1))
     found = read(tmp_path / "tensorboard" / "mixed@order,seed=1" / event_files.NAME)
@@ -47,28 +41,27 @@ def test_tensorboard_reads_each_run(tmp_path):
         "train/loss", "train/grad_norm", "train/loss_scale", "train/skipped", "test/loss",
         "test/accuracy",
     }  # fmt: skip
-    again = Comparison.load(tmp_path)
-    assert event_files.events(again.runs[0], ["accuracy"]) == event_files.events(
-        made.runs[0], ["accuracy"]
-    )
-    compare(task, arms, 2, out=tmp_path, progress=False)
+    again = fp.Comparison.load(tmp_path)
+    first, other = (event_files.events(c.runs[0], ["accuracy"]) for c in (again, made))
+    assert first == other
+    fp.compare(task, arms, 2, out=tmp_path, progress=False)
     assert len(event_files.there(tmp_path)) == 4  # of the same runs
-    compare(task, arms, 3, out=tmp_path, progress=False)
+    fp.compare(task, arms, 3, out=tmp_path, progress=False)
     assert event_files.there(tmp_path) == []  # else some would be missing
 
 
 def test_without_tensorboard_or_a_folder_the_error_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard.compat.proto", None)
-    with pytest.raises(MinifpError, match="python -m pip install tensorboard"):
-        compare(blobs(), out=tmp_path / "new", progress=False, tensorboard=True)
+    with pytest.raises(fp.MinifpError, match="python -m pip install tensorboard"):
+        fp.compare(blobs(), out=tmp_path / "new", progress=False, tensorboard=True)
     assert not (tmp_path / "new").exists()
-    with pytest.raises(ArgumentError, match="tensorboard=True without out"):
-        compare(blobs(), progress=False, tensorboard=True)
+    with pytest.raises(fp.ArgumentError, match="tensorboard=True without out"):
+        fp.compare(blobs(), progress=False, tensorboard=True)
 
 
 def test_numbers_that_are_not_finite_are_kept():
     pytest.importorskip("tensorboard")
-    run = compare(blobs(steps=3), ["mixed"], 1, progress=False).runs[0]
+    run = fp.compare(blobs(steps=3), ["mixed"], 1, progress=False).runs[0]
     run.history["loss"] = [1.0, math.nan, math.inf]
     told = event_files.scalars(run, ["accuracy"])
     assert [values["train/loss"] for _, values in told][2] == math.inf

@@ -14,22 +14,12 @@ from lab_blobs import blobs
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import (
-    Exhibit,
-    Published,
-    bathtub_shown,
-    detection,
-    fates,
-    parting,
-    showing,
-    spread,
-)
+from minifp.lab.exhibits import bathtub_shown, detection, fates, parting, showing, spread
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
-from minifp.lab.exhibits.exhibit import SCALES
+from minifp.lab.exhibits.exhibit import SCALES, Exhibit, Published
 from minifp.lab.exhibits.fates import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
@@ -49,7 +39,6 @@ def small(scale):
 
 @pytest.fixture(autouse=True)
 def no_pictures_of_comparisons(monkeypatch):
-    """They take most of the time, and are no business of the gallery's."""
     monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
 
 
@@ -76,7 +65,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     dry = call(*words, "4", "--dry-run").output
     assert "12 runs, 6 of which are there" in dry
-    with pytest.raises(ArgumentError, match="steps was 2 and is now 4"):
+    with pytest.raises(fp.ArgumentError, match="steps was 2 and is now 4"):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
 
 
@@ -151,21 +140,14 @@ def test_the_slope_is_that_of_least_squares_over_seeds():
 
 
 def replace_metric(runs, value):
-    """The runs with another result."""
     return [replace(run, metric=value, status="finished") for run in runs]
 
 
-@pytest.mark.parametrize(
-    "verdicts, said",
-    [
-        (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
-        (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
-        (
-            ("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"),
-            "undecided at intervals 4 and 40: about 9",
-        ),
-    ],
-)
+@pytest.mark.parametrize("verdicts, said", [
+    (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
+    (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
+    (("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"), "undecided at intervals 4 and 40: about 9"),
+])  # fmt: skip
 def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
     exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
     found = [
@@ -193,9 +175,9 @@ def test_what_is_not_there_is_refused():
         ([], {}, "no exhibit is named: expected one of class"),
         ("vgg-d", {"scale": "large"}, "'quick', 'evening', 'full'"),
     ):
-        with pytest.raises(ArgumentError, match=message):
+        with pytest.raises(fp.ArgumentError, match=message):
             fp.gallery(names, **settings)
-    with pytest.raises(ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
+    with pytest.raises(fp.ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
         fp.load_task("vgg-d:fast")
 
 
@@ -221,25 +203,22 @@ SCALED = EXHIBITS[0]
 FAILING, BETTER = replace(SCALED, expects="fails"), replace(SCALED, expects="better")
 
 
-@pytest.mark.parametrize(
-    "exhibit, without, scaled, said",
-    [
-        (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
-        (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
-        (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
-        (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches$"),
-        (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
-        (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
-        (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
-        (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
-        (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
-        (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
-        (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds .*with dyn.* match"),
-        (FAILING, None, "EQUIVALENT", "^undecided .* .at least 7 seeds are needed"),
-        (FAILING, "DIFFERENT", "DIVERGED", "^not as in .* but with dynamic S it does not"),
-        (FAILING, "DIVERGED", "DIFFERENT", "^not as in .* but with dynamic S it does not match"),
-    ],
-)
+@pytest.mark.parametrize("exhibit, without, scaled, said", [
+    (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
+    (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
+    (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
+    (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches$"),
+    (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
+    (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
+    (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
+    (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
+    (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
+    (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
+    (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds .*with dyn.* match"),
+    (FAILING, None, "EQUIVALENT", "^undecided .* .at least 7 seeds are needed"),
+    (FAILING, "DIFFERENT", "DIVERGED", "^not as in .* but with dynamic S it does not"),
+    (FAILING, "DIVERGED", "DIFFERENT", "^not as in .* but with dynamic S it does not match"),
+])  # fmt: skip
 def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
     arms = dict(zip(exhibit.tested, (without, scaled)))
     rows = {
@@ -296,9 +275,8 @@ def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_
     few = partial(detection.data.digit_scenes, 64, 8)
     monkeypatch.setattr(detection, "SCENES", few)
     for _ in range(2):  # what was seen, and all runs, are read the second time
-        shown = fp.gallery(
-            "ssd-digits", "quick", seeds=1, out=tmp_path, progress=False, look=beforehand.look
-        )
+        how = {"out": tmp_path, "progress": False, "look": beforehand.look}
+        shown = fp.gallery("ssd-digits", "quick", seeds=1, **how)
     assert shown.seen["ssd-digits"].findings.count == 3
     assert shown.comparisons[0].runs_of("mixed")[0].history.keys() >= {"classification"}
     shown.save(tmp_path, "png")

@@ -22,9 +22,6 @@ def normal(seed, n, mean=0.0, deviation=1.0):
     return np.random.default_rng(seed).normal(mean, deviation, (n, 4))
 
 
-# ---- distances ----------------------------------------------------------------------------------
-
-
 def test_the_frechet_distance_is_its_formula():
     linalg = pytest.importorskip("scipy.linalg")
     x, y = normal(1, 60) @ normal(2, 4), normal(3, 50, 0.5)
@@ -70,9 +67,6 @@ def test_features_that_do_not_fit_are_refused_and_those_that_are_no_numbers_have
         replace(small[0], skip="never")
 
 
-# ---- the scorer ---------------------------------------------------------------------------------
-
-
 def test_the_scorer_knows_digits_it_was_not_trained_on_and_real_ones_are_near_each_other():
     (train_x, _), (x, t) = (part[np.arange(len(part))] for part in data.digits())
     with fp.precision("float16"):  # it is in float32 all the same
@@ -84,17 +78,13 @@ def test_the_scorer_knows_digits_it_was_not_trained_on_and_real_ones_are_near_ea
     assert near.kernel < 0.02 < 0.5 < far.kernel and near.frechet < 0.05 < 1 < far.frechet
 
 
-# ---- the task -----------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(gan, "WIDTH", 1 / 64)
     monkeypatch.setattr(gan, "MADE", 40)
     task = gan.EXHIBITS[0].task("quick")
-    return replace(task, batch_size=16, epochs=2, steps=None), tuple(
-        data.Subset(part, range(32)) for part in task.data()
-    )
+    parts = tuple(data.Subset(part, range(32)) for part in task.data())
+    return replace(task, batch_size=16, epochs=2, steps=None), parts
 
 
 def test_a_grid_of_the_same_noise_is_kept_for_each_evaluation(small):

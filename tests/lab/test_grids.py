@@ -8,11 +8,11 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from lab_blobs import blobs, runs_trained
+from lab_blobs import blobs
+from refusals import refuses
 
+import minifp as fp
 from minifp import optim
-from minifp.errors import ArgumentError, PrecisionError
-from minifp.lab import Comparison, sweep
 from minifp.lab import run as runs
 from minifp.lab.changes import changed, place_of, switched
 from minifp.lab.grids import estimate as measuring
@@ -28,7 +28,7 @@ from minifp.lab.workers.wanted import Wanted
 from minifp.optim import lr_scheduler
 from minifp.report import drawing
 
-# ---- values --------------------------------------------------------------------------------------
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def test_values_are_read_as_they_are_written_and_others_refused():
@@ -52,11 +52,7 @@ def test_values_are_read_as_they_are_written_and_others_refused():
         ("1,1.0", "each value once"),
         ([], "each value once"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            values_of("lr", given)
-
-
-# ---- changes -------------------------------------------------------------------------------------
+        refuses(fp.ArgumentError, message, values_of, "lr", given)
 
 
 def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_what_can():
@@ -72,15 +68,13 @@ def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_wha
         ("lr", -1.0, "lr=-1: "),
         ("amsgrad", 1, "amsgrad=1: expected such as amsgrad=off"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            changed(blobs(), {name: value})
+        refuses(fp.ArgumentError, message, changed, blobs(), {name: value})
     eight = {"loss_scale": 8}  # which changes all precisions but float32
     switches = eight | {"master_weights": False}
     assert switched("mixed", switches) == "mixed,master_weights=off,loss_scale=8"
     assert switched("mixed@ulp", {"loss_scale": "dynamic"}) == "mixed@ulp"
     assert switched("float32@order", eight) == "float32@order"
-    with pytest.raises(PrecisionError, match="loss_scale='fast'"):
-        switched("mixed", {"loss_scale": "fast"})
+    refuses(fp.PrecisionError, "loss_scale='fast'", switched, "mixed", {"loss_scale": "fast"})
 
 
 def test_changes_reach_the_optimizer_its_schedule_and_the_task():
@@ -102,8 +96,6 @@ def test_changes_reach_the_optimizer_its_schedule_and_the_task():
 
 
 def two_optimizers():
-    """A task of two models with an optimizer each."""
-
     def of_each(models):
         return {name: optim.SGD(m.parameters(), lr=0.1) for name, m in models.items()}
 
@@ -111,38 +103,23 @@ def two_optimizers():
     return blobs(model=lambda: {"a": model(), "b": model()}, optimizer=of_each)
 
 
-# ---- sweeps --------------------------------------------------------------------------------------
-
 SET = {"lr": [0.001, 0.01], "loss_scale": "1,dynamic"}
 
 
-@pytest.fixture
-def trained(monkeypatch):
-    """The runs that are really trained, in order."""
-    return runs_trained(monkeypatch)
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """They take most of the time."""
-    monkeypatch.setattr(drawing, "is_available", lambda: False)
-
-
 def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
-    swept = sweep(blobs(), SET, seeds=2, steps=3, out=tmp_path, progress=False)
+    swept = fp.sweep(blobs(), SET, seeds=2, steps=3, out=tmp_path, progress=False)
     arms = ["float32", "mixed,loss_scale=1", "mixed"]
     assert trained == [(arm, s) for s in (0, 1) for _ in range(2) for arm in arms]
     assert sorted(p.name for p in (tmp_path / "cells").iterdir()) == ["lr=0.001", "lr=0.01"]
-    cell = Comparison.load(tmp_path / "cells" / "lr=0.01")
+    cell = fp.Comparison.load(tmp_path / "cells" / "lr=0.01")
     assert cell.precisions == arms and not cell.missing() and "lr=0.01" in cell.config["optimizer"]
     assert str(swept.comparison(lr=0.01).runs) == str(cell.runs)
     point = swept.points[-1]
     assert point.settings == {"lr": 0.01, "loss_scale": "dynamic"} and point.arm == "mixed"
-    assert (point.n, point.mean, point.difference) == (
-        *(2, cell.row("mixed").mean, cell.row("mixed").difference),
-    )
+    row = cell.row("mixed")
+    assert (point.n, point.mean, point.difference) == (2, row.mean, row.difference)
     trained.clear()
-    sweep(blobs(), SET, seeds=3, steps=3, out=tmp_path, progress=False)
+    fp.sweep(blobs(), SET, seeds=3, steps=3, out=tmp_path, progress=False)
     assert {seed for _, seed in trained} == {2} and len(trained) == 6
 
 
@@ -151,7 +128,7 @@ def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "is_available", lambda: True)
     of_cells = dict.fromkeys(figures.FIGURES, ())
     monkeypatch.setattr(figures, "FIGURES", of_cells)
-    swept = sweep(
+    swept = fp.sweep(
         *(blobs(), SET, ["float32", "mixed"], 2),
         **{"steps": 2, "out": tmp_path, "figures": "svg", "progress": False},
     )
@@ -178,30 +155,25 @@ def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatc
 
     monkeypatch.setattr(here, "train", interrupted)
     with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished, and kept in"):
-        sweep(blobs(), SET, seeds=1, steps=2, out=tmp_path, progress=False)
+        fp.sweep(blobs(), SET, seeds=1, steps=2, out=tmp_path, progress=False)
     assert "4 of 6 runs are there" in (tmp_path / "sweep.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"set": {}}, "nothing is set"),
-        ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
-        ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
-        ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),
-        ({"set": {"lr": "0.1,-1"}}, "lr=-1"),
-        ({"set": "lr=0.1"}, "expected a dict"),
-        ({"figures": "png"}, "without out"),
-        ({"grid": "sweep.toml"}, "task, set beside grid='sweep.toml'"),
-    ],
-)
+@pytest.mark.parametrize("change, message", [
+    ({"set": {}}, "nothing is set"),
+    ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
+    ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
+    ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),
+    ({"set": {"lr": "0.1,-1"}}, "lr=-1"),
+    ({"set": "lr=0.1"}, "expected a dict"),
+    ({"figures": "png"}, "without out"),
+    ({"grid": "sweep.toml"}, "task, set beside grid='sweep.toml'"),
+])  # fmt: skip
 def test_what_cannot_be_swept_is_refused_before_training(change, message, trained):
-    with pytest.raises(ArgumentError, match=message):
-        sweep(**{"task": blobs(), "set": SET, "progress": False, **change})
+    with pytest.raises(fp.ArgumentError, match=message):
+        fp.sweep(**{"task": blobs(), "set": SET, "progress": False, **change})
     assert trained == []
 
-
-# ---- from a file ---------------------------------------------------------------------------------
 
 TOML = """
 task = "swept.py"
@@ -221,7 +193,7 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
     grid = read_grid(path)
     assert (grid.runs, grid.seeds, grid.task.steps) == (24, [0, 2], 2)
     assert grid.cells()[1].name == "lr=0.001,weight_decay=0.1"
-    swept = sweep(grid=path, out=tmp_path / "out", progress=False)
+    swept = fp.sweep(grid=path, out=tmp_path / "out", progress=False)
     held = json.loads((tmp_path / "out" / "sweep.json").read_text("utf-8"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert held["grid"]["file"] == {"name": "sweep.toml", "sha256": digest}
@@ -232,8 +204,7 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
         ("seeds = 1", "task and set is missing"),
     ):
         path.write_text(wrong, encoding="utf-8")
-        with pytest.raises(ArgumentError, match=message):
-            read_grid(path)
+        refuses(fp.ArgumentError, message, read_grid, path)
     grid = grid_of(f"{tmp_path / 'swept.py'}:task", {"lr": "0.1,0.2"}, steps=3)
     task = grid.task_of(grid.cells()[1])  # which travels by its name and its changes
     sent = ticket(grid.base, {**grid.lengths, "lr": 0.2}, task)
@@ -242,16 +213,13 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
     assert settings(there, there.data()) == settings(task, task.data())
 
 
-# ---- how long ------------------------------------------------------------------------------------
-
-
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
     grid = grid_of(blobs(), SET, seeds=2, epochs=2)
     whole = estimate(grid, tmp_path / "new")
     assert (whole.runs, len(whole.wanted), len(whole.costs)) == (12, 12, 3)
     assert whole.seconds > 0 and "12 runs: about" in whole.text()
     assert not [*tmp_path.iterdir()]
-    sweep(grid=grid_of(blobs(), SET, seeds=1, epochs=2), out=tmp_path / "new", progress=False)
+    fp.sweep(grid=grid_of(blobs(), SET, seeds=1, epochs=2), out=tmp_path / "new", progress=False)
     assert "12 runs, 6 of which are there: about" in estimate(grid, tmp_path / "new").text()
 
 

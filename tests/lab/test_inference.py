@@ -10,7 +10,6 @@ from lab_blobs import blobs, clouds
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.final_weights import Weights
 from minifp.lab.inference.examples import class_name, picture_of
 from minifp.lab.inference.predictions import changed, predictions_of
@@ -20,25 +19,15 @@ from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
 from minifp.report import drawing
 
-
-@pytest.fixture(autouse=True)
-def no_pictures(monkeypatch):
-    """Pages of comparisons are made without them, in a tenth of the time."""
-    monkeypatch.setattr(drawing, "is_available", lambda: False)
-
-
+pytestmark = pytest.mark.usefixtures("no_pictures")
 QUIET = {"progress": False, "repeats": 1}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A comparison whose weights are kept."""
     out = tmp_path_factory.mktemp("kept")
     fp.compare(blobs(), ["float32", "mixed"], 2, out=out, progress=False, keep_weights=True)
     return out
-
-
-# ---- what is kept -------------------------------------------------------------------------------
 
 
 def test_in_its_own_precision_a_kept_run_is_judged_as_when_it_ended(folder):
@@ -81,12 +70,9 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     sizes = [held["results"][p]["bytes"]["weights"] for p in ("float32", "mixed")]
     assert sizes[0] == 2 * sizes[1]
     assert held["results"]["mixed"]["seconds_per_example"] > 0
-    with pytest.raises(ArgumentError, match="'letters'"):  # which its task does not have
+    with pytest.raises(fp.ArgumentError, match="'letters'"):  # which its task does not have
         fp.evaluate(path, "float32", data="letters", **QUIET)
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
-
-
-# ---- what is measured ---------------------------------------------------------------------------
 
 
 def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often(folder, tie):
@@ -104,7 +90,6 @@ def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often
 
 
 def pictures(n):
-    """Grey pictures of positive numbers, all of class 1."""
     x = np.random.default_rng(0).uniform(0.5, 1, (n, 1, 4, 4)).astype(np.float32)
     return fp.data.TensorDataset(x, np.ones(n, np.int64), classes=["cat", "dog"])
 
@@ -117,7 +102,6 @@ def tied(n=40):
 
 @pytest.fixture
 def tie(tmp_path):
-    """Its weights, as any program saves them."""
     weights = np.ones((2, 16), np.float32)
     weights[1] += 2.0**-12
     model = Weights({"1.weight": weights}, policy.as_precision("float32"))
@@ -167,9 +151,6 @@ def test_what_makes_no_sense_for_a_task_is_left_out_and_said(folder, tie):
     assert 0 < abs(judged.difference("mixed")) < 0.1 and judged.base.seconds > 0
 
 
-# ---- predictions --------------------------------------------------------------------------------
-
-
 def test_outputs_that_are_not_finite_name_no_class():
     y = np.array([[0, 1], [np.nan, 1], [2, 1], [5, np.inf]], np.float32)
     t = np.array([1, 1, 0, 1])
@@ -209,9 +190,6 @@ def test_a_picture_is_the_bytes_of_its_file_also_in_parts_of_a_data_set():
     assert (grey.shape, grey.min(), grey.max()) == ((4, 4), 0, 255)
 
 
-# ---- files that cannot be -----------------------------------------------------------------------
-
-
 def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "is_available", lambda: True)
     path, empty = tmp_path / "x.safetensors", tmp_path / "empty"
@@ -233,11 +211,11 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
         (folder, {"task": task, "figures": "png"}, "figures='png' without out"),
         (folder, {"task": task, "precisions": ["mixed", "mixed"]}, "given twice"),
     ):
-        with pytest.raises((ArgumentError, CheckpointError), match=told):
+        with pytest.raises((fp.ArgumentError, fp.CheckpointError), match=told):
             fp.evaluate(source, **{**QUIET, **settings})
     for keep in (lambda: fp.compare("mlp", keep_weights=True),
                  lambda: fp.gallery("vgg-d", keep_weights=True)):  # fmt: skip
-        with pytest.raises(ArgumentError, match="keep_weights=True without out"):
+        with pytest.raises(fp.ArgumentError, match="keep_weights=True without out"):
             keep()
     other = blobs(data=lambda: (clouds(160, 1), clouds(80, 3)))
     table = fp.evaluate(folder, "float32", task=other, **QUIET).table()

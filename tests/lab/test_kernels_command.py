@@ -22,7 +22,6 @@ def in_order(x):
 
 
 def shown(*words):
-    """What the command answers, which succeeds."""
     result = call("kernels", *words)
     assert result.exit_code == 0, result.output
     return result.output

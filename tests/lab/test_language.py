@@ -12,7 +12,6 @@ from minifp.lab.run import train
 
 @pytest.fixture
 def small(monkeypatch):
-    """The task with a little network, for a few steps."""
     sizes = {"HIDDEN": 16, "PROJECTION": 8, "SAMPLES": 20, "LANES": 4, "LENGTH": 6}
     for name, value in sizes.items():
         monkeypatch.setattr(language, name, value)

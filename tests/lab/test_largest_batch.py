@@ -7,10 +7,10 @@ import os
 
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
-from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.capacity import searching
 from minifp.lab.capacity.searching import Limit, outcome, sizes
 from minifp.lab.capacity.sizes import as_bytes
@@ -34,11 +34,8 @@ def test_memory_is_given_with_a_unit():
     told |= {1e6: 10**6, "1e3kB": 10**6}
     assert {size: as_bytes(size) for size in told} == told
     for wrong in ("", "GB", "-1GB", "2 GBs", "0", True, "nan", None):
-        with pytest.raises(ArgumentError, match="expected bytes with a unit, such as 2GB"):
-            as_bytes(wrong)
+        refuses(fp.ArgumentError, "expected bytes with a unit, such as 2GB", as_bytes, wrong)
 
-
-# ---- the search ---------------------------------------------------------------------------------
 
 HELD = {
     "a line": lambda n: 1000 + 37 * n,
@@ -74,11 +71,7 @@ def test_a_line_is_met_in_few_trials():
     assert limit.line == pytest.approx((10**6, 12_345))
 
 
-# ---- the measurement ----------------------------------------------------------------------------
-
-
 def trial(precision, batch, memory, **changes):
-    """One of the small task."""
     task = blobs(**changes)
     return Trial(ticket(task, {}, task), precision, batch, memory)
 
@@ -109,12 +102,10 @@ def test_a_step_ends_as_soon_as_it_holds_too_much():
 def test_a_trial_is_made_in_another_process_whose_death_is_told():
     one = trial("mixed", 8, 10**6)
     assert outcome(one, process_of) not in (os.getpid(), 0)
-    with pytest.raises(TrainingError, match="tried a batch of 8 in mixed: SIGKILL may"):
-        outcome(one, die)
+    refuses(fp.TrainingError, "tried a batch of 8 in mixed: SIGKILL may", outcome, one, die)
 
 
 def process_of(trial):
-    """Which process it is."""
     return os.getpid()
 
 
@@ -123,12 +114,8 @@ def die(trial):
     os._exit(9)
 
 
-# ---- the whole ----------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def here(monkeypatch):
-    """Trials in this process, so that they cost less."""
     monkeypatch.setattr(searching, "outcome", attempt)
 
 
@@ -163,10 +150,10 @@ def test_the_command_says_where_nothing_fits(here):
 
 
 def test_what_cannot_be_is_refused(monkeypatch):
-    with pytest.raises(ArgumentError, match="expected precisions, not controls"):
+    with pytest.raises(fp.ArgumentError, match="expected precisions, not controls"):
         fp.largest_batch(blobs(), "1MB", "float32@ulp")
-    with pytest.raises(ArgumentError, match="figures='png' without out"):
+    with pytest.raises(fp.ArgumentError, match="figures='png' without out"):
         fp.largest_batch(blobs(), "1MB", figures="png")
     monkeypatch.setattr(room, "available", lambda: 10**9)
-    with pytest.raises(ArgumentError, match="memory='2GB': .* 0.9 GiB are free on this machine"):
+    with pytest.raises(fp.ArgumentError, match="memory='2GB': .* 0.9 GiB are free on this machine"):
         fp.largest_batch(blobs(), "2GB")

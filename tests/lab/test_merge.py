@@ -7,38 +7,28 @@ import shutil
 import numpy as np
 import pytest
 from lab_blobs import blobs, clouds
+from refusals import refuses
 from terminals import call
 
+import minifp as fp
 from minifp import lab
-from minifp.errors import ArgumentError, FileError
-from minifp.lab import Comparison
-from minifp.lab.comparison import compare
 from minifp.lab.evaluation import evaluate
 from minifp.lab.results import store
 from minifp.saving import files
 
 BOTH = ("float32", "mixed")
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def keeping(state, test_set):
-    """An evaluation that keeps a text and an array."""
     found = evaluate(blobs(), state, test_set)
     return {**found.metrics, "loss": found.loss, "words": "seen", "ones": np.ones(2)}
 
 
 def made(folder, precisions=BOTH, seeds=2, **changes):
-    """A folder with a small comparison."""
     task = blobs(**{"steps": 12, "evaluate": keeping, **changes})
-    compare(task, precisions, seeds, out=folder, progress=False)
+    fp.compare(task, precisions, seeds, out=folder, progress=False)
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_pictures():
-    """Pages are made without them, in a tenth of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minifp.report.drawing.is_available", lambda: False)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +40,10 @@ def halves(tmp_path_factory):
 
 @pytest.fixture
 def other(halves, tmp_path):
-    """A copy of the second half, to be changed."""
     return shutil.copytree(halves[1], tmp_path / "other")
 
 
 def changed(folder, precision="mixed", seed=1, **fields):
-    """The same folder, in which a run has other fields."""
     path = store.run_path(folder, precision, seed)
     held = json.loads(path.read_text(encoding="utf-8"))
     held["run"].update(fields)
@@ -65,8 +53,8 @@ def changed(folder, precision="mixed", seed=1, **fields):
 
 def test_the_whole_is_what_one_call_makes(halves, tmp_path):
     whole = lab.merge(*halves, out=tmp_path / "whole")
-    at_once = Comparison.load(made(tmp_path / "at once", seeds=3))
-    read = Comparison.load(tmp_path / "whole")
+    at_once = fp.Comparison.load(made(tmp_path / "at once", seeds=3))
+    read = fp.Comparison.load(tmp_path / "whole")
     for merged in (whole, read):
         assert (merged.precisions, merged.seeds) == (at_once.precisions, [0, 1, 2])
         assert sorted(merged.asked) == sorted(at_once.asked) and not merged.missing()
@@ -79,7 +67,7 @@ def test_the_whole_is_what_one_call_makes(halves, tmp_path):
     assert lab.merge(tmp_path / "whole", tmp_path / "at once").done() == at_once.done()
     before = sorted(p.name for p in (tmp_path / "whole" / "runs").iterdir())
     made(tmp_path / "whole", seeds=4)  # and compare goes on from there
-    assert len(before) == 3 * 6 and len(Comparison.load(tmp_path / "whole").runs) == 8
+    assert len(before) == 3 * 6 and len(fp.Comparison.load(tmp_path / "whole").runs) == 8
 
 
 def test_other_settings_or_data_are_refused_by_name(tmp_path):
@@ -93,8 +81,7 @@ def test_other_settings_or_data_are_refused_by_name(tmp_path):
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data is 'clouds, 160 ex"),
     )):  # fmt: skip
         second = made(tmp_path / f"second{i}", ["float32"], [1], evaluate=None, **changes)
-        with pytest.raises(ArgumentError, match=named):
-            lab.merge(first, second, out=tmp_path / "whole")
+        refuses(fp.ArgumentError, named, lab.merge, first, second, out=tmp_path / "whole")
         assert not (tmp_path / "whole").exists()
 
 
@@ -105,44 +92,39 @@ def test_a_run_with_other_results_is_refused_with_what_to_do(halves, other):
     ):
         changed(other, **fields)
         told = rf"mixed, seed 1 .*{named}.*runs.mixed,seed=1.json"
-        with pytest.raises(ArgumentError, match=told):
-            lab.merge(halves[0], other)
+        refuses(fp.ArgumentError, told, lab.merge, halves[0], other)
 
 
 def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other):
     assert lab.merge(halves[0], changed(other, seconds=99.0, seconds_per_step=9.0)).runs
     (other / "runs" / "mixed,seed=1" / "words.txt").write_text("others", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="words differ"):
-        lab.merge(halves[0], other)
+    refuses(fp.ArgumentError, "words differ", lab.merge, halves[0], other)
     path = other / "runs" / "mixed,seed=1.npz"
     with np.load(path) as held:
         arrays = {**held, "weights": held["weights"] + 1}
     np.savez(path, **arrays)
-    with pytest.raises(ArgumentError, match="weights and outputs, words differ"):
-        lab.merge(halves[0], other)
+    refuses(fp.ArgumentError, "weights and outputs, words differ", lab.merge, halves[0], other)
 
 
 def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):
     def full(contents):
         write_all(dict(list(contents.items())[:3]))
-        raise FileError("no space left")
+        raise fp.FileError("no space left")
 
     write_all = files.write_all
     monkeypatch.setattr(files, "write_all", full)
     (tmp_path / "whole").mkdir()
     for out in (tmp_path / "whole", tmp_path / "new" / "folder"):
-        with pytest.raises(FileError, match="no space left"):
-            lab.merge(*halves, out=out)
+        refuses(fp.FileError, "no space left", lab.merge, *halves, out=out)
     assert [p.name for p in tmp_path.rglob("*")] == ["whole"]
 
 
 def test_what_is_there_already_is_not_touched(halves, tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(ArgumentError, match="is there already: expected a folder that is new"):
+    with pytest.raises(fp.ArgumentError, match="is there already: expected a folder that is new"):
         lab.merge(*halves, out=tmp_path)
     for wrong in ((), (halves[0],), (halves[0], halves[0])):
-        with pytest.raises(ArgumentError, match="expected two folders or more, each once"):
-            lab.merge(*wrong)
+        refuses(fp.ArgumentError, "expected two folders or more, each once", lab.merge, *wrong)
 
 
 def test_another_machine_is_named(halves, other, tmp_path):
@@ -152,7 +134,7 @@ def test_another_machine_is_named(halves, other, tmp_path):
     path.write_text(json.dumps(held), encoding="utf-8")
     lab.merge(halves[0], other, out=tmp_path / "whole")
     told = f"2 of 6 runs were made on another machine: NumPy 9.9 instead of {np.__version__}."
-    assert told in Comparison.load(tmp_path / "whole").notes()
+    assert told in fp.Comparison.load(tmp_path / "whole").notes()
     with open(tmp_path / "whole" / "runs.csv", newline="", encoding="utf-8") as file:
         marked = [row["seed"] for row in csv.DictReader(file) if "NumPy 9.9" in row["made"]]
     assert marked == ["2", "2"]

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 from in_browser import check_accessible
-from test_comparison_page import four, made, made_run, parts
+from test_comparison_page import four, made, made_run, with_dial
 
+from minifp.lab.demo import PARTS
 from minifp.lab.page import curves, story
 
 pytestmark = pytest.mark.nightly
@@ -35,17 +36,14 @@ def comparison():
 
 @pytest.fixture(scope="module")
 def written(comparison, tmp_path_factory):
-    """Its page."""
     return comparison.report(tmp_path_factory.mktemp("pages") / "report.html")
 
 
 def losses(comparison, arm):
-    """(seeds, steps) of the training loss."""
     return np.array([run.history["loss"] for run in comparison.runs_of(arm)])
 
 
 def told(page, panel="loss"):
-    """{arm: numbers} that are told under a panel, and the step."""
     spans = page.locator(f'[data-panel="{panel}"] .chart-said span').all_text_contents()
     arms = [
         re.match(r"(.+?) ([−\d].*|none)", text.replace(", seed ", "#")).groups()
@@ -55,38 +53,30 @@ def told(page, panel="loss"):
 
 
 def numbers(text):
-    """The numbers in a text."""
     text = text.replace("−", "-").replace("·10⁻⁴", "e-4").replace("·10⁻⁵", "e-5")
     return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?(?:e-\d)?", text)]
 
 
 def button(page, what, name):
-    """A button of the legend."""
     return page.locator(f'[data-choose="{what}"]').get_by_text(name, exact=True)
 
 
 def drawn(page, panel):
-    """A panel's pixels."""
     return page.locator(f'[data-panel="{panel}"] canvas').evaluate("c => c.toDataURL()")
 
 
 def settle(page):
-    """Wait until what was changed is drawn."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_axe_has_nothing_against_any_page_and_none_is_wider_than_its_window(
-    opened, written, tmp_path, width, scheme
-):
+def test_axe_has_nothing_against_any_page_and_all_fit(opened, written, tmp_path, width, scheme):
     check_accessible(opened(written, width, scheme, bypass_csp=True))
-    demo = story.write_story(parts(), tmp_path / "demo.html")
+    demo = story.write_story([*zip(PARTS, (four(), with_dial()))], tmp_path / "demo.html")
     check_accessible(opened(demo, width, scheme, bypass_csp=True))
 
 
-def test_values_means_and_intervals_are_told_at_the_cursor_in_every_panel(
-    opened, written, comparison
-):
+def test_values_means_and_intervals_are_told_at_the_cursor(opened, written, comparison):
     page = opened(written)
     page.locator(".charts-smooth").evaluate(MOVE, 0)
     plot = page.locator('[data-panel="loss"] .chart-plot')
@@ -101,9 +91,8 @@ def test_values_means_and_intervals_are_told_at_the_cursor_in_every_panel(
     assert found[MIXED] == pytest.approx([band.mean[9], band.low[9], band.high[9]], rel=1e-3)
     assert [*found][:3] == [BASE, MIXED, "float32@ulp"]
     assert told(page, "gradients")[0] == told(page, "scale")[0] == "step 10"  # the same cursor
-    page.locator('[data-panel="loss"] [role="status"]', has_text="step 10").wait_for(
-        state="attached"
-    )
+    said = page.locator('[data-panel="loss"] [role="status"]', has_text="step 10")
+    said.wait_for(state="attached")
 
 
 MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }"

@@ -4,13 +4,12 @@ import json
 
 import pytest
 from lab_blobs import blobs, comparison_of
+from refusals import refuses
 
 import minifp as fp
-from minifp.errors import ArgumentError
 from minifp.lab import Comparison, registration
 from minifp.lab.conclusions.planning import counts, curve
 from minifp.lab.page import figures, power_table
-from minifp.lab.planning import Plan
 from minifp.lab.run import Run
 from minifp.lab.statistics.power import tost_power
 from minifp.report import drawing
@@ -20,7 +19,6 @@ BOTH = ["float32", "mixed"]
 
 
 def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
-    """A comparison of runs that were never trained, and differ by so much."""
     runs = [
         Run(arm, seed, metric=90.0 + 0.37 * seed + (d if arm == "mixed" else 0), steps=4)
         for seed, d in enumerate(differences)
@@ -31,35 +29,31 @@ def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
 
 def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
     whole = pilot()
-    (need,) = Plan(whole, 0.9).needs
+    (need,) = fp.Plan(whole, 0.9).needs
     assert (need.arm, need.pairs, need.score) == ("mixed", 5, "accuracy")  # no control
     assert tost_power(need.seeds, need.sd, 0.4) >= 0.9 > tost_power(need.seeds - 1, need.sd, 0.4)
     assert need.at_best < need.seeds < need.at_worst and need.now < 0.9
-    assert Plan(whole, 0.9).seeds == need.seeds > Plan(whole, 0.5).seeds
+    assert fp.Plan(whole, 0.9).seeds == need.seeds > fp.Plan(whole, 0.5).seeds
     powers = curve(need, counts([need]))
     assert powers == sorted(powers) and powers[-1] > 0.9
     if drawing.is_available():
         (panel,) = figures.wanted(whole, "power")
-        assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
+        assert panel.describe(whole) == f"mixed needs {fp.Plan(whole).seeds} seeds."
         assert "mixed needs" in figures.panel_svg(whole, "power", "m")
         assert not figures.wanted(pilot((0.1,)), "power")
 
 
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
-    plan = Plan(pilot())
+    plan = fp.Plan(pilot())
     text = repr(plan)
     most = plan.needs[0].at_worst
     assert f"Take {plan.seeds} seeds, or to be cautious {most}." in text
     assert "Power, by the number of seeds" in text
     assert max(map(len, text.splitlines())) <= WIDTH
-    assert "nothing can be planned" in repr(Plan(pilot((0.1,))))
-    assert Plan(pilot((0.1,))).seeds is None
+    assert "nothing can be planned" in repr(fp.Plan(pilot((0.1,))))
+    assert fp.Plan(pilot((0.1,))).seeds is None
     for power in (0, 1.0, "0.8"):
-        with pytest.raises(ArgumentError, match="between 0 and 1"):
-            fp.plan(blobs(steps=1), power=power)
-
-
-# ---- what was registered -------------------------------------------------------------------------
+        refuses(fp.ArgumentError, "between 0 and 1", fp.plan, blobs(steps=1), power=power)
 
 
 @pytest.fixture
@@ -69,13 +63,10 @@ def no_page(monkeypatch):
 
 
 def registered(folder):
-    """What a folder says was registered."""
     return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
 
 
-def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(
-    tmp_path, monkeypatch, no_page
-):
+def test_margin_and_plan_are_hashed_before_the_first_run(tmp_path, monkeypatch, no_page):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
@@ -116,7 +107,6 @@ def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused
     first, second = registered(tmp_path)
     assert second["before"] == first["sha256"] != second["sha256"]
     path.write_text(held.replace("0.5", "0.6"), encoding="utf-8")
-    with pytest.raises(ArgumentError, match="not what its hash is of"):
-        again()
+    refuses(fp.ArgumentError, "not what its hash is of", again)
     path.unlink()  # runs of before are no plan
     assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())

@@ -5,8 +5,7 @@ import re
 import pytest
 from lab_blobs import blobs, comparison_of
 
-from minifp.errors import ArgumentError
-from minifp.lab.comparison import Comparison, compare
+import minifp as fp
 from minifp.lab.page import figures
 from minifp.lab.run import Run
 from minifp.report import drawing
@@ -39,7 +38,6 @@ def made_up(arm, seed, lost):
 
 @pytest.fixture(scope="module")
 def many():
-    """Five seeds of five arms, one of a long name and with runs that are lost."""
     runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
     return comparison_of(runs, name="lenet-digits", dial=3)
 
@@ -72,14 +70,11 @@ def collisions(figure):
     return found
 
 
-@pytest.mark.parametrize(
-    "name, width, font",
-    [
-        *((name, "3.25in", None) for name in figures.FIGURES),
-        ("difference", "85mm", "monospace"),
-        ("memory", "5.5in", "serif"),
-    ],
-)
+@pytest.mark.parametrize("name, width, font", [
+    *((name, "3.25in", None) for name in figures.FIGURES),
+    ("difference", "85mm", "monospace"),
+    ("memory", "5.5in", "serif"),
+])  # fmt: skip
 def test_no_text_lies_on_another(many, name, width, font):
     look = look_of("paper", width, font)
     drawn = figures.figure(many, name, look)
@@ -99,9 +94,8 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
     assert 'width="234pt"' in text
     (pdf,) = many.figures(tmp_path, "pdf", style="paper", width=6.5)
     content = pdf.read_bytes()
-    assert (
-        b"/FontFile2" in content and b"/Type3" not in content and b"/MediaBox [ 0 0 468 " in content
-    )
+    assert b"/FontFile2" in content and b"/Type3" not in content
+    assert b"/MediaBox [ 0 0 468 " in content
     captions = (tmp_path / "captions.txt").read_text(encoding="utf-8")
     assert "difference.pdf\nlenet-digits, 5 seeds. Test accuracy (%) at the end; Diff" in captions
     assert "Exponent dial k = 3" in captions and "exponent dial" not in text.lower()
@@ -110,12 +104,12 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
     drawn = {"loss": ("loss",), "difference": (), "memory": ()}
     monkeypatch.setattr(figures, "FIGURES", drawn)
-    monkeypatch.setattr(Comparison, "report", lambda self, path: path)
+    monkeypatch.setattr(fp.Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
-    compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")
+    fp.compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")
     assert 'width="255.1' in (tmp_path / "loss.svg").read_text(encoding="utf-8")
     assert (tmp_path / "captions.txt").is_file()
-    compare(blobs(steps=2), ["float32"], 2, **given)
+    fp.compare(blobs(steps=2), ["float32"], 2, **given)
     assert not (tmp_path / "captions.txt").exists()  # which were of one seed
 
 
@@ -131,8 +125,8 @@ def test_a_look_that_is_none_is_refused_before_training(tmp_path):
         ({"out": None, "figures": None, "width": "90mm"}, "width='90mm' without out"),
     ):
         given = {"out": tmp_path / "new", "figures": "pdf", "progress": False, **arguments}
-        with pytest.raises(ArgumentError, match=re.escape(message)):
-            compare(blobs(), **given)
+        with pytest.raises(fp.ArgumentError, match=re.escape(message)):
+            fp.compare(blobs(), **given)
         assert not (tmp_path / "new").exists()
     assert inches("85mm") == pytest.approx(inches("8.5cm")) == pytest.approx(3.3465, abs=1e-4)
     assert inches("240 pt") == pytest.approx(240 / 72.27) and inches(3.25) == inches("3.25in")

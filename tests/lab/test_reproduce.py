@@ -11,10 +11,8 @@ import pytest
 from lab_blobs import blobs
 from terminals import call
 
-from minifp.lab import Comparison
-from minifp.lab.comparison import compare
+import minifp as fp
 from minifp.lab.results import origin, reproduce
-from minifp.lab.tasks import load_task
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = """\
@@ -26,7 +24,6 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a script for sh")
 
 
 def run(path, *words, cwd):
-    """What `sh` makes of a script."""
     environment = {
         **os.environ,
         "PYTHON": sys.executable,
@@ -37,9 +34,7 @@ def run(path, *words, cwd):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A folder with a file that has a task, in which a comparison was made."""
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def project(tmp_path, no_pictures, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "the tasks").mkdir()
     (tmp_path / "the tasks" / "my task.py").write_text(FILE, encoding="utf-8")
@@ -56,22 +51,20 @@ def test_the_script_makes_the_same_results(project):
     result = run(path, "runs/two", cwd=project)
     assert result.returncode == 0, result.stderr
     assert "4 runs in all, 4 of them twice and the same to the last bit." in result.stdout
-    assert len(Comparison.load(project / "runs" / "two").runs) == 4
+    assert len(fp.Comparison.load(project / "runs" / "two").runs) == 4
     elsewhere = run(path, "two", cwd=project / "runs")
     assert elsewhere.returncode == 2
     assert elsewhere.stderr == "run this in the folder where the tasks/my task.py is\n"
 
 
-def test_a_task_without_a_name_is_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
-    compare(blobs(steps=2), ["float32"], 1, out=tmp_path, progress=False)
+def test_a_task_without_a_name_is_asked_for(tmp_path, no_pictures):
+    fp.compare(blobs(steps=2), ["float32"], 1, out=tmp_path, progress=False)
     result = run(tmp_path / "reproduce.sh", cwd=tmp_path)
     assert result.returncode != 0 and "give it as FILE.py:NAME" in result.stderr
 
 
 def of(*asked, **changes):
-    """A comparison of which these runs were asked for, none of which is there."""
-    first = compare(blobs(steps=2), ["float32"], 1, progress=False)
+    first = fp.compare(blobs(steps=2), ["float32"], 1, progress=False)
     precisions = list(dict.fromkeys(arm for arm, _ in asked))
     fields = {"precisions": precisions, "asked": list(asked), "runs": [], **changes}
     return replace(first, **fields)
@@ -96,12 +89,12 @@ def test_an_origin_is_told_without_folders_of_the_machine(tmp_path, monkeypatch)
     path = tmp_path / "mine.py"
     path.write_text("from lab_blobs import blobs\ntask = blobs()\n", encoding="utf-8")
     (tmp_path / "inner").mkdir()
-    task = load_task(f"{path}:task")
+    task = fp.load_task(f"{path}:task")
     for folder, named in ((tmp_path, "mine.py:task"), (tmp_path / "inner", "mine.py:task")):
         monkeypatch.chdir(folder)
         made = origin.origin_of(task, environment={"MINIFP_KERNELS": "numpy", "HOME": "x"})
         assert (made.task, made.variables) == (named, {"MINIFP_KERNELS": "numpy"})
-    assert origin.origin_of(load_task("lenet", "mnist"), "cpu", {}).data == "mnist"
+    assert origin.origin_of(fp.load_task("lenet", "mnist"), "cpu", {}).data == "mnist"
 
 
 def test_the_commit_is_told_with_what_is_changed(tmp_path):

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from lab_blobs import blobs, comparison_of
 
-from minifp.errors import DataError
-from minifp.lab import Comparison, Metric
-from minifp.lab.comparison import compare
+import minifp as fp
 from minifp.lab.results import latex, store, summary, tidy
 from minifp.lab.run import Run
 
@@ -34,57 +32,42 @@ def of_names(**changes):
         state.optimizer.minimize(loss)
         return {"loss": loss, "twice": 2 * loss.item()}
 
-    task = blobs(metrics=[Metric("seed", nearness), Metric("twice", nearness)], **changes)
+    task = blobs(metrics=[fp.Metric("seed", nearness), fp.Metric("twice", nearness)], **changes)
     return blobs(metrics=task.metrics, step=step, **changes)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of a comparison with a control, a second metric, and runs that give up."""
     out = tmp_path_factory.mktemp("results")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minifp.report.drawing.is_available", lambda: False)  # a page in no time
-        compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
+    fp.compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
     return out
 
 
 def table(path):
-    """The rows of a CSV file."""
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-# ---- files of runs -------------------------------------------------------------------------------
-
-
 def test_each_precision_has_files_of_its_own_that_every_system_can_name():
-    texts = (
-        "mixed;fc*=float32",
-        "mixed;fc?=float32",
-        "mixed;fc=float32",
-        "mixed;*=" + "float32," * 99,
-    )
+    texts = [f"mixed;{part}=float32" for part in ("fc*", "fc?", "fc")]
+    texts.append("mixed;*=" + "float32," * 99)
     names = [store.run_path(Path(), text, 3).name for text in texts]
     assert names[0] == "mixed;fc~=float32,seed=3.json" and len({*names}) == len(texts)
     assert not [name for name in names if set(name) & set('<>"/\\|?*')]
 
 
-def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path):
     part = "mixed;1=float32"  # the activation between two layers
     arms = ("float32", "float32;*=float32", part, f"{part}@kernels")
-    made = compare(blobs(steps=4), arms, 1, out=tmp_path, progress=False)
+    made = fp.compare(blobs(steps=4), arms, 1, out=tmp_path, progress=False)
     single, parts, _, kernels = (made.runs_of(arm)[0] for arm in arms)
     assert parts.history["loss"] == single.history["loss"] and kernels.steps == 4
-    assert Comparison.load(tmp_path).done() == {(arm, 0) for arm in arms}
+    assert fp.Comparison.load(tmp_path).done() == {(arm, 0) for arm in arms}
     assert store.run_path(tmp_path, arms[1], 0).is_file()
 
 
-# ---- tables --------------------------------------------------------------------------------------
-
-
 def test_runs_are_a_row_each(folder):
-    rows, runs = table(folder / "runs.csv"), Comparison.load(folder).runs
+    rows, runs = table(folder / "runs.csv"), fp.Comparison.load(folder).runs
     assert list(rows[0]) == [
         "arm", "precision", "control", "seed", "dial", "status", "note", "accuracy", "test seed",
         "twice", "test_loss", "steps", "skipped", "final_scale", "bytes_weights", "bytes_masters",
@@ -111,7 +94,7 @@ def test_the_history_has_own_columns_and_test_metrics_at_their_steps(folder):
         "step", "loss", "grad_norm", "scale", "skipped", "twice", "test_loss", "accuracy",
         "test seed", "test twice",
     ]  # fmt: skip
-    for run in Comparison.load(folder).runs:
+    for run in fp.Comparison.load(folder).runs:
         mine = [x for x in lines if (x["arm"], int(x["seed"])) == (run.precision, run.seed)]
         assert len(mine) == run.steps
         tested = [
@@ -127,7 +110,7 @@ def test_the_history_has_own_columns_and_test_metrics_at_their_steps(folder):
 
 
 def test_a_history_is_read_back_to_the_last_bit(folder, tmp_path):
-    first = Comparison.load(folder)
+    first = fp.Comparison.load(folder)
     first.save(tmp_path)
     for name in ("runs.csv", "history.csv", "results.json"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
@@ -140,11 +123,8 @@ def test_a_history_of_something_else_is_refused(folder, tmp_path):
     path = tmp_path / "history.csv"
     for content in ("", "a,b\n1,2\n", whole[:-40]):
         path.write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match="expected a history that minifp wrote"):
+        with pytest.raises(fp.DataError, match="expected a history that minifp wrote"):
             tidy.read_history(path, ["accuracy", "seed", "twice"])
-
-
-# ---- table.tex -----------------------------------------------------------------------------------
 
 
 def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
@@ -193,25 +173,18 @@ def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escape
     )
 
 
-# ---- results.json --------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def validator():
-    """What holds a file against the published schema."""
     validation = pytest.importorskip("jsonschema").Draft202012Validator
     validation.check_schema(summary.schema())
     return validation(summary.schema())
 
 
 def held(folder):
-    """The content of results.json."""
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
 def put(value, *path):
-    """A change: what lies at this path is another value."""
-
     def change(whole):
         *way, last = path
         for key in way:
@@ -246,8 +219,8 @@ def test_results_of_another_version_are_not_read(folder, tmp_path):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     other = held(folder) | {"schema": "urn:minifp:results:99"}
     (tmp_path / "results.json").write_text(json.dumps(other), encoding="utf-8")
-    with pytest.raises(DataError, match="no comparison of this version.*results:99"):
-        Comparison.load(tmp_path)
+    with pytest.raises(fp.DataError, match="no comparison of this version.*results:99"):
+        fp.Comparison.load(tmp_path)
 
 
 def test_the_documentation_names_every_file_and_every_entry(folder):

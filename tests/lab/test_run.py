@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from lab_blobs import blobs, clouds, network
+from lab_blobs import Watched, blobs, clouds, network
 
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
-from minifp.errors import DataError
 from minifp.lab import settings
 from minifp.lab.run import COLUMNS, evaluation_steps, train
 from minifp.nn import functional as F
@@ -17,20 +16,8 @@ from minifp.numerics import policy
 from minifp.runtime import random
 
 
-class Watched(TensorDataset):
-    """A data set that remembers which items it was asked for."""
-
-    def __init__(self, *arrays):
-        super().__init__(*arrays)
-        self.asked = []
-
-    def __getitem__(self, index):
-        self.asked.append(np.asarray(index).tolist())
-        return super().__getitem__(index)
-
-
 def batches_seen(precision, **changes):
-    watched = Watched(*clouds(160, 1).arrays)
+    watched = Watched(clouds(160, 1))
     run = train(blobs(data=lambda: (watched, clouds(16, 2)), **changes), precision, 3)
     return watched.asked, run
 
@@ -62,9 +49,8 @@ def test_all_precisions_see_the_same_batches_also_after_skipped_steps():
     half, run = batches_seen("mixed", loss=lambda y, t: F.cross_entropy(y, t) * 3000.0, margin=1.0)
     assert run.skipped > 0
     assert plain == half
-    first = [
-        train(blobs(steps=1), p, 5).history["loss"][0] for p in ("float64", "float32", "mixed")
-    ]
+    runs = [train(blobs(steps=1), p, 5) for p in ("float64", "float32", "mixed")]
+    first = [run.history["loss"][0] for run in runs]
     assert first == pytest.approx([first[0]] * 3, rel=2e-3)  # the same weights and masks, rounded
 
 
@@ -85,17 +71,13 @@ def test_training_batches_are_transformed_in_every_precision_alike_and_test_batc
     assert "mirrored" in settings.settings(task, task.data())["augmentation"]
 
 
-def test_the_history_has_a_line_for_every_step():
+def test_the_history_has_a_line_for_every_step_and_the_metric_is_the_last_and_improves():
     run = train(blobs(), "mixed", 0)
     assert tuple(run.history) == COLUMNS
     assert run.history["step"] == list(range(1, 41))
     assert {len(column) for column in run.history.values()} == {40}
     assert sum(run.history["skipped"]) == run.skipped
     assert all(math.isfinite(loss) for loss in run.history["loss"])
-
-
-def test_the_metric_is_that_of_the_last_evaluation_and_improves():
-    run = train(blobs(), "float32", 0)
     steps, metrics, losses = zip(*run.evaluations)
     assert steps == (10, 20, 30, 40)
     assert run.metric == metrics[-1] > 90
@@ -150,12 +132,12 @@ def test_nan_in_the_data_names_its_batch(field, array):
     regression = {"model": lambda: nn.Linear(2, 2), "loss": F.mse_loss, "metric": None}
     regression |= {"goal": "min", "metric_unit": "", "margin": 0.1}
     said = rf"NaN or Inf in the {field} of batch \d of epoch 0 of the training set: 1 of 32"
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(fp.DataError, match=said):
         train(blobs(data=lambda: (data, data), **regression), "mixed", 0)
     x = x[:80].copy()
     x[79] = np.nan
     test = TensorDataset(x, t[:80])
-    with pytest.raises(DataError, match="inputs of batch 1 of the test set: 2 of 32 values"):
+    with pytest.raises(fp.DataError, match="inputs of batch 1 of the test set: 2 of 32 values"):
         train(blobs(data=lambda: (clouds(160, 1), test)), "float32", 0)
 
 

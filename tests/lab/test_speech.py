@@ -9,7 +9,7 @@ import recordings
 
 import minifp as fp
 from minifp import data
-from minifp.lab.exhibits import showing, speech
+from minifp.lab.exhibits import speech
 from minifp.lab.exhibits.exhibit import SCALES
 
 TINY = {"features": 40, "hidden": 8, "layers": 1, "channels": (2, 2), "context": 1}
@@ -17,7 +17,6 @@ TINY = {"features": 40, "hidden": 8, "layers": 1, "channels": (2, 2), "context":
 
 @pytest.fixture
 def tones(tmp_path, monkeypatch):
-    """Strings of tones for a small network, a few of them at each scale."""
     monkeypatch.setenv("MINIFP_DATA", str(recordings.write_folder(tmp_path / "tones")))
     monkeypatch.setattr(speech, "SIZES", {**speech.SIZES, **TINY})
     for lengths in ("KNOWN", "NEW"):
@@ -64,12 +63,3 @@ def test_a_new_speaker_is_heard_in_tests_alone(tones):
         train, test = task.data()
         assert bool({*train.speakers} & {*test.speakers}) == (speaker is None)
         assert train.alphabet == data.strings.DIGITS and train.inputs[0].shape[1] == 40
-
-
-def test_networks_are_of_laptop_size():
-    assert showing.WINGS["speech"] is speech.EXHIBITS
-    for exhibit in speech.EXHIBITS[:2]:
-        tasks = [exhibit.task(scale) for scale in SCALES]
-        assert len({(task.epochs, exhibit.seeds[s]) for task, s in zip(tasks, SCALES)}) == 3
-        found = fp.summary(tasks[0].model, (200, 40), precisions=["mixed"])
-        assert found.multiply_adds < 3e7 and found.layers[0].output == (50, 1, 11)

@@ -20,9 +20,6 @@ numbers = st.floats(-100, 100)
 samples = st.lists(st.tuples(numbers, numbers), min_size=3, max_size=12)
 
 
-# ---- distributions ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 30, 121])
 def test_distributions_are_scipys(df):
     for x in (0.01, 0.7, 2.5, 11.0, 140.0):
@@ -33,9 +30,6 @@ def test_distributions_are_scipys(df):
     for p in (0.1, 0.9):
         ours = distributions.chi_square_quantile(p, df)
         assert ours == pytest.approx(scipy.stats.chi2.ppf(p, df))
-
-
-# ---- pairs --------------------------------------------------------------------------------------
 
 
 def test_both_tests_and_the_interval_are_scipys():
@@ -92,13 +86,9 @@ def test_the_verdict_is_that_of_the_tests_and_mirrored_if_the_sides_are_swapped(
     assert (p.low, p.high, p.verdict) == (-q.high, -q.low, q.verdict)
 
 
-# ---- without a distribution ---------------------------------------------------------------------
-
-
 def test_sign_flips_are_scipys():
-    theirs = scipy.stats.permutation_test(
-        (SAMPLE,), np.sum, permutation_type="samples", n_resamples=2 ** len(SAMPLE)
-    )
+    flips = {"permutation_type": "samples", "n_resamples": 2 ** len(SAMPLE)}
+    theirs = scipy.stats.permutation_test((SAMPLE,), np.sum, **flips)
     assert permutation.sign_flip_p(SAMPLE) == pytest.approx(theirs.pvalue)
     assert permutation.sign_flip_p([5.0, 6.0, 7.0]) == 0.25  # three pairs cannot go below it
     assert permutation.sign_flip_p([5.0, -6.0, 1.0]) == 1.0
@@ -145,9 +135,6 @@ def test_holm_is_the_closed_test_of_bonferronis():
     assert holm([0.02]) == [0.02] and holm([]) == []
 
 
-# ---- planning -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n, sd, difference", [(3, 0.2, 0.0), (6, 0.5, 0.2), (25, 1.5, -0.1)])
 def test_power_is_the_share_of_simulated_experiments_that_show_equivalence(n, sd, difference):
     drawn = np.random.default_rng(5).normal(difference, sd, (40_000, n))
@@ -176,9 +163,6 @@ def test_the_limits_of_a_deviation_hold_as_often_as_they_say():
     sds = np.random.default_rng(1).normal(0, 2, (1000, 4)).std(1, ddof=1)
     low, high = np.transpose([power.deviation_limits(sd, 4) for sd in sds])
     assert np.mean((low < 2) & (high > 2)) == pytest.approx(0.80, abs=0.04)
-
-
-# ---- over the steps -----------------------------------------------------------------------------
 
 
 def test_steps_to_a_target_and_their_mean_as_mlperf_takes_it():

@@ -29,12 +29,10 @@ TIMES = ("seconds", "processor_seconds", "seconds_per_step")
 
 
 def at_night(value):
-    """A parameter for the nightly alone."""
     return pytest.param(value, marks=pytest.mark.nightly)
 
 
 def outside(*words, **settings):
-    """The command in a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", "train", *map(str, words), "--quiet"]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -117,12 +115,8 @@ def test_another_run_is_not_gone_on_with(tmp_path):
         assert path.read_bytes() == before
 
 
-# ---- longer than it was meant to ----------------------------------------------------------------
-
-
 @contextmanager
 def each_step(act):
-    """Call act(training) before each step that is trained."""
     step = Training.step
 
     def acted(training, *batch):
@@ -135,8 +129,6 @@ def each_step(act):
 
 @contextmanager
 def interrupted_after(steps):
-    """Training ends as by Ctrl-C after so many steps."""
-
     def interrupt(training):
         if training.run.steps == steps:
             raise KeyboardInterrupt
@@ -191,9 +183,6 @@ def test_a_scheduler_of_ones_own_has_no_longer_run(tmp_path):
     train_one(task, steps=2, save=tmp_path / "c", progress=False)
     with pytest.raises(fp.CheckpointError, match="steps: 2 then, 5 now"):
         train_one(task, steps=5, resume=tmp_path / "c", progress=False)
-
-
-# ---- what cannot be kept ------------------------------------------------------------------------
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from minifp import data
 from minifp.data import SentencePairs
@@ -28,11 +29,9 @@ def test_scores_are_100_for_what_is_the_same_and_say_how_they_were_counted(monke
     worse = scores_of([FRENCH[1], *FRENCH[1:]], FRENCH)
     assert 0 < worse.bleu < found.bleu and 0 < worse.chrf < found.chrf
     assert scores_of([s.lower() for s in FRENCH], FRENCH).bleu < 100  # capitals count
-    with pytest.raises(DataError, match="1 translations and 3 references"):
-        scores_of(FRENCH[:1], FRENCH)
+    refuses(DataError, "1 translations and 3 references", scores_of, FRENCH[:1], FRENCH)
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    with pytest.raises(MinifpError, match=r'pip install "minifp\[translation\]"'):
-        scores_of(FRENCH, FRENCH)
+    refuses(MinifpError, r'pip install "minifp\[translation\]"', scores_of, FRENCH, FRENCH)
 
 
 def test_alignments_are_drawn_with_rows_for_the_pieces_of_the_translation(monkeypatch):
@@ -40,8 +39,7 @@ def test_alignments_are_drawn_with_rows_for_the_pieces_of_the_translation(monkey
     found = alignment(weights, ["a", "b", "c"], ["x", "y"])
     assert isinstance(found, Picture) and found.pixels.shape[1] > found.pixels.shape[0]
     assert (alignment(weights[::-1], ["a", "b", "c"], ["x", "y"]).pixels != found.pixels).any()
-    with pytest.raises(ShapeError, match=r"expected \(3, 2\)"):
-        alignment(weights, ["x", "y"], ["a", "b", "c"])
+    refuses(ShapeError, r"expected \(3, 2\)", alignment, weights, ["x", "y"], ["a", "b", "c"])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert alignment(weights, ["a", "b", "c"], ["x", "y"]) == "x: a 100%\ny: c 75%, b 25%\n"
 

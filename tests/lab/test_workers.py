@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 from lab_blobs import blobs
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DataError, MisuseWarning
 from minifp.lab import Comparison, compare
@@ -53,7 +54,6 @@ ARMS = ("float32", "mixed@order")
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory):
-    """The name of that task."""
     path = tmp_path_factory.mktemp("tasks") / "mortal.py"
     path.write_text(FILE.format(parent=os.getpid()), encoding="utf-8")
     return f"{path}:task"
@@ -61,7 +61,6 @@ def mortal(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(mortal):
-    """The bits of its runs one after another."""
     return bits(compare(mortal, ARMS, 2, progress=False))
 
 
@@ -71,7 +70,6 @@ def let_die(mortal, whom):
 
 
 def bits(comparison):
-    """All numbers of all runs, in their order."""
     found = []
     for run in comparison.runs:
         arrays = {name: a.tobytes() for name, a in run.snapshots.items()}
@@ -106,9 +104,6 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
     assert len(Comparison.load(tmp_path / "out").runs) == 4
 
 
-# ---- how a task travels --------------------------------------------------------------------------
-
-
 def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     base = load_task("lenet", "digits")
     named = ticket(base, {"steps": 3, "dial": None}, base)
@@ -125,8 +120,7 @@ def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
     lock = threading.Lock()
     task = blobs(model=lambda: lock)  # which cannot be pickled
-    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
-        ticket(task, {}, task)
+    refuses(ArgumentError, "because of its model: .*lock.*file of its own", ticket, task, {}, task)
 
 
 def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
@@ -138,8 +132,7 @@ def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
     assert found == Named("lab_blobs:held") and found.load() == task
     with pytest.raises(ArgumentError, match="'lab_blobs:other': other is not there in lab_blobs"):
         load_task("lab_blobs:other")
-    with pytest.raises(ArgumentError, match="no_such_module cannot be imported"):
-        load_task("no_such_module:task")
+    refuses(ArgumentError, "no_such_module cannot be imported", load_task, "no_such_module:task")
 
 
 def test_other_data_in_the_other_process_are_refused():
@@ -162,17 +155,12 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
         with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
             compare(blobs(), jobs=wrong, progress=False)
     monkeypatch.setitem(sys.modules, "loky", None)
-    with pytest.raises(ArgumentError, match="jobs=2 needs loky: python -m pip install loky"):
-        Local(2)
+    refuses(ArgumentError, "jobs=2 needs loky: python -m pip install loky", Local, 2)
     monkeypatch.setattr(engines, "IN_BROWSER", True)
     monkeypatch.setattr(callers, "told", WeakKeyDictionary())
     with pytest.warns(MisuseWarning, match="a browser has no processes"):
         assert isinstance(engines.engine_for(2), Here)
-    with pytest.raises(ArgumentError, match="at least 1"):
-        engines.engine_for(0)
-
-
-# ---- how long it will take -----------------------------------------------------------------------
+    refuses(ArgumentError, "at least 1", engines.engine_for, 0)
 
 
 def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
@@ -202,8 +190,6 @@ def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkey
         assert shown.remaining() == 0
 
 
-# ---- memory --------------------------------------------------------------------------------------
-
 GIB = 2**30
 
 
@@ -221,7 +207,6 @@ def machine(tmp_path, monkeypatch):
 
 
 def write(path, text):
-    """A file, in folders that may be missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

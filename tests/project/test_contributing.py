@@ -19,7 +19,6 @@ NEEDED = ("minifp", "models", "scripts", "tests", "pyproject.toml", "docs", "REA
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of what the recipes need."""
     copy = tmp_path_factory.mktemp("checkout")
     left_out = shutil.ignore_patterns("__pycache__", "bundled.*", "*.pyc")
     for name in NEEDED:
@@ -55,7 +54,6 @@ def write(folder, block):
 
 
 def run(folder, line):
-    """Do what a line for the shell says, with the Python that runs this."""
     python, *words = shlex.split(line)
     assert python == "python"
     options = ["-p", "no:cacheprovider"] if "pytest" in words else []

@@ -11,32 +11,28 @@ from test_layout import ROOMS, modules, tree
 
 import minifp as fp
 from minifp import data, models, nn, optim
-from minifp.scope.microscope import Microscope
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 ARCHITECTURE = PAPERS["architecture.md"]
 # What names of variables stand for, in texts.
 KNOWN = {"fp": fp, "F": nn.functional, "nn": nn, "optim": optim, "data": data, "models": models}
-KNOWN |= {"optimizer": fp.MixedOptimizer, "scope": Microscope, "result": fp.StepResult}
+KNOWN |= {"optimizer": fp.MixedOptimizer, "scope": fp.Microscope, "result": fp.StepResult}
 KNOWN |= {"Tensor": fp.Tensor, "x": fp.Tensor, "p": fp.Tensor, "model": nn.Module}
 KNOWN |= {"loss": fp.Tensor, "MixedOptimizer": fp.MixedOptimizer, "StepResult": fp.StepResult}
 SUFFIXES = (".py", ".cu", ".npz", ".html", ".json", ".csv", ".tex", ".sh", ".txt", ".png")
 
 
 def named(text):
-    """What a text names in backquotes, outside of its blocks of code."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
 
 
 def files_named(text):
-    """The paths of files and folders of the source."""
     paths = [word for word in named(text) if re.fullmatch(r"[\w/.]+(\.(py|cu|md)|/)", word)]
     return [path for path in paths if path != "cpu/" and path != "cuda/"]
 
 
 def dotted(text):
-    """The names with dots, such as conv.conv2d, without what is called with."""
     words = [re.match(r"([A-Za-z_]\w*(?:\.\w+)+)(?:\(.*\)?)?$", word) for word in named(text)]
     return [word[1] for word in words if word and not word[1].endswith(SUFFIXES)]
 
@@ -59,12 +55,10 @@ def names_of(node):
 
 
 def is_assigned(node, kind):
-    """Whether it is a name, or an attribute, that is written to."""
     return isinstance(node, kind) and isinstance(node.ctx, ast.Store)
 
 
 def classes(name):
-    """The classes of this name."""
     paths = [p for p in modules().values() if f"\nclass {name}" in p.read_text(encoding="utf-8")]
     nodes = [node for path in paths for node in tree(path).body if isinstance(node, ast.ClassDef)]
     return [node for node in nodes if node.name == name]
@@ -81,7 +75,6 @@ def is_in_source(parts):
 
 
 def is_public(parts):
-    """Whether it is a name of the public interface."""
     thing = KNOWN.get(parts[0])
     for part in parts[1:]:
         if isinstance(thing, property):  # what it will be is not known here

@@ -2,18 +2,15 @@
 
 import fnmatch
 import importlib.util
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def script(name):
-    """A script as a module."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -30,24 +27,18 @@ def test_who_adds_a_test_takes_as_much_away():
     assert lines <= 60_600
 
 
-# ---- the rooms of a change ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("file", "runs", "leaves"),
-    [
-        ("minifp/lab/page/story.py", "lab scope teach shell", "ops nn cuda project compat data"),
-        ("minifp/lab/commands/compare.py", "lab shell", "scope ops project"),
-        ("minifp/ops/pooling/max_pool.cu", "ops nn optim training cuda lab", "numerics runtime"),
-        ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),
-        ("minifp/__init__.py", "shell project", "ops lab"),
-        ("models/lenet.py", "lab scope compat", "nn cuda"),
-        ("docs/gpu.md", "project", "ops lab"),
-        ("tests/lab/test_run.py", "lab", "scope ops"),
-        ("tests/update_rules.py", "optim training cuda", "ops lab"),
-        ("tests/conftest.py", "ops lab project", ""),
-    ],
-)
+@pytest.mark.parametrize(("file", "runs", "leaves"), [
+    ("minifp/lab/page/story.py", "lab scope teach shell", "ops nn cuda project compat data"),
+    ("minifp/lab/commands/compare.py", "lab shell", "scope ops project"),
+    ("minifp/ops/pooling/max_pool.cu", "ops nn optim training cuda lab", "numerics runtime"),
+    ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),
+    ("minifp/__init__.py", "shell project", "ops lab"),
+    ("models/lenet.py", "lab scope compat", "nn cuda"),
+    ("docs/gpu.md", "project", "ops lab"),
+    ("tests/lab/test_run.py", "lab", "scope ops"),
+    ("tests/update_rules.py", "optim training cuda", "ops lab"),
+    ("tests/conftest.py", "ops lab project", ""),
+])  # fmt: skip
 def test_a_change_asks_for_the_tests_of_its_room_and_of_those_above(file, runs, leaves):
     layout, *folders = CHANGED.tests_of([file])
     assert layout == CHANGED.LAYOUT
@@ -55,17 +46,13 @@ def test_a_change_asks_for_the_tests_of_its_room_and_of_those_above(file, runs, 
     assert not {f"tests/{name}" for name in leaves.split()} & {*folders}
 
 
-# ---- the nightly parts --------------------------------------------------------------------------
-
-
 def test_each_nightly_part_names_what_there_is():
     folders = [ROOT / name for name in ("minifp", "notebooks", "scripts", "tests", "web")]
     paths = [*ROOT.glob("*"), *folders, *(path for f in folders for path in f.rglob("*"))]
     names = [str(path.relative_to(ROOT)) for path in paths]
     for name, part in NIGHTLY.PARTS.items():
-        missing = [
-            f for f in (part.tests + " " + part.files).split() if not fnmatch.filter(names, f)
-        ]
+        files = (part.tests + " " + part.files).split()
+        missing = [f for f in files if not fnmatch.filter(names, f)]
         assert (part.tests or part.script) and not missing, name
 
 
@@ -98,9 +85,8 @@ def test_a_change_asks_for_the_nightly_parts_of_its_files_alone(monkeypatch):
 
 
 def test_without_a_commit_that_git_knows_no_part_runs_and_it_is_said(monkeypatch, capsys):
-    monkeypatch.setattr(
-        NIGHTLY, "recorded", lambda: {"recipes": {"commit": "c", "result": "passed"}}
-    )
+    recorded = {"recipes": {"commit": "c", "result": "passed"}}
+    monkeypatch.setattr(NIGHTLY, "recorded", lambda: recorded)
     monkeypatch.setattr(NIGHTLY, "git", lambda *_: None)
     assert NIGHTLY.nightly_of_changes()
     assert "git knows no commit" in capsys.readouterr().out
@@ -113,9 +99,3 @@ def test_a_part_beyond_its_limit_is_ended_and_recorded(monkeypatch, tmp_path):
     monkeypatch.setattr(NIGHTLY, "command", lambda *_: [sys.executable, "-c", "input()"])
     assert not NIGHTLY.nightly(["long"])
     assert NIGHTLY.recorded()["long"]["result"] == "took more than 0 minutes"
-
-
-def test_the_limits_stand_where_they_are_looked_for():
-    rows = re.findall(r"^\| `make \w+` .*$", TEXT, re.MULTILINE)
-    assert len(rows) == 3 and "| 15, which is 8 on two idle cores; 28 and 15 " in rows[1]
-    assert "at most 6 minutes of processor time with nothing compiled" in TEXT

@@ -50,13 +50,11 @@ DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert
+UNTOLD = {"kernel", "update_rule", "overload"}  # whose module's docstring speaks for them
 COMPILED = {"parallel", "compiled", "native", "pointwise"}  # each kernel by itself
 MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight
 VAGUE = {"forward", "backward", "gradient", "gradients", "losses", "total", "read", "put", "add"}
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
-
-
-# ---- reading the code ---------------------------------------------------------------------------
 
 
 @cache
@@ -75,7 +73,6 @@ def modules():
 
 @cache
 def tree(path):
-    """A file's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
@@ -87,25 +84,28 @@ def room(module):
     return "words" if first in WORDS else NICKNAMES.get(first, first)
 
 
+def targets(path, package):
+    """(dotted name, line) of all that a file in this package imports, inside functions too."""
+    for node in ast.walk(tree(path)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*above, node.module] if node.module else above)
+            names = [f"{source}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        yield from ((name, node.lineno) for name in names)
+
+
 @cache
 def imports(module):
-    """(imported module of minifp, line) for every import in a module, inside functions too."""
-    path, found = modules()[module], []
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
-            source = ".".join([*above, node.module] if node.module else above)
-            targets = [f"{source}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            targets = [a.value for a in node.args if isinstance(a, ast.Constant)]
-        else:
-            continue
-        known = [t if t in modules() else t.rpartition(".")[0] for t in targets]
-        found += [(t, node.lineno) for t in known if t.partition(".")[0] == "minifp"]
-    return found
+    """(imported module of minifp, line) for every import in a module."""
+    path, parts = modules()[module], module.split(".")
+    every = targets(path, parts if path.name == "__init__.py" else parts[:-1])
+    known = [(t if t in modules() else t.rpartition(".")[0], line) for t, line in every]
+    return [(t, line) for t, line in known if t.partition(".")[0] == "minifp"]
 
 
 def names_of(module):
@@ -130,15 +130,30 @@ def words(path):
 
 
 def place(path, line, what=""):
-    """Where to look."""
     return f"{path.relative_to(ROOT)}:{line} {what}"
 
 
-# ---- who knows whom -----------------------------------------------------------------------------
+def crossing(is_wrong):
+    """The imports of which is_wrong(the module, what it imports) holds."""
+    return [place(path, line, f"imports {target}") for module, path in modules().items()
+            for target, line in imports(module) if is_wrong(module, target)]  # fmt: skip
+
+
+def spelled(paths, is_wrong):
+    """The words in files of which is_wrong(word, file) holds."""
+    return [place(path, line, word) for path in paths for word, line in words(path)
+            if is_wrong(word, path)]  # fmt: skip
+
+
+def circle(graph):
+    """The names in a circle of {name: names}, if there is one."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " is imported by ".join(error.args[1])
 
 
 def below(name, seen=()):
-    """All rooms that a room may import."""
     direct = set(ROOMS[name].split()) - {*seen}
     return direct.union(*(below(other, (*seen, *direct, name)) for other in direct))
 
@@ -149,49 +164,31 @@ def test_every_room_has_its_place_in_the_import_order():
 
 
 def test_imports_only_go_down():
-    wrong = [
-        place(path, line, f"{room(module)} imports {target}")
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if module != "minifp" and room(target) not in {room(module), *below(room(module))}
-    ]
-    assert not wrong, "\n".join(wrong)
+    def is_up(module, target):
+        return module != "minifp" and room(target) not in {room(module), *below(room(module))}
+
+    assert crossing(is_up) == []
 
 
 def test_only_rooms_that_draw_numbers_import_random():
-    wrong = [
-        place(path, line)
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if target == "minifp.runtime.random" and room(module) not in {"minifp", *DRAW_NUMBERS}
-    ]
-    assert not wrong, "\n".join(wrong)
+    may = {"minifp", *DRAW_NUMBERS}
+    assert not crossing(lambda m, t: t == "minifp.runtime.random" and room(m) not in may)
 
 
 def test_the_microscope_takes_from_the_laboratory_only_what_measures_memory():
     """But for `inspecting`, which trains one of its tasks, or goes on from one's checkpoint."""
     measures = {"minifp.lab.memory"}
     trains = {f"minifp.lab.{name}" for name in ("resume", "run", "settings", "task", "tasks")}
-    wrong = [
-        place(path, line, target)
-        for module, path in modules().items()
-        for target, line in imports(module)
-        if (room(module), room(target)) == ("scope", "lab")
-        if target not in (measures | trains if module == "minifp.scope.inspecting" else measures)
-    ]
-    assert not wrong, "\n".join(wrong)
 
+    def is_more(module, target):
+        may = measures | trains if module == "minifp.scope.inspecting" else measures
+        return (room(module), room(target)) == ("scope", "lab") and target not in may
 
-def test_the_laboratory_knows_no_microscope_and_the_kit_of_pages_neither_of_them():
-    assert "scope" not in below("lab") and not {"lab", "scope"} & below("report")
+    assert crossing(is_more) == []
 
 
 def test_no_module_imports_itself_in_a_circle():
-    graph = {m: {t for t, _ in imports(m) if t != m} for m in modules()}
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" is imported by ".join(error.args[1]))
+    assert not circle({m: {t for t, _ in imports(m) if t != m} for m in modules()})
 
 
 @pytest.mark.parametrize("device, other", [("cpu", "cuda"), ("cuda", "cpu")])
@@ -208,60 +205,31 @@ def test_the_rooms_of_the_devices_know_nothing_of_each_other(device, other):
     assert len(ways) > 10 and not wrong, "\n".join(" imports ".join(way) for way in wrong)
 
 
-# ---- what a room must never contain -------------------------------------------------------------
-
-
 def test_the_tape_is_at_most_150_statements():
     """Statements and not lines, so that nothing is won by putting two on one."""
     statements = [n for n in ast.walk(tree(TAPE)) if isinstance(n, ast.stmt)]
     texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-    count = len(statements) - len(texts)
-    assert count <= 150
+    assert len(statements) - len(texts) <= 150
 
 
 def test_the_tape_knows_no_format_device_or_scale():
-    path = TAPE
-    strangers = ("float16", "float32", "float64", "cuda", "cupy", "cpu", "scale")
-    wrong = [
-        place(path, line, word)
-        for word, line in words(path)
-        if any(stranger in word.lower() for stranger in strangers)
-    ]
-    assert not wrong, "\n".join(wrong)
+    strangers = "float16|float32|float64|cuda|cupy|cpu|scale"
+    assert spelled([TAPE], lambda word, _: re.search(strangers, word.lower())) == []
 
 
 def test_operations_spell_no_cast_no_format_and_no_library_but_numpy():
-    wrong = [
-        place(path, line, word)
-        for path in sorted((ROOT / "minifp" / "ops").rglob("*.py"))
-        if not path.stem.endswith("_numba") and path.stem != "methods"  # it has `to`
-        for word, line in words(path)
-        if word.partition(".")[0] in ("astype", "cupy", "numba") or "float16" in word
-    ]
-    assert not wrong, "\n".join(wrong)
+    paths = sorted((ROOT / "minifp" / "ops").rglob("*.py"))  # `methods` has `to`
+    plain = [p for p in paths if not p.stem.endswith("_numba") and p.stem != "methods"]
+    others = ("astype", "cupy", "numba")
+    assert not spelled(plain, lambda w, _: w.partition(".")[0] in others or "float16" in w)
 
 
 def test_float16_is_spelled_only_where_formats_are_decided():
-    wrong = [
-        place(path, line, word)
-        for module, path in modules().items()
-        if room(module) not in DECIDE_FORMATS | NAME_PRECISIONS
-        if not path.stem.endswith("_numba")
-        for word, line in words(path)
-        if "float16" in word and (word, path.stem) not in NAMED_AFTER_FORMATS
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def is_kernel(definition):
-    """Whether a function is a kernel: the equation in its module's docstring speaks for it."""
-    marks = ("kernel(", "update_rule(")
-    return any(ast.unparse(d).startswith(marks) for d in definition.decorator_list)
-
-
-def is_overload(definition):
-    """Whether it is one of the signatures of the function behind it."""
-    return any(ast.unparse(d) == "overload" for d in definition.decorator_list)
+    may = DECIDE_FORMATS | NAME_PRECISIONS
+    paths = [p for m, p in modules().items() if room(m) not in may and p.stem[-6:] != "_numba"]
+    assert not spelled(
+        paths, lambda w, path: "float16" in w and (w, path.stem) not in NAMED_AFTER_FORMATS
+    )
 
 
 def test_every_module_function_and_class_says_what_it_is_for():
@@ -272,7 +240,7 @@ def test_every_module_function_and_class_says_what_it_is_for():
             continue  # families of kernels, and the operations made of them
         for node in tree(path).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is None:
-                if not (node.name.startswith("_") or is_kernel(node) or is_overload(node)):
+                if not (node.name.startswith("_") or marks(node) & UNTOLD):
                     silent.append(place(path, node.lineno, node.name))
     assert not silent, "\n".join(silent)
 
@@ -321,21 +289,17 @@ def test_no_function_takes_more_than_eight_arguments_by_their_places():
             if not isinstance(node, ast.FunctionDef) or node.name in public:
                 continue
             is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
-            if len(node.args.posonlyargs + node.args.args) > 8 + is_method(node):
+            first = [a.arg for a in node.args.args[:1]]
+            is_method = first in (["self"], ["cls"])
+            if len(node.args.posonlyargs + node.args.args) > 8 + is_method:
                 if not marks(node) & MANY_ARGUMENTS and not is_constructor:
                     wrong.append(place(path, node.lineno, node.name))
     assert not wrong, "\n".join(wrong)
 
 
 def marks(definition):
-    """The names of a function's decorators."""
     texts = map(ast.unparse, definition.decorator_list)
     return {text.partition("(")[0].rpartition(".")[2] for text in texts}
-
-
-def is_method(definition):
-    """Whether a function's first argument is the object, or class, that it belongs to."""
-    return [a.arg for a in definition.args.args[:1]] in (["self"], ["cls"])
 
 
 @pytest.mark.parametrize("module", PUBLIC)
@@ -364,31 +328,7 @@ def test_families_of_operations_export_nothing():
     assert not [place(path, 1) for path in of_ops if len(tree(path).body) > 1]
 
 
-def test_no_operation_ends_in_an_underscore():
-    """It is PyTorch's mark of what writes into its tensor; `softmax_op` records `softmax`."""
-    wrong = [
-        place(path, node.lineno, name)
-        for path in sorted((ROOT / "minifp" / "ops").rglob("*.py"))
-        for node in tree(path).body
-        for name in names_bound_by(node)
-        if name.endswith("_") and not name.endswith("__")
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def names_bound_by(statement):
-    """The names that a statement defines or assigns to."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return [statement.name]
-    nodes = ast.walk(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else ()
-    return [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-
-
-# ---- what an import does ------------------------------------------------------------------------
-
-
 def run_in_checkout(code, *flags):
-    """What a new interpreter answers to `code`."""
     command = [sys.executable, "-W", "error", *flags, "-c", code]
     return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
 

@@ -1,8 +1,5 @@
-"""The lessons: each is written from its source, has all that a lesson has, and runs.
-
-Their own asserts check what their sentences say, and what is arranged to fail does. All run with
-`make notebooks`; here those that are quick do, with FAST=1.
-"""
+"""The lessons: each is written from its source, has all that a lesson has, and runs: all of them
+with `make notebooks`, those that are quick here, with FAST=1."""
 
 import importlib
 import os
@@ -34,7 +31,6 @@ NO_WARNING = re.compile(
 
 
 def script():
-    """scripts/write_notebooks.py as a module."""
     return script_named("write_notebooks")
 
 
@@ -42,7 +38,6 @@ NAMES = sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("*.py"
 
 
 def code_of(name):
-    """The text of all cells that are run, with solutions."""
     cells = script().with_solutions(name).cells
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
@@ -75,9 +70,7 @@ def test_every_lesson_has_its_source():
 
 
 @pytest.mark.parametrize("name", [name for name in RUN_HERE if name in NAMES])
-def test_it_runs_in_an_empty_folder_warns_of_nothing_and_leaves_nothing(
-    name, tmp_path, monkeypatch
-):
+def test_it_runs_in_an_empty_folder_warns_not_and_leaves_nothing(name, tmp_path, monkeypatch):
     for key, value in {"FAST": "1", **ONE_THREAD}.items():
         monkeypatch.setenv(key, value)
     monkeypatch.setenv("MINIFP_TEACH", os.environ.get("MINIFP_TEACH", ""))  # run sets it
@@ -95,9 +88,8 @@ def test_it_runs_in_an_empty_folder_warns_of_nothing_and_leaves_nothing(
 def test_solutions_are_taken_out_for_students_and_kept_for_graders():
     module = script()
     source = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION\n"
-    assert module.SOLUTION.sub(module.to_write, source) == (
-        "def f(x):\n    raise NotImplementedError  # your turn\n"
-    )
+    left = "def f(x):\n    raise NotImplementedError  # your turn\n"
+    assert module.SOLUTION.sub(module.to_write, source) == left
     value = "### BEGIN SOLUTION\nlargest = 65504\n### END SOLUTION"
     assert module.SOLUTION.sub(module.to_write, value) == "largest = ...  # your turn\n"
     graded = [c for c in module.for_nbgrader("01-sixteen-bits").cells if "nbgrader" in c.metadata]
@@ -108,9 +100,8 @@ def test_solutions_are_taken_out_for_students_and_kept_for_graders():
 def test_for_colab_a_badge_and_a_cell_that_installs_come_first():
     badge, install, *cells = script().for_colab("01-sixteen-bits", "somebody/minifp").cells
     assert "/github/somebody/minifp/blob/main/colab/01-sixteen-bits.ipynb)" in badge.source
-    assert install.source == (
-        '%pip install --quiet "minifp[plot] @ git+https://github.com/somebody/minifp"'
-    )
+    wanted = "minifp[plot] @ git+https://github.com/somebody/minifp"
+    assert install.source == f'%pip install --quiet "{wanted}"'
     assert cells == script().for_students("01-sixteen-bits").cells
     clone = script().for_colab("on-a-gpu", "somebody/minifp").cells[1].source
     assert clone == "!git clone --quiet https://github.com/somebody/minifp minifp-checkout"

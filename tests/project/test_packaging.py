@@ -1,8 +1,5 @@
 """The wheel, away from the checkout: what is in it, and that it works with all and with little; and
-a checkout that is installed in place, or not at all.
-
-The new environments borrow what they need from the one that runs the tests, so that no test needs a
-network: only the distributions that are named, and those that they declare to need.
+a checkout installed in place, or not at all. New environments borrow what they need from this one.
 """
 
 import os
@@ -31,16 +28,12 @@ SOURCES = (
 pytestmark = [pytest.mark.nightly, pytest.mark.packaging]
 
 
-# ---- wheel and environments ---------------------------------------------------------------------
-
-
 def run(*command, cwd, check=True):
     """Run a command without what the checkout or the user's settings could lend it."""
     lent = ("PYTHON", "MINIFP_")
     env = {k: v for k, v in os.environ.items() if not k.startswith(lent)}
-    result = subprocess.run(
-        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, encoding="utf-8"
-    )
+    streams = {"capture_output": True, "encoding": "utf-8"}
+    result = subprocess.run([*map(str, command)], cwd=cwd, env=env, **streams)
     assert result.returncode == 0 or not check, result.stdout + result.stderr
     return result
 
@@ -57,7 +50,6 @@ def copy(names, folder):
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
-    """A copy of the checkout in a folder named minifp, as a clone is."""
     folder = tmp_path_factory.mktemp("home") / "minifp"
     folder.mkdir()
     copy(SOURCES, folder)
@@ -66,7 +58,6 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sdist(checkout, tmp_path_factory):
-    """The archive of the sources."""
     folder = tmp_path_factory.mktemp("sdist")
     build = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
     run(sys.executable, "-W", "ignore", "-c", build, cwd=checkout)
@@ -76,7 +67,6 @@ def sdist(checkout, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def wheel(sdist, tmp_path_factory):
-    """The wheel, built of what the sdist holds, and of nothing else."""
     folder = tmp_path_factory.mktemp("wheel")
     command = "pip wheel --quiet --no-deps --no-index --no-build-isolation"
     run(sys.executable, "-m", *command.split(), sdist, cwd=folder)
@@ -86,20 +76,17 @@ def wheel(sdist, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def metadata(wheel):
-    """What the wheel says of itself."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         return HeaderParser().parsestr(archive.read(name).decode())
 
 
 def requirements(texts, extra=""):
-    """The requirements that hold on this Python, with an extra or without."""
     parsed = [Requirement(text) for text in texts or ()]
     return [r for r in parsed if r.marker is None or r.marker.evaluate({"extra": extra})]
 
 
 def with_all_they_need(names):
-    """The installed distributions of these names, and what they need, and so on."""
     found, todo = {}, list(names)
     while todo:
         if (name := todo.pop()) not in found:
@@ -110,8 +97,6 @@ def with_all_they_need(names):
 
 @pytest.fixture(scope="session")
 def new_environment(tmp_path_factory):
-    """A function that makes an environment with some distributions, and its Python."""
-
     def make(*names):
         folder = tmp_path_factory.mktemp("environment")
         venv.create(folder, symlinks=os.name != "nt")
@@ -127,7 +112,6 @@ def new_environment(tmp_path_factory):
 
 
 def install(interpreter, *what):
-    """Install minifp itself; gives the interpreter back."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--python", interpreter]
     options = ("--no-deps", "--no-index", "--no-build-isolation")
     run(*pip, "install", *options, *what, cwd=interpreter.parent)
@@ -135,7 +119,6 @@ def install(interpreter, *what):
 
 
 def lend(source, target):
-    """Link a file or folder, or copy it where links are not allowed."""
     try:
         target.symlink_to(source, target_is_directory=source.is_dir())
     except FileExistsError:
@@ -146,25 +129,21 @@ def lend(source, target):
 
 @pytest.fixture(scope="session")
 def needed(metadata):
-    """The names of what `pip install minifp` brings."""
     return [r.name for r in requirements(metadata.get_all("Requires-Dist"))]
 
 
 @pytest.fixture(scope="session")
 def full(new_environment, wheel, needed):
-    """An environment with what `pip install minifp` brings."""
     return install(new_environment(*needed), wheel)
 
 
 @pytest.fixture(scope="session")
 def bare(new_environment, wheel):
-    """An environment with the wheel, NumPy and tqdm alone."""
     return install(new_environment("numpy", "tqdm"), wheel)
 
 
 @pytest.fixture(scope="session")
 def without(new_environment):
-    """An environment with NumPy, numba and pytest, in which minifp is not installed."""
     return new_environment("numpy", "numba", "pytest", "pytest-xdist")
 
 
@@ -175,15 +154,8 @@ def in_place(new_environment, checkout, wheel, needed):
 
 
 def python(interpreter, code, cwd):
-    """What code prints, with warnings as errors, but for that of a missing numba.
-
-    -I: nothing from the folder or the environment.
-    """
     warnings = ("-W", "error", "-W", "ignore:minifp runs on its NumPy references:RuntimeWarning")
     return run(interpreter, "-I", *warnings, "-c", textwrap.dedent(code), cwd=cwd).stdout
-
-
-# ---- what is in it ------------------------------------------------------------------------------
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
@@ -242,8 +214,6 @@ def test_the_extras_are_there(metadata):
         assert sys.platform == "darwin" or named[f"cudnn{major}"] >= cudnn
 
 
-# ---- from where it is imported ------------------------------------------------------------------
-
 WHERE = """
     import sys
     import minifp
@@ -261,9 +231,7 @@ def imported(interpreter, cwd):
     return Path(file).resolve()
 
 
-def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
-    in_place, checkout, tmp_path
-):
+def test_a_checkout_installed_in_place_is_imported_from_anywhere(in_place, checkout, tmp_path):
     for folder in (checkout.parent, checkout, tmp_path):
         assert imported(in_place, folder) == (checkout / "models" / "lenet.py").resolve()
     said = run(in_place, "-m", "minifp", "doctor", cwd=checkout.parent).stdout
@@ -273,9 +241,7 @@ def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
 
 
 @pytest.mark.parametrize("name", ["minifp", "another-name"])
-def test_a_checkout_that_is_not_installed_is_imported_in_it(
-    name, without, bare, checkout, tmp_path
-):
+def test_a_checkout_not_installed_is_imported_in_it(name, without, bare, checkout, tmp_path):
     """And a wheel beside one."""
     folder = tmp_path / name
     shutil.copytree(checkout, folder)
@@ -313,9 +279,7 @@ def test_make_gpu_in_a_bare_clone_comes_as_far_as_the_device(without, checkout, 
             assert reached in archive.extractfile(f"./{name}").read().decode(), name
 
 
-def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_place(
-    in_place, checkout, tmp_path
-):
+def test_models_of_the_users_own_are_imported_beside_a_checkout(in_place, checkout, tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "mine.py").write_text("x = 3\n", "utf-8")
     code = "from models.mine import x; import minifp.models; print(x)"
@@ -324,8 +288,6 @@ def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_p
         done = run(in_place, "-c", "import models", cwd=folder, check=False)
         assert "minifp.models" in done.stderr.rpartition("ImportError")[2]
 
-
-# ---- that it works ------------------------------------------------------------------------------
 
 TRAIN = """
     import minifp as fp

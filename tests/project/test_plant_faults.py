@@ -21,7 +21,6 @@ def __repr__(self):
 
 
 def becomes(line, find, text="{}"):
-    """By operator, what a line can become."""
     result, lines = {}, text.format(line).splitlines()
     for site in find(text.format(line)):
         old = lines[site.line - 1]
@@ -30,41 +29,35 @@ def becomes(line, find, text="{}"):
     return result
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("if x < n: pass", {"bound": {"if x <= n: pass"}}),
-        ("for i in range(n): pass", {"bound": {"for i in range(n - 1): pass"}}),
-        ("y = x * n", {"term": {"y = x"}}),
-        ("y = x + n", {"term": {"y = x", "y = x - n", "y = x + 2 * n"}}),
-        ("y = x.sum(axis=-1)", {"stride": {"y = x.sum(axis=0)"}}),
-        ("y = x[i, j]", {"stride": {"y = x[j, i]"}}),
-        ("with LOCK: pass", {"barrier": {"if True: pass"}}),
-        ("blocks = -(-n // m)", {"tail": {"blocks = (n // m)"}}),
-        ("return dx, dw", {"swap": {"return dw, dx"}}),
-        ("y = downcast(x, n)", {"format": {"y = x"}}),
-        ("y -= x", {"sign": {"y += x"}}),
-        ('raise ValueError(f"{x + 1}")', {}),
-        ('y = "a" + x', {}),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), [
+    ("if x < n: pass", {"bound": {"if x <= n: pass"}}),
+    ("for i in range(n): pass", {"bound": {"for i in range(n - 1): pass"}}),
+    ("y = x * n", {"term": {"y = x"}}),
+    ("y = x + n", {"term": {"y = x", "y = x - n", "y = x + 2 * n"}}),
+    ("y = x.sum(axis=-1)", {"stride": {"y = x.sum(axis=0)"}}),
+    ("y = x[i, j]", {"stride": {"y = x[j, i]"}}),
+    ("with LOCK: pass", {"barrier": {"if True: pass"}}),
+    ("blocks = -(-n // m)", {"tail": {"blocks = (n // m)"}}),
+    ("return dx, dw", {"swap": {"return dw, dx"}}),
+    ("y = downcast(x, n)", {"format": {"y = x"}}),
+    ("y -= x", {"sign": {"y += x"}}),
+    ('raise ValueError(f"{x + 1}")', {}),
+    ('y = "a" + x', {}),
+])  # fmt: skip
 def test_faults_in_python_are_edits_of_arithmetic_alone(line, expected):
     assert becomes(line, sites.sites_of, PYTHON) == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "operator", "new"),
-    [
-        ("if (i < n) a;  // i < n", "bound", "if (i <= n) a;  // i < n"),
-        ("s = a + b;", "term", "s = a - b;"),
-        ("s = x[i];", "stride", "s = x[i + 1];"),
-        ("__syncthreads();", "barrier", ""),
-        ("u += all_threads()", "tail", "u += (1ll << 40)"),
-        ("s = c ? a : b;", "swap", "s = c ? b : a;"),
-        ("double s;", "format", "float s;"),
-        ("store(y, i, v);", "sign", "store(y, i, -(v));"),
-    ],
-)
+@pytest.mark.parametrize(("line", "operator", "new"), [
+    ("if (i < n) a;  // i < n", "bound", "if (i <= n) a;  // i < n"),
+    ("s = a + b;", "term", "s = a - b;"),
+    ("s = x[i];", "stride", "s = x[i + 1];"),
+    ("__syncthreads();", "barrier", ""),
+    ("u += all_threads()", "tail", "u += (1ll << 40)"),
+    ("s = c ? a : b;", "swap", "s = c ? b : a;"),
+    ("double s;", "format", "float s;"),
+    ("store(y, i, v);", "sign", "store(y, i, -(v));"),
+])  # fmt: skip
 def test_faults_in_cuda_texts_are_edits_of_tokens(line, operator, new):
     assert new in becomes(line, cuda_sites.sites_of)[operator]
 

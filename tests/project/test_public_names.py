@@ -20,14 +20,12 @@ MODULES = (
 
 
 def names_of_tensor():
-    """The methods and properties of a Tensor, its operators among them."""
     kinds = property, FunctionType
     own = [n for n, v in vars(fp.Tensor).items() if isinstance(v, kinds)]
     return [n for n in own if not n.startswith("__annotat")]  # Python's own
 
 
 def names_now():
-    """All public names, with where they are in front."""
     names = {module: importlib.import_module(module).__all__ for module in MODULES}
     names["minifp.Tensor"] = names_of_tensor()
     return [f"{place}.{name}" for place in names for name in sorted(names[place])]
@@ -48,9 +46,6 @@ def test_every_public_name_is_there_and_completion_shows_no_other(module):
     public = importlib.import_module(module)
     assert not [name for name in public.__all__ if not hasattr(public, name)]
     assert dir(public) == sorted(public.__all__)
-
-
-# ---- what lists operations by name --------------------------------------------------------------
 
 
 def test_the_listings_are_what_the_operations_declare():

@@ -28,26 +28,21 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 
 
 def blocks(language, text=README):
-    """The fenced blocks of one language, in order."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def block(start, text=README):
-    """The Python block that begins with this line."""
     (code,) = (code for code in blocks("python", text) if code.startswith(start))
     return code
 
 
 def commands(program):
-    """The lines of shells in all papers that run a program, as lists of words."""
-    lines = "".join(blocks("sh", ALL)).splitlines()
-    return [
-        shlex.split(line, comments=True)[1:] for line in lines if line.startswith(f"{program} ")
-    ]
+    text = "".join(blocks("sh", ALL))
+    lines = re.findall(f"^{program} .*", text, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def parsed(name, words):
-    """The options of a command of minifp's, read as its command line reads them."""
     group = pytest.importorskip("minifp.cli").main
     while hasattr(command := group.get_command(None, name), "get_command"):
         group, (name, *words) = command, words
@@ -55,18 +50,15 @@ def parsed(name, words):
 
 
 def lines_of_code(text):
-    """Its lines that are not empty."""
     return [line for line in text.splitlines() if line.strip()]
 
 
 def table(head):
-    """The rows of the table whose head begins so, as lists of cells."""
     lines = ALL[ALL.index(f"| {head} ") :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 def python(*arguments, cwd):
-    """What a new interpreter prints, with warnings as errors."""
     command = [sys.executable, "-W", "error", *arguments]
     streams = {"capture_output": True, "text": True, "encoding": "utf-8"}
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **ONE_THREAD}, **streams)
@@ -76,18 +68,13 @@ def python(*arguments, cwd):
 
 @pytest.fixture
 def folder(tmp_path):
-    """An empty folder with the files whose names the blocks begin with."""
     for code in blocks("python", GUIDE):
         if name := re.match(r"# (\w+\.py)\n", code):
             (tmp_path / name[1]).write_text(code, encoding="utf-8")
     return tmp_path
 
 
-# ---- what runs ----------------------------------------------------------------------------------
-
-
 def run_python_of(papers, folder):
-    """What is printed by the Python of papers, each from a new beginning, in another process."""
     files = []
     for path in papers:
         program = "\n\n".join(c for c in blocks("python", PAPERS[path]) if not c.startswith("# "))
@@ -156,9 +143,8 @@ def test_every_command_target_and_script_that_is_named_exists():
 
 
 def test_the_gates_are_targets_of_the_makefile():
-    gates = re.findall(
-        r"^\| `make (\w+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE
-    )
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    gates = re.findall(r"^\| `make (\w+)`", text, re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert gates == ["changed", "test", "nightly"]
     assert all(re.search(rf"^{gate}:.* ## ", makefile, re.MULTILINE) for gate in gates)
@@ -178,9 +164,6 @@ def test_the_command_beside_each_claim_runs(words, folder):
         if "MINIFP_DATA" not in os.environ:
             pytest.skip("MINIFP_DATA names no folder with CIFAR-10, MNIST, FSDD and Multi30k")
     assert python("-m", "minifp", *words, *SHORTEST[words[0]], cwd=folder)
-
-
-# ---- what is said -------------------------------------------------------------------------------
 
 
 def test_the_precision_table_is_that_of_the_code():
@@ -225,7 +208,6 @@ def test_what_is_said_to_be_short_is():
 
 
 def statements(path):
-    """How many statements a file has, docstrings not counted."""
     nodes = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.stmt)]
     texts = [n for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
     return len(nodes) - len(texts)

@@ -1,7 +1,4 @@
-"""How tests find a GPU, and go on after an error that a process does not survive: see real_gpu.py.
-
-CuPy is a stand-in here, with one device that can be broken as by an illegal access.
-"""
+"""How tests find a GPU, and go on after an error that a process does not survive (real_gpu.py)."""
 
 import os
 import shutil
@@ -12,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import real_gpu
+from refusals import refuses
 
 TESTS = Path(__file__).resolve().parents[1]
 STAND_IN = """
@@ -42,8 +40,6 @@ class CUDARuntimeError(RuntimeError):
 
 
 def cupy(count, version="14.2.0"):
-    """A CuPy that counts devices so, or raises that."""
-
     def device_count():
         if isinstance(count, Exception):
             raise count
@@ -65,8 +61,6 @@ WITHOUT = [
 
 @pytest.fixture
 def has_gpu(monkeypatch):
-    """has_gpu with another CuPy in place."""
-
     def ask(module):
         monkeypatch.setitem(sys.modules, "cupy", module)
         return real_gpu.has_gpu.__wrapped__()
@@ -76,26 +70,21 @@ def has_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("module, reason", WITHOUT)
-def test_a_gpu_that_is_not_there_is_none_or_an_error_where_it_is_required(
-    module, reason, has_gpu, monkeypatch
-):
+def test_without_a_gpu_it_is_none_or_an_error_if_required(module, reason, has_gpu, monkeypatch):
     assert has_gpu(module) is False
     monkeypatch.setenv("MINIFP_REQUIRE_GPU", "1")
-    with pytest.raises(RuntimeError, match=f"MINIFP_REQUIRE_GPU is set.*{reason}"):
-        has_gpu(module)
+    refuses(RuntimeError, f"MINIFP_REQUIRE_GPU is set.*{reason}", has_gpu, module)
 
 
 def test_what_else_goes_wrong_is_no_reason_for_the_imitation(has_gpu):
     assert has_gpu(cupy(1))
-    with pytest.raises(CUDARuntimeError, match="cudaErrorUnknown"):
-        has_gpu(cupy(BAD_LUCK))
+    refuses(CUDARuntimeError, "cudaErrorUnknown", has_gpu, cupy(BAD_LUCK))
     with pytest.raises(UserWarning):  # as CuPy warns of two installations
         has_gpu(cupy(UserWarning("CuPy may not function correctly")))
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Run the program, with what is in tests/cuda/conftest.py; what it says."""
     for name in ("real_gpu.py", "cuda/conftest.py"):
         shutil.copy(TESTS / name, tmp_path)
     (tmp_path / "cupy.py").write_text(STAND_IN, encoding="utf-8")

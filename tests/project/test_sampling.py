@@ -8,8 +8,6 @@ from sampling import drawn_of, is_taken, number_of, one_of_each, sample_of, seed
 
 
 class Item:
-    """A case of a test, as pytest has it."""
-
     def __init__(self, i, one_in=4):
         self.nodeid, self.callspec = f"test[{i}]", self
         self.params, self.args = {"i": i}, (one_in,)
@@ -27,10 +25,7 @@ def test_the_core_is_always_run_and_of_the_others_about_one_in_n():
 
 def test_inside_a_test_the_core_is_run_and_others_are_drawn_for_each_purpose_and_test():
     cases, core = range(1000), range(10)
-    draws = [
-        drawn_of(seed, node, cases, 4, core, of)
-        for seed, node, of in (("a", "t", ""), ("a", "t", ""), ("b", "t", ""), ("a", "u", ""))
-    ]
+    draws = [drawn_of(seed, node, cases, 4, core, "") for seed, node in ("at", "at", "bt", "au")]
     draws.append(drawn_of("a", "t", cases, 4, core, "float8"))
     assert draws[0] == draws[1] and len({*map(tuple, draws)}) == 4
     assert all(d[:10] == [*core] and 180 < len(d) < 320 for d in draws)
@@ -38,9 +33,8 @@ def test_inside_a_test_the_core_is_run_and_others_are_drawn_for_each_purpose_and
 
 
 def test_a_seed_draws_the_same_cases_again_and_another_draws_others():
-    first, again, other = (
-        [i for i in range(1000) if is_taken(Item(i), seed)] for seed in ("a", "a", "b")
-    )
+    items = range(1000)
+    first, again, other = ([i for i in items if is_taken(Item(i), seed)] for seed in "aab")
     assert first == again != other
 
 
@@ -64,52 +58,35 @@ def test_without_git_the_seed_is_that_of_the_sources(tmp_path):
     assert seeds[0] == seeds[1] != seeds[2] and len(seeds[0]) == 12
 
 
-# ---- what each command takes --------------------------------------------------------------------
-
-
 def item_named(name, *marks):
-    """A test of this name with these marks, as pytest has it."""
     marks = {mark: SimpleNamespace(name=mark) for mark in marks}
-    return SimpleNamespace(
-        nodeid=name,
-        path=Path(name.partition("::")[0]),
-        get_closest_marker=marks.get,
-        iter_markers=marks.values,
-    )
+    how = {"get_closest_marker": marks.get, "iter_markers": marks.values}
+    return SimpleNamespace(nodeid=name, path=Path(name.partition("::")[0]), **how)
 
 
-@pytest.mark.parametrize(
-    ("names", "taken"),
-    [
-        ("tests/ops/test_a.py::test_b[1] tests/ops/test_a.py::test_b[2]", [0]),
-        ("tests/ops/test_a.py::test_b tests/ops/test_a.py::test_c", [0, 1]),
-        (
-            "tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e",
-            [0, 2],
-        ),
-        ("tests/project/test_readme.py::test_b[1] tests/project/test_readme.py::test_b[2]", [0, 1]),
-        (" ".join(f"tests/ops/test_a.py::test_b[{n}]" for n in range(40)), [0, 16, 32]),
-    ],
-)
+@pytest.mark.parametrize(("names", "taken"), [
+    ("tests/ops/test_a.py::test_b[1] tests/ops/test_a.py::test_b[2]", [0]),
+    ("tests/ops/test_a.py::test_b tests/ops/test_a.py::test_c", [0, 1]),
+    ("tests/lab/test_a.py::test_b tests/lab/test_a.py::test_c tests/lab/test_d.py::test_e", [0, 2]),
+    ("tests/project/test_readme.py::test_b[1] tests/project/test_readme.py::test_b[2]", [0, 1]),
+    (" ".join(f"tests/ops/test_a.py::test_b[{n}]" for n in range(40)), [0, 16, 32]),
+])  # fmt: skip
 def test_plain_pytest_takes_one_of_each_kind_and_all_of_the_readme(names, taken):
     items = [item_named(name) for name in names.split()]
     assert one_of_each(items) == [items[n] for n in taken]
 
 
 def test_plain_pytest_takes_nothing_that_takes_long():
-    items = [
-        item_named(f"tests/ops/test_a.py::test_b[{m}]", m) for m in ("slow", "site", "packaging")
-    ]
-    assert one_of_each(items) == []
+    names = ("slow", "site", "packaging")
+    assert one_of_each([item_named(f"tests/ops/test_a.py::test_b[{m}]", m) for m in names]) == []
 
 
 def test_a_nightly_test_is_run_where_its_file_is_named_or_its_mark():
-    items = [
-        item_named("tests/ops/test_a.py::test_b", "nightly"),
-        item_named("tests/ops/test_a.py::c"),
-    ]
     folder, file = Path("tests/ops"), Path("tests/ops/test_a.py")
+    items = [
+        item_named(f"{file.as_posix()}::test_b", "nightly"),
+        item_named(f"{file.as_posix()}::c"),
+    ]
     assert sample_of(items, "seed", {folder}, False) == items[1:]
-    assert (
-        sample_of(items, "seed", {file}, False) == sample_of(items, "seed", {folder}, True) == items
-    )
+    for where, asked in ((file, False), (folder, True)):
+        assert sample_of(items, "seed", {where}, asked) == items

@@ -1,16 +1,15 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
-import ast
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from test_layout import circle, targets
 
 import minifp as fp
 
@@ -21,7 +20,6 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 
 
 def run(name, *options):
-    """What a script prints to its two streams, with warnings as errors."""
     command = [sys.executable, "-W", "error", SCRIPTS / f"{name}.py", *map(str, options)]
     streams = {"capture_output": True, "text": True, "encoding": "utf-8"}
     done = subprocess.run(command, **streams, env={**os.environ, **ONE_THREAD}, timeout=300)
@@ -30,7 +28,6 @@ def run(name, *options):
 
 
 def number(pattern, text):
-    """The number that a pattern finds in a text."""
     return float(re.search(pattern, text)[1])
 
 
@@ -91,32 +88,15 @@ def test_help_names_a_command_to_begin_with(name):
         assert [option for option in wanted if option not in said] == []
 
 
-# ---- what they import ---------------------------------------------------------------------------
-
-
-def imported(path):
-    """The dotted names that a file under scripts/ imports, inside functions too."""
-    package = [*path.parent.relative_to(SCRIPTS).parts]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            source = ".".join([*above, node.module] if node.module else above)
-            yield from (source, *(f"{source}.{alias.name}" for alias in node.names))
-
-
 def test_no_module_of_theirs_imports_itself_in_a_circle():
-    parts = {
-        path: path.relative_to(SCRIPTS).with_suffix("").parts for path in SCRIPTS.rglob("*.py")
-    }
-    files = {".".join(names): path for path, names in parts.items()}
-    graph = {name: {*imported(path)} & {*files} - {name} for name, path in files.items()}
+    paths = {path.relative_to(SCRIPTS).with_suffix(""): path for path in SCRIPTS.rglob("*.py")}
+    files = {".".join(name.parts): path for name, path in paths.items()}
+    graph = {}
+    for name, path in files.items():
+        every = [target for target, _ in targets(path, name.split(".")[:-1])]
+        graph[name] = {t if t in files else t.rpartition(".")[0] for t in every} & {*files} - {name}
     assert "benchmarks.workloads" in graph["benchmarks.gpu_steps"]
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" is imported by ".join(error.args[1]))
+    assert not circle(graph)
 
 
 @nightly

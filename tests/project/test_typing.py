@@ -1,7 +1,4 @@
-"""The types of the public interface: they are there, mypy understands them, and they say something.
-
-That minifp itself is typed without a contradiction is for `python -m mypy` to say (make test).
-"""
+"""The types of the public interface: they are there, mypy understands them, they say something."""
 
 import ast
 import importlib
@@ -33,11 +30,7 @@ FOR_TYPES = {"TYPE_CHECKING"}
 CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__"}
 
 
-# ---- annotations --------------------------------------------------------------------------------
-
-
 def public():
-    """(name, object) of all that is public, each once."""
     found = {}
     for name in (*GATHERING, *DEFINING):
         module = importlib.import_module(name)
@@ -51,7 +44,6 @@ def public():
 
 
 def functions_of(name, value):
-    """(name, function, whether it has a self) of a function, or of the methods of a class."""
     if not inspect.isclass(value):
         return [(name, value, False)] if inspect.isroutine(value) else []
     found = []
@@ -68,7 +60,6 @@ def functions_of(name, value):
 
 
 def unannotated(function, has_self):
-    """What is without a type: parameters by name, and the result."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())[int(has_self) :]
     missing = [p.name for p in parameters if p.annotation is p.empty]
@@ -98,9 +89,6 @@ def test_what_a_package_gathers_is_in_its_all(name):
     assert sorted(imported - FOR_THEIR_EFFECT - FOR_TYPES) == sorted(held)
 
 
-# ---- the stub of Tensor -------------------------------------------------------------------------
-
-
 def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
     writer = script("write_tensor_stub")
     same = writer.STUB.read_text(encoding="utf-8") == writer.stub()
@@ -108,11 +96,7 @@ def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
     assert same, f"minifp/autograd/tape.pyi is not of this code: {again}"
 
 
-# ---- what mypy says of programs that use minifp -------------------------------------------------
-
-
 def reported(folder):
-    """The errors in the programs of tests/project/typed, as {file name: {line: message}}."""
     pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
     options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"
     command = [sys.executable, "-m", "mypy", *options.split(), f"--cache-dir={folder}"]

@@ -1,7 +1,6 @@
 """Checkpoints: training goes on bit for bit, and no file is ever half written or half believed."""
 
 import json
-import math
 import os
 import pickle
 import struct
@@ -33,23 +32,15 @@ PRECISIONS = [
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
 T = np.arange(90) % 3
-
-
-def COSINE(optimizer):
-    """The schedule of those tests that are not about schedules."""
-    return lr_scheduler.CosineAnnealingLR(optimizer, 40)
+COSINE = partial(lr_scheduler.CosineAnnealingLR, T_max=40)  # of tests about something else
 
 
 class Training:
-    """A small model with everything that has a state."""
-
     def __init__(self, precision, rule=optim.Adam, accumulate=1, schedule=COSINE, **settings):
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
-            self.model = nn.Sequential(
-                *(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)),
-                *(nn.Linear(8, 3),),
-            )
+            first = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)
+            self.model = nn.Sequential(*first, nn.Linear(8, 3))
             plain = rule(self.model.parameters(), lr=1e-2)
             self.optimizer = fp.MixedOptimizer(plain, **settings)
         self.scheduler = schedule(self.optimizer)
@@ -59,12 +50,10 @@ class Training:
         self.source = self.batches()
 
     def batches(self):
-        """Endlessly; from where the loader is."""
         while True:
             yield from self.loader
 
     def run(self, batches):
-        """Train on so many (micro-)batches."""
         with fp.precision(self.precision):
             for _ in range(batches):
                 x, t = next(self.source)
@@ -91,7 +80,6 @@ class Training:
         return self
 
     def state(self):
-        """All bits that training has changed."""
         streams = fp.get_state()
         states = self.model.state_dict(), self.scheduler.state_dict(), self.loader.state_dict()
         rest = streams, self.losses[-5:], fp.operand_histories(self.model)
@@ -108,9 +96,6 @@ def went_on(tmp_path, before, after, **settings):
     again = Training(**settings)
     fp.manual_seed(3)
     return whole, again.load(tmp_path / "c.safetensors").run(after).state()
-
-
-# ---- bit for bit --------------------------------------------------------------------------------
 
 
 RULES = {
@@ -240,7 +225,6 @@ def test_several_models_and_optimizers_by_name(tmp_path):
         fp.load(tmp_path / "gan", optimizer=again[1]["both"])
 
 
-# ---- weights alone ------------------------------------------------------------------------------
 def test_a_model_is_written_unrounded_or_in_the_format_asked_for(tmp_path):
     run = Training("mixed").run(3)
     weight = run.model[0].weight
@@ -286,9 +270,8 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
     run = Training("mixed").run(5)
     fp.save(tmp_path / "ours.safetensors", model=run.model)
     tnn = torch.nn
-    theirs = tnn.Sequential(
-        *(tnn.Linear(6, 8), tnn.BatchNorm1d(8), tnn.ReLU(), tnn.Dropout(0.3), tnn.Linear(8, 3))
-    )
+    first = tnn.Linear(6, 8), tnn.BatchNorm1d(8), tnn.ReLU(), tnn.Dropout(0.3)
+    theirs = tnn.Sequential(*first, tnn.Linear(8, 3))
     theirs.load_state_dict(load_file(tmp_path / "ours.safetensors"), strict=True)
     ours = Training("float32").model.eval()
     fp.load(tmp_path / "ours.safetensors", model=ours)
@@ -305,7 +288,6 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
         fp.load(tmp_path / "theirs", model=ours, optimizer=run.optimizer)
 
 
-# ---- what is refused, and that nothing is changed then -------------------------------------------
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     run = Training("mixed").run(4)
     run.save(tmp_path / "c")
@@ -362,7 +344,6 @@ def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
 
 
 def parts_of(content):
-    """(header, data) of a safetensors file."""
     (size,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + size]), content[8 + size :]
 
@@ -374,7 +355,6 @@ def assembled(header, data):
 
 @cache
 def saved_bytes():
-    """A checkpoint's content."""
     with tempfile.TemporaryDirectory() as folder:
         Training("mixed").run(2).save(os.path.join(folder, "c"))
         return Path(folder, "c").read_bytes()
@@ -434,19 +414,7 @@ def test_a_damaged_tree_is_refused_and_nothing_else_is_raised(tmp_path_factory, 
     assert run.state() == before
 
 
-def same(a, b):
-    """Equal, with NaN equal to itself and types told apart."""
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    if isinstance(a, (list, tuple)):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return type(b) is dict and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    return type(a) is type(b) and a == b
-
-
 def places(tree, path=()):
-    """The path of every node of a tree, to be changed by `changed`."""
     yield path
     if isinstance(tree, (dict, list, tuple)):
         for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
@@ -454,14 +422,12 @@ def places(tree, path=()):
 
 
 def changed(tree, path, value):
-    """The tree with another value in one place."""
     if not path:
         return value
     if isinstance(tree, dict):
         return {k: changed(v, path[1:], value) if k == path[0] else v for k, v in tree.items()}
-    return type(tree)(
-        changed(v, path[1:], value) if i == path[0] else v for i, v in enumerate(tree)
-    )
+    first, *rest = path
+    return type(tree)(changed(v, rest, value) if i == first else v for i, v in enumerate(tree))
 
 
 ODD = TREES | st.sampled_from([10**400, np.zeros(0), np.ones(3), np.array(1.5), np.ones((2, 2, 2))])
@@ -469,9 +435,7 @@ ODD = TREES | st.sampled_from([10**400, np.zeros(0), np.ones(3), np.array(1.5), 
 
 @settings(max_examples=200)
 @given(data=st.data(), value=ODD)
-def test_with_one_value_changed_a_checkpoint_is_taken_up_or_refused_wholly(
-    tmp_path_factory, data, value
-):
+def test_with_one_value_changed_all_is_taken_up_or_refused(tmp_path_factory, data, value):
     """By somebody who knows the checksum."""
     folder = tmp_path_factory.mktemp("changed")
     (folder / "c").write_bytes(saved_bytes())
@@ -541,19 +505,16 @@ def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
 def test_extra_comes_back_as_it_was(tmp_path_factory, tree):
     path = tmp_path_factory.mktemp("extra") / "c"
     fp.save(path, extra=tree)
-    assert same(fp.load(path), tree)
+    assert repr(fp.load(path)) == repr(tree)  # in which types are told apart, and NaN is NaN
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", ">f4"]
-)
+@pytest.mark.parametrize("dtype", "float16 float32 float64 int64 uint8 bool >f4".split())
 def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype):
     for shape in ((), (0, 3), (2, 3)):
         array = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 2, dtype)
         native = array.dtype.newbyteorder("=")
-        fp.save(
-            tmp_path / "c", extra={"$array": 1, "a": array.T, "t": fp.Tensor(array.astype(native))}
-        )
+        extra = {"$array": 1, "a": array.T, "t": fp.Tensor(array.astype(native))}
+        fp.save(tmp_path / "c", extra=extra)
         found = fp.load(tmp_path / "c")
         assert found["$array"] == 1
         assert (found["a"].shape, found["a"].dtype) == (array.T.shape, native)
@@ -562,7 +523,6 @@ def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype)
         assert found["a"].flags.writeable
 
 
-# ---- written aside ------------------------------------------------------------------------------
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
     fp.save(tmp_path / "c", extra=1)

@@ -17,28 +17,22 @@ from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
-from minifp.errors import FileError
 from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
-not_root = pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"
-)
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+not_root = pytest.mark.skipif(IS_ROOT, reason="root may write anywhere")
 
 
 def names(folder):
-    """All that lies in a folder."""
     return sorted(p.relative_to(folder).as_posix() for p in Path(folder).rglob("*"))
 
 
 def mode(path):
-    """A file's rights."""
     return stat.S_IMODE(os.stat(path).st_mode)
 
 
 class Full(io.FileIO):
-    """A file on a disk that has room for 10 bytes more."""
-
     def __init__(self, *given, error=errno.ENOSPC, **named):
         super().__init__(*given, **named)
         self.error = error
@@ -62,11 +56,11 @@ def full_disk(monkeypatch):
 def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, error):
     files.write(tmp_path / "c", "before")
     full_disk(getattr(errno, error, errno.ENOSPC))
-    with pytest.raises(FileError, match="cannot be written") as raised:
+    with pytest.raises(fp.FileError, match="cannot be written") as raised:
         files.write(tmp_path / "c", "after, and longer")
     assert raised.value.errno == getattr(errno, error, errno.ENOSPC)
     assert isinstance(raised.value, OSError) and "\n" not in str(raised.value)
-    with pytest.raises(FileError):
+    with pytest.raises(fp.FileError):
         files.write(tmp_path / "new" / "folder" / "c", "after, and longer")
     assert names(tmp_path) == ["c"] and (tmp_path / "c").read_text("utf-8") == "before"
 
@@ -81,7 +75,7 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
         fill(part, data, before)
 
     monkeypatch.setattr(files, "fill", fill_all_but_b)
-    with pytest.raises(FileError, match="b cannot be written"):
+    with pytest.raises(fp.FileError, match="b cannot be written"):
         files.write_all({tmp_path / "a": "2a", tmp_path / "b": "2b"})
     assert names(tmp_path) == ["a", "b"] and (tmp_path / "a").read_text("utf-8") == "1"
 
@@ -105,7 +99,7 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
     refuses(ArgumentError, "is, or is in, a file", files.check_writable, tmp_path / "file" / "c")
     refuses(ArgumentError, "is a folder", files.check_writable, tmp_path)
     full_disk()
-    with pytest.raises(FileError):
+    with pytest.raises(fp.FileError):
         files.check_writable(tmp_path / "new" / "c")
     assert names(tmp_path) == ["file"]
 
@@ -113,11 +107,11 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
 @not_root
 def test_a_locked_folder_and_a_write_protected_file_are_found_and_not_replaced(tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
-    refuses(FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
+    refuses(fp.FileError, "may write to", files.check_writable, tmp_path / "locked" / "c")
     files.write(tmp_path / "c", "before")
     (tmp_path / "c").chmod(0o444)
     for call in (files.check_writable, partial(files.write, content="after")):
-        refuses(FileError, "protected", call, tmp_path / "c")
+        refuses(fp.FileError, "protected", call, tmp_path / "c")
     assert (tmp_path / "c").read_text("utf-8") == "before"
 
 
@@ -168,7 +162,7 @@ def test_what_is_written_over_a_private_file_is_private_from_the_first_byte(tmp_
     assert [stat.S_IMODE(s.st_mode) for s in seen] == [0o600]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root gives groups")
+@pytest.mark.skipif(not IS_ROOT, reason="root gives groups")
 def test_a_file_of_a_group_is_not_opened_to_another_group(tmp_path, monkeypatch):
     path = files.write(tmp_path / "c", "1")
     path.chmod(0o664)
@@ -235,7 +229,6 @@ def test_nothing_is_written_by_another_way():
 
 @pytest.fixture
 def everything(monkeypatch):
-    """A function that writes each kind of file into a folder, by the name of the kind."""
     pytest.importorskip("matplotlib")
     drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
@@ -261,5 +254,5 @@ def everything(monkeypatch):
 def test_a_full_disk_leaves_nothing_half_written_of_any_kind(tmp_path, everything, full_disk):
     full_disk()
     for kind, write in everything.items():
-        refuses(FileError, "No space left", write, tmp_path / "new" / kind)
+        refuses(fp.FileError, "No space left", write, tmp_path / "new" / kind)
     assert names(tmp_path) == []

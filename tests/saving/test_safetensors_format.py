@@ -1,10 +1,10 @@
 """Our own writing and reading of safetensors, held against the library's."""
 
-import json
 import struct
 
 import numpy as np
 import pytest
+from test_checkpoint import assembled, parts_of
 
 from minifp.saving import safetensors_format
 from minifp.saving.tensor_file import NATIVE
@@ -24,22 +24,15 @@ def tensors():
     return found
 
 
-def split(content):
-    """(header, data)"""
-    (size,) = struct.unpack("<Q", content[:8])
-    return json.loads(content[8 : 8 + size]), content[8 + size :]
-
-
 def test_what_is_written_and_read_are_the_librarys_bytes_but_for_the_order_of_metadata():
     ours = safetensors_format.serialize(tensors(), METADATA)
     theirs = safetensors.save({name: a for name, (_, a) in tensors().items()}, METADATA)
-    assert split(ours) == split(theirs) and len(ours) == len(theirs)
-    assert [*split(ours)[0]] == [*split(theirs)[0]]
+    assert parts_of(ours) == parts_of(theirs) and len(ours) == len(theirs)
+    assert [*parts_of(ours)[0]] == [*parts_of(theirs)[0]]
     assert ours == safetensors_format.serialize(dict(reversed(tensors().items())), METADATA)
-    one = dict([*tensors().items()][:1])
-    assert safetensors_format.serialize(one, {}) == safetensors.save(
-        {n: a for n, (_, a) in one.items()}, {}
-    )
+    name, (kind, a) = next(iter(tensors().items()))
+    ours = safetensors_format.serialize({name: (kind, a)}, {})
+    assert ours == safetensors.save({name: a}, {})
     content = safetensors_format.serialize(tensors(), METADATA)
     theirs = dict(safetensors_format.deserialize(content))
     ours = dict(safetensors_format.parse(content))
@@ -50,14 +43,7 @@ def test_what_is_written_and_read_are_the_librarys_bytes_but_for_the_order_of_me
         assert entry["data"] == bytes(theirs[name]["data"])
 
 
-def made(header, data=b"\0" * 8):
-    """A file with this header."""
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
 def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
-    """What a header says of a tensor."""
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
@@ -65,11 +51,12 @@ DAMAGED = {
     "empty": b"", "short": b"\1\0\0", "no header": struct.pack("<Q", 100) + b"{}",
     "vast header": struct.pack("<Q", 2**60) + b"{}",
     "no JSON": struct.pack("<Q", 2) + b"{!", "no table": struct.pack("<Q", 2) + b"[]",
-    "shape": made({"a": entry(shape=(3,))}),
-    "negative": made({"a": entry(shape=(-1, -2))}),
-    "gap": made({"a": entry(offsets=(0, 8)), "b": entry(offsets=(12, 20))}, b"\0" * 20),
-    "overlap": made({"a": entry(), "b": entry(offsets=(4, 12))}, b"\0" * 12),
-    "rest": made({"a": entry()}, b"\0" * 12), "truncated": made({"a": entry()}, b"\0" * 4),
+    "shape": assembled({"a": entry(shape=(3,))}, b"\0" * 8),
+    "negative": assembled({"a": entry(shape=(-1, -2))}, b"\0" * 8),
+    "gap": assembled({"a": entry(offsets=(0, 8)), "b": entry(offsets=(12, 20))}, b"\0" * 20),
+    "overlap": assembled({"a": entry(), "b": entry(offsets=(4, 12))}, b"\0" * 12),
+    "rest": assembled({"a": entry()}, b"\0" * 12),
+    "truncated": assembled({"a": entry()}, b"\0" * 4),
 }  # fmt: skip
 
 

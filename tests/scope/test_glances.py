@@ -16,7 +16,6 @@ SCALES = 37  # that the slider has
 
 
 def made(precision="mixed", **settings):
-    """A small model and its optimizer, always the same."""
     fp.manual_seed(0)
     with fp.precision(precision):
         model = fp.nn.Sequential(fp.nn.Linear(6, 9), fp.nn.ReLU(), fp.nn.Linear(9, 3))
@@ -25,7 +24,6 @@ def made(precision="mixed", **settings):
 
 
 def train(model, optimizer, steps=6):
-    """Some steps; the weights after them."""
     for n in range(steps):
         optimizer.minimize(F.cross_entropy(model(X * 0.01), fp.tensor([n % 3] * 5)))
     return [p.tolist() for p in model.parameters()]
@@ -33,7 +31,6 @@ def train(model, optimizer, steps=6):
 
 @pytest.fixture
 def glanced(monkeypatch):
-    """All steps but the first are looked at; what was told of them."""
     monkeypatch.setattr(glances, "SHARE", 1)
     told = []
     observer = glances.Glances(lambda optimizer, data: told.append((optimizer, data)))
@@ -59,7 +56,6 @@ def test_they_are_a_microscopes_numbers(glanced, precision):
 
 
 def check_kind(told, h, format, shift):
-    """The numbers of a kind are those of a histogram."""
     assert (told["total"], told["zeros"], told["nonzero"]) == (h.total, h.zeros, h.nonzero)
     assert told["format"]["name"] == format.name
     assert {told["lowest"] + i: n for i, n in enumerate(told["counts"]) if n} == h.exponents

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn, optim
 from minifp.data import DataLoader
-from minifp.errors import ArgumentError
-from minifp.lab.tasks import load_task
 from minifp.nn import functional as F
 from minifp.runtime import cpu
 from minifp.scope.hardware import machines
@@ -23,15 +22,11 @@ from minifp.scope.tracing.trace import trace
 V100 = machines.KNOWN["V100"]
 HALF = machines.Machine("a machine", 100e12, 10e12, 1e12, (16 * machines.GB,), 1e-6, "made up")
 rng = np.random.default_rng(0)
-
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @dataclass
 class Row:
-    """What hardware advice reads of a row of a trace."""
-
     number: int = 1
     phase: str = "forward"
     operation: str = "linear"
@@ -52,8 +47,7 @@ class Row:
 
 
 def step_of(name):
-    """The rows of one step of a built-in task, in mixed precision."""
-    task = load_task(name)
+    task = fp.load_task(name)
     with fp.precision("mixed"):
         fp.manual_seed(0)
         model = task.model()
@@ -80,9 +74,6 @@ def charlstm():
 
 def told(advice):
     return [(p.module, p.dimension, p.size, p.padded()) for p in advice.unfit]
-
-
-# ---- shapes -------------------------------------------------------------------------------------
 
 
 def test_the_vocabulary_of_65_is_padded_to_72(charlstm):
@@ -128,9 +119,6 @@ def test_of_a_recurrent_layer_inputs_hidden_units_and_gates_are_named(layer, gat
     assert max(p.share for p in advice.paddings) == pytest.approx(1)
 
 
-# ---- machines -----------------------------------------------------------------------------------
-
-
 def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
     """ "GPU Performance Background": 125 Tflop/s and 900 GB/s are 138.9 flop/byte."""
     assert V100.ridge() == pytest.approx(138.9, abs=0.1)
@@ -139,8 +127,7 @@ def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
     for name, known in machines.KNOWN.items():
         assert known.name == name and "https://" in known.source and len(str(known)) <= 100
         assert known.half_rate > 4 * known.single_rate and known.memory and known.launch > 0
-    with pytest.raises(ArgumentError, match="V100"):
-        machines.machine("P100")
+    refuses(fp.ArgumentError, "V100", machines.machine, "P100")
 
 
 def test_this_machine_is_measured_once_and_plausibly():
@@ -149,9 +136,6 @@ def test_this_machine_is_measured_once_and_plausibly():
     assert 1e8 < here.bandwidth < 1e13 and here.launch < 1e-3
     assert here.launch > 1e-7, "no Python call is that fast"
     assert here.single_rate > 1e8
-
-
-# ---- bounds -------------------------------------------------------------------------------------
 
 
 def only(row, machine=HALF):
@@ -203,9 +187,6 @@ def test_floors_add_up_and_measured_seconds_stand_beside(lenet, charlstm):
             assert max(map(len, str(text).splitlines())) <= 100, text
 
 
-# ---- Amdahl -------------------------------------------------------------------------------------
-
-
 def test_amdahls_bound_by_hand(charlstm):
     rows = [Row(seconds=3.0), Row(role="map", seconds=1.0)]
     found = amdahl(rows)
@@ -217,11 +198,7 @@ def test_amdahls_bound_by_hand(charlstm):
     assert 0.5 < amdahl(charlstm).share < 1  # most of it, on a busy machine too
 
 
-# ---- the largest batch --------------------------------------------------------------------------
-
-
 def ledger_at(batch, precision="mixed"):
-    """The memory of one step of a small convolutional network at a batch size."""
     with fp.precision(precision):
         model = nn.Sequential(
             *(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
@@ -262,13 +239,11 @@ def test_ledgers_tell_what_a_third_batch_holds():
     assert found.mixed_bytes <= found.capacity < mixed.peak(found.mixed + 1)
     assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
     assert f"{found.mixed:,} examples" in str(found)
-    with pytest.raises(ArgumentError, match="larger_batch"):
-        BatchMemory.of(small.memory, 32, small.memory, 16)
+    refuses(fp.ArgumentError, "larger_batch", BatchMemory.of, small.memory, 32, small.memory, 16)
 
 
 def test_the_largest_batch_by_hand():
     known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
     assert known.largest(999) == 0  # too small for the weights
     assert (known.largest(1500), known.peak(10)) == (10, 1500)
-    with pytest.raises(ArgumentError, match="nothing"):
-        BatchMemory(((10.0, 0.0),)).largest(20)
+    refuses(fp.ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)

@@ -12,7 +12,6 @@ from minifp.scope.histogram import BLOCK, Histogram
 
 
 def facts(tensor):
-    """The rows of the table, by name."""
     html = tensor._repr_html_()
     return dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td></tr>', html))
 
@@ -27,18 +26,15 @@ def test_a_tensor_of_halves_tells_where_its_numbers_lie():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "tensor, expected",
-    [
-        (fp.zeros(0, 3), {"shape": "(0, 3)", "zeros": "0", "normals": "0"}),
-        (fp.zeros(2), {"zeros": "2 (100%)", "NaN": "0"}),
-        (fp.tensor([3, -1, 0]), {"dtype": "int64", "zeros": "1 (33.3%)", "range": "-1 to 3"}),
-        (fp.tensor(np.zeros(0, np.uint8)), {"dtype": "uint8", "zeros": "0"}),
-        (fp.tensor([True, False]), {"dtype": "bool", "True": "1 (50%)"}),
-        (fp.tensor(2.5, requires_grad=True), {"shape": "()", "requires_grad": "True"}),
-        (fp.tensor([2.0], requires_grad=True) * 2, {"made by": "mul", "normals": "1 (100%)"}),
-    ],
-)
+@pytest.mark.parametrize("tensor, expected", [
+    (fp.zeros(0, 3), {"shape": "(0, 3)", "zeros": "0", "normals": "0"}),
+    (fp.zeros(2), {"zeros": "2 (100%)", "NaN": "0"}),
+    (fp.tensor([3, -1, 0]), {"dtype": "int64", "zeros": "1 (33.3%)", "range": "-1 to 3"}),
+    (fp.tensor(np.zeros(0, np.uint8)), {"dtype": "uint8", "zeros": "0"}),
+    (fp.tensor([True, False]), {"dtype": "bool", "True": "1 (50%)"}),
+    (fp.tensor(2.5, requires_grad=True), {"shape": "()", "requires_grad": "True"}),
+    (fp.tensor([2.0], requires_grad=True) * 2, {"made by": "mul", "normals": "1 (100%)"}),
+])  # fmt: skip
 def test_every_kind_of_tensor_has_its_table(tensor, expected):
     found = facts(tensor)
     assert {name: found.get(name) for name in expected} == expected

@@ -2,19 +2,17 @@
 
 import gc
 import json
-import os
-import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from own_process import python
 
 import minifp as fp
 from minifp import nn, optim
 from minifp.autograd import op
-from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.models import CharLSTM, LeNet
 from minifp.nn import functional as F
@@ -26,12 +24,8 @@ from minifp.scope.memory.threads import ask_threads
 B, I, H, C = 32, 20, 50, 10
 NUMBERS = I * H + H + H * C + C
 PAGE = 4096
-OBJECTS = (
-    16_384  # bytes of Python's own objects that tracemalloc may see come and go in an operation
-)
+OBJECTS = 16_384  # bytes of Python's own objects that may come and go in an operation
 rng = np.random.default_rng(0)
-
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -71,7 +65,6 @@ def texts():
 
 
 def trained(model, precision, batch, steps=1, sgd=True):
-    """A function that does one step, and the model and the optimizer it trains."""
     with fp.precision(precision):
         layers = model()
         rule = optim.SGD(layers.parameters(), lr=0.1) if sgd else optim.Adam(layers.parameters())
@@ -90,29 +83,22 @@ def trained(model, precision, batch, steps=1, sgd=True):
 
 
 def ledger_of(model, precision, batch, **settings):
-    """The ledger of one step, after one."""
     step, layers, optimizer = trained(model, precision, batch, sgd=False)
     with MemoryLedger(layers, optimizer, **settings) as ledger:
         step()
     return ledger
 
 
-# ---- what is held -------------------------------------------------------------------------------
-
-
 COMPENSATED = "mixed,master_weights=off,compensated=on"
 SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 
 
-@pytest.mark.parametrize(
-    "precision, size, masters, state",
-    [
-        ("float32", 4, 0, 8 * NUMBERS),
-        ("mixed", 2, 4, 8 * NUMBERS),
-        (COMPENSATED, 2, 0, 10 * NUMBERS),
-        (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
-    ],
-)
+@pytest.mark.parametrize("precision, size, masters, state", [
+    ("float32", 4, 0, 8 * NUMBERS),
+    ("mixed", 2, 4, 8 * NUMBERS),
+    (COMPENSATED, 2, 0, 10 * NUMBERS),
+    (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
+])  # fmt: skip
 def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, state):
     memory = ledger_of(perceptron, precision, rows).memory
     assert set(memory.now) == set(KINDS)
@@ -133,17 +119,17 @@ def test_every_byte_of_a_perceptron_is_where_it_should_be(precision, size):
     assert (last.phase, last.operation) == ("update", "step")
     assert last.bytes["weight_gradients"] == size * NUMBERS
     assert last.bytes["activation_gradients"] == 0
+    phases = ("forward", "backward")
     forward, backward = (
-        [(e.module, e.operation) for e in timeline if e.phase == phase]
-        for phase in ("forward", "backward")
+        [(e.module, e.operation) for e in timeline if e.phase == p] for p in phases
     )
     assert forward[:3] == [("0", "linear"), ("1", "tanh"), ("2", "linear")]
     assert sorted(backward) == sorted(forward) and backward[-1] == forward[0]
 
 
 def test_holders_add_up_to_the_peak_and_the_largest_is_first():
-    memory = ledger_of(LeNet, "mixed", lambda: (rng.random((4, 1, 28, 28)), rng.integers(0, 10, 4)))
-    memory = memory.memory
+    batch = rng.random((4, 1, 28, 28)), rng.integers(0, 10, 4)
+    memory = ledger_of(LeNet, "mixed", lambda: batch).memory
     assert sum(h.bytes for h in memory.holders) == memory.peak
     assert memory.peak == max(e.total for e in memory.timeline)
     assert memory.growth == memory.peak - sum(memory.always.values())
@@ -154,9 +140,8 @@ def test_holders_add_up_to_the_peak_and_the_largest_is_first():
 
 def test_the_batch_codes_and_masks_are_activations():
     def model():
-        return nn.Sequential(
-            nn.Embedding(65, 24), nn.Dropout(0.5), nn.Flatten(), nn.Linear(384, 65)
-        )
+        first = nn.Embedding(65, 24), nn.Dropout(0.5)
+        return nn.Sequential(*first, nn.Flatten(), nn.Linear(384, 65))
 
     memory = ledger_of(model, "mixed", lambda: (texts()[0], rng.integers(0, 65, 8))).memory
     forward = [e.bytes["activations"] for e in memory.timeline if e.phase == "forward"]
@@ -210,8 +195,6 @@ def test_all_that_numpy_allocates_is_known_event_by_event(monkeypatch, model, ba
     for i, (event, bytes_there) in enumerate(zip(ledger.memory.timeline, traced), 1):
         assert 0 <= bytes_there - (event.total - always) <= OBJECTS * (i + 1), str(event)
 
-
-# ---- workspace ----------------------------------------------------------------------------------
 
 INSIDE = 1_000_000
 
@@ -268,9 +251,6 @@ def test_the_same_step_holds_the_same_each_time():
     assert max(peaks) - min(peaks) <= OBJECTS
 
 
-# ---- beside float32 -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model, batch", [
     (perceptron, many_rows),
     (lambda: LeNet(size=8), pictures),
@@ -296,7 +276,6 @@ def test_mixed_halves_activations_and_adds_masters():
 
 
 def accumulated(precision, backwards=2):
-    """The ledger of a step with several backwards, whose gradients add up."""
     with fp.precision(precision):
         layers = perceptron()
         optimizer = fp.MixedOptimizer(optim.Adam(layers.parameters()))
@@ -312,11 +291,7 @@ def accumulated(precision, backwards=2):
 
 
 def test_gradients_of_two_backwards_add_up_in_float32():
-    """Sums of gradients are kept in float32, whatever the weights are stored in.
-
-    Compared event by event: which one is the peak may be decided by what else the process
-    allocates for itself while an operation runs.
-    """
+    """Event by event: what else the process allocates may decide which one is the peak."""
     ledger, true = accumulated("mixed"), accumulated("float32").memory
     assert ledger.memory.timeline[-1].bytes["weight_gradients"] == 4 * NUMBERS
     *steps, update = [e.bytes["weight_gradients"] for e in true.timeline]
@@ -347,9 +322,6 @@ def test_an_operation_that_is_gone_has_no_workspace_of_another_with_its_id():
     assert [e.operation for e in gone] == [e.operation for e in kept]
     assert [e.bytes[WORKSPACE] for e in gone] == 3 * [scratch]
     assert all(e.bytes[WORKSPACE] > scratch for e in kept)
-
-
-# ---- what it must not do ------------------------------------------------------------------------
 
 
 def test_a_watched_step_gives_the_numbers_it_would_have_given():
@@ -386,13 +358,11 @@ def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
 
 def test_only_a_module_and_its_mixed_optimizer_are_taken():
     layers = perceptron()
-    with pytest.raises(ArgumentError, match="MixedOptimizer"):
+    with pytest.raises(fp.ArgumentError, match="MixedOptimizer"):
         MemoryLedger(layers, optim.SGD(layers.parameters(), lr=0.1))
-    with pytest.raises(ArgumentError, match="Module"):
+    with pytest.raises(fp.ArgumentError, match="Module"):
         MemoryLedger(None, fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1)))
 
-
-# ---- the process's own memory -------------------------------------------------------------------
 
 # Blocks of at least this size go back to the system at once when they are freed; smaller ones may
 # come from memory that the process has already.
@@ -451,18 +421,11 @@ print(json.dumps({name: growths(name) for name in ("float32", "mixed")}))
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells a peak")
 @pytest.mark.parametrize("model", ["cnn", "lstm"])
 def test_the_growth_over_a_step_is_that_of_the_process(model):
-    """In float32 and in mixed.
-
-    About 64 buffers are held at the peak. Each may take up to a page more than it has bytes, and
-    those too small to be mapped may come from memory that was free before: both bound how far the
-    two may lie apart. (One thread, as others that are late to wake keep what they were given.)
-    """
+    """But for the 64 buffers at the peak, of which each may take up to a page more than it has
+    bytes, or be too small to be mapped. (One thread: others keep what they were given.)"""
     settings = {"MALLOC_MMAP_THRESHOLD_": str(MAPPED), "MALLOC_TRIM_THRESHOLD_": "0"}
     settings |= {"MALLOC_TOP_PAD_": "0", "MINIFP_THREADS": "1"}
-    command = [sys.executable, "-W", "error", "-c", SCRIPT, model]
-    environment = {**os.environ, **settings}
-    result = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
-    assert result.returncode == 0, result.stderr
+    result = python(SCRIPT, model, **settings, PYTHONWARNINGS="error")
     for precision, (told, measured) in json.loads(result.stdout).items():
         assert told > 10_000_000
         assert abs(measured - told) <= 64 * (PAGE + MAPPED), (precision, told, measured)

@@ -16,7 +16,6 @@ from minifp.numerics.number_format import FORMATS
 from minifp.report.document import hash_of
 from minifp.report.words import bytes_text, raised, superscript
 from minifp.saving import files
-from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
@@ -29,13 +28,12 @@ matplotlib = pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def scope():
-    """A character LSTM in mixed precision with an exponent dial, and a skipped step or two."""
     return char_lstm("mixed", dial=8, steps=12, every=4, hidden=16, length=8)[0]
 
 
 def deep(count):
     """So many observed steps of as many layers, in all four kinds."""
-    numbers, found = np.random.default_rng(0), Findings({"model": "Deep", "precision": "mixed"})
+    numbers, found = np.random.default_rng(0), fp.Findings({"model": "Deep", "precision": "mixed"})
     shape = numbers.normal(size=2_000)
     for i in range(count):
         step = ObservedStep(20 * i + 1, scale=2.0**16)
@@ -49,9 +47,6 @@ def deep(count):
         found.scales += [2.0**16] * 20
         found.skipped += [False] * 20
     return found
-
-
-# ---- without a browser --------------------------------------------------------------------------
 
 
 def test_the_page_is_one_file_that_fetches_nothing(written):
@@ -95,7 +90,7 @@ def test_the_summary_fits_100_columns_and_names_every_layer(scope, tmp_path):
     assert max(map(len, text.splitlines())) <= 100 and text.isascii()
     assert all(name in text for kind in KINDS for name in scope.layers(kind))
     assert b64decode(scope._repr_png_()).startswith(b"\x89PNG")
-    empty = Findings()
+    empty = fp.Findings()
     assert "no advice" in empty.summary() and empty._repr_png_() is None
     assert empty.report(tmp_path / "empty.html").stat().st_size > 1000
 
@@ -118,7 +113,6 @@ def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_pat
 
 @pytest.fixture(scope="module")
 def detailed():
-    """A run with one step in all detail."""
     return inspect("mlp", steps=2, progress=False)
 
 
@@ -162,29 +156,22 @@ def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
     assert "scope-lens" in shown.split("srcdoc='")[1] and "scope-lens" not in card
 
 
-# ---- in a browser -------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def written(scope, tmp_path_factory):
-    """The path of the page."""
     return scope.report(tmp_path_factory.mktemp("scope") / "scope.html")
 
 
 @pytest.fixture
 def page(opened, written):
-    """The page, opened offline."""
     return opened(written, 1100)
 
 
 def cells(page, kind, layer):
-    """The cells of one layer's row."""
     row = page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td')
     return row.all_text_contents()
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):
-    """What the row of all layers must say."""
     h = step.total(kind)
     counts = (ask(shift, format) for ask in (h.flushed, h.subnormal, h.overflowing))
     return [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]
@@ -236,9 +223,8 @@ def test_the_sliders_are_moved_by_keys(page):
 
 @pytest.mark.nightly
 def test_one_sentence_is_said_when_a_slider_has_come_to_rest(page, scope):
-    live = page.locator(".scope-lens").locator(
-        "output:not([aria-live=off]), [role=status], [aria-live=polite]"
-    )
+    kinds = "output:not([aria-live=off]), [role=status], [aria-live=polite]"
+    live = page.locator(".scope-lens").locator(kinds)
     assert live.count() == 1  # six at once would talk over each other
     page.locator(".scope-scale").evaluate(MOVE, 0)
     page.locator(".scope-status", has_text="flushed").wait_for(state="attached")
@@ -288,9 +274,7 @@ def test_play_goes_through_the_scales_and_says_what_is_lost(page, scope):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_axe_has_nothing_against_it_and_nothing_is_wider_than_the_window(
-    opened, detailed, tmp_path, width, scheme
-):
+def test_axe_has_nothing_against_it_and_all_fits(opened, detailed, tmp_path, width, scheme):
     path = detailed.report(tmp_path / "detailed.html", progress=False)
     check_accessible(opened(path, width, scheme, bypass_csp=True))
 
@@ -322,8 +306,6 @@ def test_50_steps_of_50_layers_stay_small_and_can_be_moved_through(opened, tmp_p
     assert shown.locator(".scope-step-said").inner_text() == f"step {large.steps[9].step}"
 
 
-# ---- in a notebook ------------------------------------------------------------------------------
-
 CELLS = """
 import minifp as fp, minifp.nn.functional as F
 from minifp import optim
@@ -349,10 +331,8 @@ def test_a_notebook_shows_the_same_inline_and_a_view_that_follows(tmp_path):
     pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook()
     book.cells = [nbformat.v4.new_code_cell(text.strip()) for text in CELLS.split("|||")]
-    client = nbclient.NotebookClient(
-        book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    )
-    client.execute()
+    where = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources=where).execute()
     first, second = book.cells
     (live,) = [out for out in first.outputs if out.output_type == "display_data"]
     assert live.data["image/png"] and "data:image/png" in live.data["text/html"]

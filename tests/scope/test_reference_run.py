@@ -1,6 +1,4 @@
-"""Claims about the reference run: what each operation adds to the error, what it inherits, what
-comes of it; and that nothing is changed by asking.
-"""
+"""The reference run: what each operation adds to the error, inherits and passes on."""
 
 import numpy as np
 import pytest
@@ -27,7 +25,6 @@ ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
 
 def rounds_twice_backward(dy, to, by):
-    """Of x + by - by."""
     return (downcast(dy, to[0]),)
 
 
@@ -45,8 +42,6 @@ def network():
 
 
 def planted(by):
-    """A perceptron with an operation in it that rounds twice."""
-
     class Planted(nn.Module):
         def forward(self, x):
             return rounds_twice(x, by=by)
@@ -72,17 +67,12 @@ def step_of(precision, make=network, shape=(8, 1, 8, 8), batch=8, batch_format="
 
 
 def recorded_of(loss, seed=1.0):
-    """A loss after its backward."""
     return Recorded(loss, propagate(loss, None, seed, True))
 
 
 def values_of(recorded, seed=8.0, reference="float64"):
-    """All values of a step, and the graphs they come from."""
     graphs = PairedRuns(recorded, seed, as_precision(reference))
     return graphs, list(graphs.values())
-
-
-# ---- a step beside itself -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -118,8 +108,6 @@ def test_every_operation_can_be_done_beside_itself(case):
         errors = [row for row in found.rows if row.added or row.inherited]
         assert precision == "mixed" or not errors
 
-
-# ---- what an operation adds ---------------------------------------------------------------------
 
 POINTWISE = {
     "mul": lambda x: x * x, "add": lambda x: x + 0.1, "tanh": fp.tanh, "exp": fp.exp,
@@ -177,9 +165,6 @@ def test_an_operation_that_rounds_twice_is_found_to_add_most():
     assert str(found).count("rounds_twice") >= 2
 
 
-# ---- what it inherits ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["mixed", "float16"])
 def test_added_and_inherited_are_the_whole_error(precision):
     for v in values_of(step_of(precision)[2])[1]:
@@ -231,7 +216,6 @@ def test_to_first_order_the_effects_of_all_operations_add_up_to_the_whole_error(
 
 
 def flat(arrays):
-    """All numbers in a row."""
     return np.concatenate([np.ravel(a) for a in arrays])
 
 
@@ -247,12 +231,7 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
         np.testing.assert_allclose(graphs.gradients[p][1], q.grad.array, rtol=1e-10, atol=1e-14)
 
 
-# ---- nothing is changed -------------------------------------------------------------------------
-
-
 class Asks:
-    """Does a reference run in each step, and sees that no other observer is told of it."""
-
     def __init__(self):
         self.found, self.told = [], 0
 
@@ -271,7 +250,6 @@ class Asks:
 
 
 def trained(asks):
-    """All bytes that three steps leave behind, and the random state."""
     random.manual_seed(3)
     with fp.precision("mixed"):
         model = network()
@@ -296,9 +274,6 @@ def test_training_goes_on_as_if_nobody_had_asked():
     asks = Asks()
     assert trained(asks) == trained(None)
     assert len(asks.found) == 3 and all(found.gradients > 0 for found in asks.found)
-
-
-# ---- what is refused ----------------------------------------------------------------------------
 
 
 def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monkeypatch):

@@ -6,19 +6,17 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
 from minifp import models, nn, optim
-from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.nn import functional as F
 from minifp.numerics import policy
 
 
 class Tied(nn.Module):
-    """A layer that is called twice, and a number of its own."""
-
     def __init__(self):
         self.layer, self.scale = nn.Linear(6, 6), nn.Parameter(np.ones(1))
 
@@ -55,15 +53,12 @@ def test_nothing_is_drawn_and_nothing_written(monkeypatch):
 PARTS = "float32;fc*=mixed"
 SCALED = "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32"
 COMPENSATED = "mixed,master_weights=off,compensated=on"
-
-
 EIGHT = "mixed,gradients=float8_e5m2"
 NARROW = ["bfloat16", "float8", "float8,saved=operands", EIGHT, SCALED]
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS, *NARROW])
 def test_bytes_are_those_that_are_measured_in_training(precision):
-    """Of all kinds, at the peak of a step."""
     with fp.precision(precision):
         model = fp.assign_precision(models.LeNet(size=8))
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
@@ -124,7 +119,5 @@ def test_the_command_shows_a_model_or_says_what_is_wrong():
             assert isinstance(result.exception, SystemExit)
     held = json.loads(call(*"summary LeNet --input 1 28 28 --json".split()).output)
     assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
-    with pytest.raises(ArgumentError, match="expected a module"):
-        fp.summary("ResNet50", 3)
-    with pytest.raises(ArgumentError, match="'sgd', 'momentum', 'adam'"):
-        fp.summary(Tied, 6, optimizer="lion")
+    refuses(fp.ArgumentError, "expected a module", fp.summary, "ResNet50", 3)
+    refuses(fp.ArgumentError, "'sgd', 'momentum', 'adam'", fp.summary, Tied, 6, optimizer="lion")

@@ -1,6 +1,4 @@
-"""Claims about the precision trace: what is told of each kernel's call and why, what it costs, and
-how the tape is drawn.
-"""
+"""The precision trace: what is told of each call and why, what it costs, how it is drawn."""
 
 import re
 import sys
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from bounds import Calls
 from cases import CASES
+from refusals import refuses
 from snapshots import frozen
 
 import minifp as fp
@@ -18,7 +17,6 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import tape
 from minifp.autograd.backward import propagate
-from minifp.errors import ArgumentError, TapeError
 from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import math_modes
@@ -36,8 +34,6 @@ ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
 
 def mlp():
-    """Two layers, a view and a residual connection."""
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -62,16 +58,10 @@ def step_of(precision, look=lambda recorded: trace(recorded, 8.0, repeats=1)):
 
 
 def rows_of(found, **wanted):
-    """The rows with these fields."""
     return [r for r in found.rows if all(getattr(r, k) == v for k, v in wanted.items())]
 
 
-# ---- what is told of a call ---------------------------------------------------------------------
-
-
 class Told(list):
-    """An observer of kernels that keeps their names."""
-
     def on_kernel(self, kernel, args, results, formats):
         self.append(kernel.name)
 
@@ -159,12 +149,11 @@ def test_parts_of_a_precision_are_told_where_they_hold():
     first, second = rows_of(found, kernel="linear.linear_forward")
     assert (first.dot_in, second.dot_in) == ("float32", "float64")
     assert second.inputs[0] == "float32 (16, 40)" and "(accumulate=float64)" in second.why
-    (entry,) = [
-        r for r in rows_of(found, phase="forward", operation="cast") if "second" in r.module
-    ]
-    assert entry.outputs == ("float32 (16, 40)",) and entry.why.endswith(
-        'activations of the part "float32,accumulate=float64" of this precision are float32'
-    )
+    casts = rows_of(found, phase="forward", operation="cast")
+    (entry,) = [r for r in casts if "second" in r.module]
+    assert entry.outputs == ("float32 (16, 40)",)
+    part = 'the part "float32,accumulate=float64" of this precision'
+    assert entry.why.endswith(f"activations of {part} are float32")
 
 
 CHUNKED = "mixed,accumulate=chunked:8,reduce=chunked:32"
@@ -223,11 +212,7 @@ def test_views_and_moves_have_no_arithmetic():
 
 
 def recorded_of(loss):
-    """A loss after its backward."""
     return Recorded(loss, propagate(loss, None, 1.0, True))
-
-
-# ---- what it costs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["lenet", "lstm", "mlp"])
@@ -272,7 +257,6 @@ def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
 
 
 def computed(call, watch, primitive):
-    """The results of a kernel's reference with these arguments and primitives."""
     args = [watch(a) if isinstance(a, np.ndarray) else a for a in call.args]
     given = {want: primitive(want) for want in call.kernel.wants}
     with np.errstate(all="ignore"):
@@ -281,7 +265,6 @@ def computed(call, watch, primitive):
 
 
 def plain_primitive(name):
-    """As kernels.py gives it in float32."""
     return getattr(kernels.primitives(np.dtype("float32")), name, lambda x: x)
 
 
@@ -298,9 +281,6 @@ def test_sums_functions_and_products_are_counted():
     fake = type("Fake", (), {"reference": staticmethod(reference), "wants": ("dot", "sum", "prod")})
     cost = cost_of(fake, (np.ones((2, 3), "float32"), np.ones((3, 5), "float32")), {})
     assert cost == (4 * 6 + 12 + 60 + 10 + 6, ((2, 5, 3, 1),))
-
-
-# ---- nothing is changed, and what is refused ----------------------------------------------------
 
 
 def test_counting_is_no_part_of_the_time(monkeypatch):
@@ -339,22 +319,16 @@ def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
         monkeypatch.setattr("minifp.scope.tracing.visits.run_backward", fails)
         return trace(recorded, 8.0)
 
-    with pytest.raises(ValueError, match="planted"):
-        step_of("mixed", traced)
+    refuses(ValueError, "planted", step_of, "mixed", traced)
     assert Kernel.__call__ is before
 
 
 def test_a_forgotten_step_and_no_repeats_are_refused():
     found, optimizer = step_of("mixed", lambda recorded: recorded)
-    with pytest.raises(ArgumentError, match=r"repeats=0"):
-        trace(found, 8.0, repeats=0)
+    refuses(fp.ArgumentError, r"repeats=0", trace, found, 8.0, repeats=0)
     optimizer.step()
     for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
-        with pytest.raises(TapeError, match=r"is let go: ask between"):
-            ask()
-
-
-# ---- the graph of the tape ----------------------------------------------------------------------
+        refuses(fp.TapeError, r"is let go: ask between", ask)
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast"])
@@ -380,9 +354,8 @@ def test_the_text_for_graphviz_has_all_boxes_edges_and_modules():
     nodes = re.findall(r"^ +v(\d+) \[label=", text, re.M)
     edges = re.findall(r"^  v(\d+) -> v(\d+) \[label=\"(.*?)\", color", text, re.M)
     assert sorted(map(int, nodes)) == list(range(len(drawn.boxes)))
-    assert [(int(a), int(b), label) for a, b, label in edges] == [
-        (e.source, e.target, e.label) for e in drawn.edges
-    ]
+    told = [(str(e.source), str(e.target), e.label) for e in drawn.edges]
+    assert edges == told
     assert text.count("{") == text.count("}") == 1 + text.count("subgraph cluster_")
     for module in ("Net", "Net.first", "Net.second"):
         assert f'label="{module}"' in text

@@ -18,9 +18,6 @@ from minifp.scope.updates import Updates
 watch = partial(call, "watch")  # where its output is no terminal
 
 
-# ---- in a pipe ----------------------------------------------------------------------------------
-
-
 def test_each_step_that_is_looked_at_gets_a_line_and_the_advice_follows():
     result = watch("mlp", "--steps", "12", "--every", "5", "--precision", "mixed", "--dial", "9")
     assert result.exit_code == 0 and "\x1b" not in result.output
@@ -54,11 +51,7 @@ def test_what_is_not_meant_is_refused_in_one_message():
         assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
 
 
-# ---- what is drawn ------------------------------------------------------------------------------
-
-
 def seen(**arrays):
-    """A step with these numbers, by kind."""
     step = ObservedStep(1)
     for kind, array in arrays.items():
         x = np.asarray(array, np.float16)
@@ -104,9 +97,6 @@ def test_lost_updates_are_those_that_were_wanted_and_changed_nothing():
     assert live_text.lost_updates(record(1, 1)) == "25.0%"
     assert live_text.lost_updates(record(0, 3)) == "none (75.0% with float16 weights alone)"
     assert live_text.lost_updates(Record(steps=[seen(weights=[1.0])])) == "-"
-
-
-# ---- in a terminal ------------------------------------------------------------------------------
 
 
 def screen_of(text):

@@ -20,12 +20,10 @@ from minifp.models import CharLSTM
 
 
 def first(dataset, n=16):
-    """Its first examples."""
     return TensorDataset(*dataset[np.arange(n)], name="little")
 
 
 def little(task, **settings):
-    """The same task on little data."""
     train, test = task.data()
     return replace(task, data=lambda: (first(train), first(test)), batch_size=8, **settings)
 
@@ -45,11 +43,8 @@ def short_demo(monkeypatch):
         return replace(part, task=lambda: little(task, steps=2), seeds=1)
 
     monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
-    monkeypatch.setattr(
-        figures,
-        "FIGURES",
-        {name: ("metric",) if name == "loss" else () for name in figures.FIGURES},
-    )
+    one = {name: ("metric",) if name == "loss" else () for name in figures.FIGURES}
+    monkeypatch.setattr(figures, "FIGURES", one)
 
 
 @pytest.fixture
@@ -76,7 +71,6 @@ def little_tasks(monkeypatch):
 
 
 def little_exhibit(e):
-    """An exhibit with its first and last arm, of a task that trains in no time."""
     arms = (e.tested[0], e.tested[-1])
     doses = {arm: dose for arm, dose in e.doses.items() if arm in arms}
     small = {"task": lambda scale: blobs(steps=2), "looked_at": False}

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import checked
 from terminals import call
 
 import minifp
@@ -19,6 +20,7 @@ from minifp.lab import demo
 from minifp.lab.comparison import Comparison
 from minifp.lab.workers import here
 from minifp.report import drawing
+from minifp.report.words import raised
 from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
 
@@ -26,18 +28,13 @@ ROOT = Path(minifp.__file__).parents[1]
 
 
 def call_outside(*words, cwd, **settings):
-    """The same through a new interpreter, from another folder."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", *map(str, words)]
-    return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300
-    )
+    how = {"capture_output": True, "encoding": "utf-8", "timeout": 300}
+    return subprocess.run(command, cwd=cwd, env=env, **how)
 
 
 TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
-
-
-# ---- help ---------------------------------------------------------------------------------------
 
 
 def test_without_arguments_it_greets_in_ten_lines_with_things_to_try():
@@ -55,9 +52,6 @@ def test_help_of_compare_names_every_task_precision_and_switch():
     assert minifp.__version__ in call("--version").output
 
 
-# ---- several values after one flag --------------------------------------------------------------
-
-
 def test_a_flag_takes_all_words_up_to_the_next_option():
     for words, parsed in (
         ("-p a b --seeds 5", "-p a -p b --seeds 5"),
@@ -70,8 +64,6 @@ def test_a_flag_takes_all_words_up_to_the_next_option():
 
 
 class Answer:
-    """What `lab.compare` returns here."""
-
     differs = ()
 
     def table(self):
@@ -83,7 +75,6 @@ class Answer:
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The arguments with which `lab.compare` is called; nothing is trained."""
     calls = []
 
     def compare(task, precisions, seeds, epochs, steps, dial, **more):
@@ -121,33 +112,27 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     assert asked[0]["out"] is None and asked[0]["figures"] is None
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("compare nonsense", "no task 'nonsense'"),
-        ("compare mlp --data shakespeare", "digits or mnist"),
-        ("compare mlp --precision float17", "no precision 'float17'"),
-        ("compare mlp --precision mixed,masters=off", "masters=off"),
-        ("compare --precision float32 mlp", "before --precision"),
-        ("compare mlp --precision --seeds 2", "at least one value"),
-        ("compare mlp -p", "at least one value"),
-        ("compare mlp --seeds five", "0,3,7"),
-        ("compare mlp --seeds 0", "at least 1"),
-        ("compare mlp --steps 0", "steps"),
-        ("compare mlp --epochs 1 --steps 2", "give one of them"),
-        ("compare nowhere.py:task", "no file"),
-        ("compare mlp --figures jpg", "jpg"),
-        ("compare mlp extra", "extra"),
-        *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
-        ("inspect mlp --checkpoint ~", "path is empty"),
-        *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
-        *((f"{name} mlp -p ~", "no precision ''") for name in ("compare", "train", "inspect")),
-        ("compare mlp --seeds ~", "0,3,7"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    ("compare nonsense", "no task 'nonsense'"),
+    ("compare mlp --data shakespeare", "digits or mnist"),
+    ("compare mlp --precision float17", "no precision 'float17'"),
+    ("compare mlp --precision mixed,masters=off", "masters=off"),
+    ("compare --precision float32 mlp", "before --precision"),
+    ("compare mlp --precision --seeds 2", "at least one value"),
+    ("compare mlp -p", "at least one value"),
+    ("compare mlp --seeds five", "0,3,7"),
+    ("compare mlp --seeds 0", "at least 1"),
+    ("compare mlp --steps 0", "steps"),
+    ("compare mlp --epochs 1 --steps 2", "give one of them"),
+    ("compare nowhere.py:task", "no file"),
+    ("compare mlp --figures jpg", "jpg"),
+    ("compare mlp extra", "extra"),
+    *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
+    ("inspect mlp --checkpoint ~", "path is empty"),
+    *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
+    *((f"{name} mlp -p ~", "no precision ''") for name in ("compare", "train", "inspect")),
+    ("compare mlp --seeds ~", "0,3,7"),
+])  # fmt: skip
 def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
     """A ~ stands for an empty word."""
     result = call(*words.replace("~", "").split(" "))
@@ -156,21 +141,16 @@ def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
 
 
 def test_without_click_one_line_says_what_to_install(tmp_path):
-    (tmp_path / "click.py").write_text(
-        "raise ModuleNotFoundError('click', name='click')", encoding="utf-8"
-    )
+    text = "raise ModuleNotFoundError('click', name='click')"
+    (tmp_path / "click.py").write_text(text, encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     result = call_outside("doctor", cwd=tmp_path, PYTHONPATH=path)
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr == "minifp's command line needs click: python -m pip install click\n"
 
 
-# ---- the real thing, tiny -----------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A comparison of two precisions with two seeds, and what was printed."""
     out = tmp_path_factory.mktemp("tiny")
     result = call("compare", *TINY, "-p", "float32", "mixed", "--out", out, "--figures", "svg")
     assert result.exit_code == 0, result.output
@@ -198,7 +178,6 @@ def test_a_comparison_prints_its_table_and_leaves_results_histories_and_a_report
 
 
 def test_the_module_runs_as_a_command_also_where_the_table_cannot_be_written(tmp_path):
-    """And tells when nothing was written."""
     words = (*TINY, "--precision", "float32", "mixed")
     encoding = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     result = call_outside("compare", *words, cwd=tmp_path, **encoding)
@@ -207,19 +186,22 @@ def test_the_module_runs_as_a_command_also_where_the_table_cannot_be_written(tmp
     assert result.stderr == "" and not list(tmp_path.iterdir())
 
 
-# ---- the demonstration, two steps a run ----------------------------------------------------------
-
-
 def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path):
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert f"Report: {tmp_path / 'report.html'}" in result.output
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = checked((tmp_path / "report.html").read_text(encoding="utf-8"))
+    links, said = page.values("href"), "".join(page.words.split())
+    assert "Exponentdialk=" in said
     for part in demo.PARTS:
-        assert f"({part.key}) {part.title}" in result.output
-        assert f'<section id="{part.key}">' in page and part.title in page
-        assert (tmp_path / part.name / "report.html").is_file()
-    assert (tmp_path / "demo.png").is_file() == drawing.is_available()
+        assert f"({part.key}) {part.title}" in result.output and part.key in page.values("id")
+        for text in (part.title, part.claim, part.look, part.honest):
+            assert "".join(raised(text).split()) in said
+        pages = {f"{part.name}/{name}" for name in ("report.html", "history.csv")}
+        assert {f"#{part.key}", *pages} <= {*links} and all((tmp_path / p).is_file() for p in pages)
+    if drawing.is_available():
+        picture = (tmp_path / "demo.png").read_bytes()
+        assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
 
 
 def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, monkeypatch):
@@ -231,19 +213,13 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
     assert result.exit_code == INTERRUPTED and "goes on from there" in result.output
 
 
-# ---- what cannot be written ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "command, name, worker",
-    [
-        ("demo", "report.html", "minifp.lab.workers.here.train"),
-        ("demo", "demo.png", "minifp.lab.workers.here.train"),
-        ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
-        ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
-        ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
-    ],
-)
+@pytest.mark.parametrize("command, name, worker", [
+    ("demo", "report.html", "minifp.lab.workers.here.train"),
+    ("demo", "demo.png", "minifp.lab.workers.here.train"),
+    ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
+    ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
+    ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
+])  # fmt: skip
 def test_all_places_are_tried_before_the_work(tmp_path, monkeypatch, command, name, worker):
     (tmp_path / name).mkdir()
     monkeypatch.setattr(worker, lambda *given, **named: pytest.fail("it works first"))
@@ -268,9 +244,6 @@ def test_what_is_printed_onto_a_full_disk_is_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=env, check=False)
     assert done.returncode == 2 and b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
-
-
-# ---- Ctrl-C -------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monkeypatch):
@@ -308,10 +281,9 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
 def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch):
     import tqdm.auto
 
-    bars = []
-    bar = tqdm.auto.tqdm
+    bars, bar = [], tqdm.auto.tqdm
     monkeypatch.setattr(
-        "tqdm.auto.tqdm", lambda *given, **named: bars.append(named) or bar(*given, **named)
+        "tqdm.auto.tqdm", lambda *a, **named: bars.append(named) or bar(*a, **named)
     )
     result = call("inspect", "mlp", "--steps", "2", "--out", tmp_path, "--quiet")
     assert result.exit_code == 0, result.output

@@ -1,11 +1,10 @@
 """The index of commands: it lists them without importing them, and the examples of each work."""
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from own_process import python
 from terminals import call
 
 import minifp
@@ -21,9 +20,6 @@ task = replace(fp.load_task("mlp"), name="spirals")
 """
 
 
-# ---- the index ----------------------------------------------------------------------------------
-
-
 def test_every_file_in_a_folder_of_commands_is_in_the_index():
     """But those whose name begins with a command's, which are what this command alone needs."""
     files = {(path.parts[-3], path.stem) for path in ROOT.glob("minifp/*/commands/[!_]*.py")}
@@ -35,13 +31,10 @@ def test_every_file_in_a_folder_of_commands_is_in_the_index():
 def test_commands_are_listed_in_order_and_none_is_imported():
     code = "import sys, minifp; before = {*sys.modules}; from minifp.cli import main; "
     code += "main(['--help'], standalone_mode=False); print('new:', *{*sys.modules} - before)"
-    command = [sys.executable, "-c", code]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    text, _, new = said.stdout.rpartition("new:")
+    text, _, new = python(code).stdout.rpartition("new:")
     lines = text.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in lines if line[2:3].strip()][: len(cli.COMMANDS)] == [
-        *cli.COMMANDS
-    ]
+    listed = [line.split()[0] for line in lines if line[2:3].strip()]
+    assert listed[: len(cli.COMMANDS)] == [*cli.COMMANDS]
     ours = {name for name in new.split() if name.startswith("minifp")}
     assert ours == {"minifp.cli", "minifp.shell", "minifp.shell.group"}
     assert not {"numba", "tqdm", "matplotlib"} & {*new.split()}
@@ -56,9 +49,6 @@ def test_an_unknown_command_is_refused_with_the_nearest():
         assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output
 
 
-# ---- what each says of itself -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["", *ALL])
 def test_help_fits_100_columns_and_shows_examples(name):
     result = call(*name.split(), "--help")
@@ -67,13 +57,11 @@ def test_help_fits_100_columns_and_shows_examples(name):
 
 
 def examples(name):
-    """The lines under "Examples:", as words."""
     lines = call(*name.split(), "--help").output.partition("Examples:\n")[2].partition("\n\n")[0]
     return [shlex.split(line, comments=True) for line in lines.splitlines()]
 
 
 def shorter(words):
-    """The same command for two steps and one seed."""
     values = {"--steps": "2", "--seeds": "1"}
     return [values.get(before, word) for before, word in zip(["", *words], words)]
 

@@ -13,8 +13,6 @@ from minifp.numerics.formats import DESCRIBED
 from minifp.scope.commands.explain import COLOURS
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-
-
 explain = partial(call, "explain")
 
 

@@ -15,20 +15,16 @@ from minifp.lab.commands.new import KINDS
 
 ROOT = Path(minifp.__file__).parents[1]
 QUICK = {"EPOCHS = 3": "EPOCHS = 1", "STEPS = 100": "STEPS = 20", "epochs=3": "epochs=1"}
-
-
 new = partial(call, "new")
 
 
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
-    """Each in a folder of its own; figures are the comparison's business."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
 
 
 def quick(path):
-    """Fewer steps, which must be where they are written now."""
     text = path.read_text("utf-8")
     for usual, fewer in QUICK.items():
         text = text.replace(usual, fewer)

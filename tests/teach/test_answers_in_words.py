@@ -1,14 +1,6 @@
 """How predictions and what came out are told."""
 
-import pytest
-
 from minifp import teach
-
-
-@pytest.fixture(autouse=True)
-def own_file(tmp_path, monkeypatch):
-    """Progress of its own for each test."""
-    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
 
 
 def test_whole_numbers_are_told_to_the_last_digit_and_a_unit_but_for_a_bare_number():

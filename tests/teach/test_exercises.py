@@ -18,15 +18,9 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def own_file(tmp_path, monkeypatch):
-    """Progress of its own for each test."""
-    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(checking, "_tries", {})
-
-
 def test_every_exercise_has_answers_here():
     assert {*ANSWERS} == {*all_exercises()}
+    assert {exercise.lesson for exercise in all_exercises().values()} <= {*LESSONS}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -50,7 +44,3 @@ def test_what_is_wrong_gets_a_counterexample_and_one_hint_after_another(name):
 def test_what_is_not_written_yet_is_no_try(name):
     assert "not written" in checking.check(**{name: ...}).said
     assert not checking.check(**{name: ...}).hint
-
-
-def test_exercises_are_of_lessons_that_there_are():
-    assert {exercise.lesson for exercise in all_exercises().values()} <= {*LESSONS}

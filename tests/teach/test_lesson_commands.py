@@ -9,41 +9,20 @@ from pages import checked
 from terminals import call
 
 from minifp import teach
-from minifp.teach import checking, lessons, progress
+from minifp.teach import lessons
 from minifp.teach.exercise import all_exercises
 
 LESSON = "01-sixteen-bits"
-
-
-@pytest.fixture(autouse=True)
-def own_file(tmp_path, monkeypatch):
-    """Progress of its own for each test, which begins outside of any lesson."""
-    monkeypatch.setenv(progress.ENVIRONMENT, str(tmp_path / "kept" / "progress.json"))
-    monkeypatch.setattr(checking, "_tries", {})
-    monkeypatch.setattr(lessons, "current", None)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "kept" / "progress.json"
-
-
 teaching = partial(call, "teach")
 
 
-def begin_a_lesson():
-    """A student has predicted, failed, given an unwritten answer, and solved."""
+@pytest.fixture
+def done():
     teach.begin(LESSON)
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)
     teach.check(zero_up_to=...)
     teach.check(zero_up_to=2.0**-25)
-
-
-@pytest.fixture
-def done():
-    """Such a student."""
-    begin_a_lesson()
-
-
-# ---- lessons ------------------------------------------------------------------------------------
 
 
 def test_lessons_are_listed_with_their_questions_and_minutes():
@@ -81,9 +60,6 @@ def test_lessons_that_there_are_not_are_refused(tmp_path, monkeypatch):
         assert result.exit_code == 2 and said in " ".join(result.output.split())
 
 
-# ---- status -------------------------------------------------------------------------------------
-
-
 def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done, own_file):
     text = teaching("status").output
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
@@ -95,11 +71,13 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     assert f"Kept in {own_file}, and sent nowhere" in text
 
 
-def test_status_as_json_has_it_all_and_before_the_first_lesson_it_says_how_to_begin(own_file):
+def test_status_as_json_has_it_all_and_before_the_first_lesson_it_says_how_to_begin(
+    own_file, request
+):
     assert "minifp teach lessons --out DIR" in teaching("status").output and not own_file.exists()
     teach.predict("How many: 3?", points=2.5)
     assert "Outside of lessons" in teaching("status").output
-    begin_a_lesson()
+    request.getfixturevalue("done")
     told = json.loads(teaching("status", "--json").output)
     (lesson,) = (one for one in told["lessons"] if one["lesson"]["name"] == LESSON)
     assert told["file"] == str(own_file) and lesson["lesson"]["minutes"] == pytest.approx(1 / 3)
@@ -126,11 +104,9 @@ def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
     assert own_file.read_text("utf-8") == '{"taxes": 2026}'
 
 
-# ---- forget -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words, typed, is_left", [([], "n\n", True), ([], "y\n", False),
-                                                   (["--yes"], "", False)])  # fmt: skip
+@pytest.mark.parametrize("words, typed, is_left", [
+    ([], "n\n", True), ([], "y\n", False), (["--yes"], "", False),
+])  # fmt: skip
 def test_progress_is_deleted_when_that_is_meant(words, typed, is_left, done, own_file):
     result = teaching("forget", *words, input=typed)
     assert result.exit_code == 0 and own_file.exists() == is_left

@@ -4,7 +4,7 @@ import pytest
 from in_browser import check_accessible
 
 from minifp import teach
-from minifp.teach import checking, lessons, standing_shown
+from minifp.teach import standing_shown
 from minifp.teach.standing import standings
 
 pytestmark = pytest.mark.nightly
@@ -12,11 +12,8 @@ pytestmark = pytest.mark.nightly
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_has_nothing_against_it_and_it_is_as_wide_as_its_window(
-    opened, tmp_path, monkeypatch, width, scheme
+    opened, tmp_path, width, scheme
 ):
-    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(checking, "_tries", {})
-    monkeypatch.setattr(lessons, "current", None)
     teach.begin("01-sixteen-bits")
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_browser import browser  # noqa: F401 (a fixture)
 
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
@@ -20,8 +19,6 @@ NAMES = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Files of a folder, for pages of any origin."""
-
     extensions_map = {
         **http.server.SimpleHTTPRequestHandler.extensions_map,
         ".js": "text/javascript",
@@ -37,7 +34,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(folder):
-    """The address of a folder."""
     handler = functools.partial(Handler, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -51,13 +47,12 @@ def served(folder):
 
 
 @pytest.fixture(scope="module")
-def tab(browser, tmp_path_factory):  # noqa: F811
+def tab(browser, tmp_path_factory):
     """A page of one origin that has the explorables of another, and what its console said."""
     folder = tmp_path_factory.mktemp("page")
     with served(FOLDER) as address, served(folder) as own:
-        modules = "".join(
-            f'<script type="module" src="{address}/{m}.js"></script>' for m in ELEMENTS
-        )
+        script = '<script type="module" src="{}/{}.js"></script>'
+        modules = "".join(script.format(address, m) for m in ELEMENTS)
         elements = "".join(f"<{name}></{name}>" for name in ELEMENTS.values())
         (folder / "index.html").write_text(
             "<!doctype html><html lang=en><link rel=icon href=data:,><title>t</title>"

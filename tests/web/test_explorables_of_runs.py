@@ -1,12 +1,10 @@
-"""The explorables of recorded runs: they count as minifp does, say what was recorded, and are read
-by keyboard, by pointer and as tables.
-"""
+"""The explorables of recorded runs: they count as minifp does, and are read by everyone."""
 
 import json
 
 import numpy as np
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (one is a fixture)
+from in_browser import check_accessible
 from loading import script
 from test_explorables import FOLDER, tab  # noqa: F401 (one is a fixture)
 
@@ -43,12 +41,10 @@ def embedded(tab):  # noqa: F811
 
 
 def recorder():
-    """scripts/record_explorables.py as a module."""
     return script("record_explorables")
 
 
 def kept(name):
-    """A run that was recorded."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -129,13 +125,11 @@ def test_recorded_histograms_say_what_they_are_and_count_all_borders(name):
 
 
 def cells(element, which):
-    """The texts of a table in an element, row by row, unfolded if need be."""
     part = element.locator("details").nth(which)
     part.evaluate("(one) => { one.open = true; }")
     part.locator("tbody tr").first.wait_for()
-    return part.locator("tbody").evaluate(
-        "(body) => [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
+    texts = "[...row.cells].map((cell) => cell.textContent)"
+    return part.locator("tbody").evaluate(f"(body) => [...body.rows].map((row) => {texts})")
 
 
 def test_the_histograms_table_has_the_recorded_counts(embedded):
@@ -186,15 +180,12 @@ def test_attributes_choose_the_run_the_scale_the_step_and_the_format(tab, embedd
     element.locator("h2", has_text="Four histograms").wait_for()
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("none.json", None, "404"),
-        ("words.json", "no JSON", "Access-Control-Allow-Origin"),
-        ("other.json", '{"kind": "minifp bathtub"}', "expected minifp histograms"),
-        ("broken.json", '{"kind": "minifp histograms", "title": "t"}', "cannot be shown"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("none.json", None, "404"),
+    ("words.json", "no JSON", "Access-Control-Allow-Origin"),
+    ("other.json", '{"kind": "minifp bathtub"}', "expected minifp histograms"),
+    ("broken.json", '{"kind": "minifp histograms", "title": "t"}', "cannot be shown"),
+])  # fmt: skip
 def test_what_is_no_run_is_refused_with_the_reason(tab, embedded, name, text, says):  # noqa: F811
     if text is not None:
         (tab.folder / name).write_text(text, encoding="utf-8")

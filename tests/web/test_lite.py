@@ -1,9 +1,4 @@
-"""The lessons in a browser: JupyterLite runs a notebook to its end, and asks nobody else.
-
-    MINIFP_PYODIDE=node_modules/pyodide MINIFP_WASM_WHEELS=DIR python -m pytest tests/web -s
-
-It needs JupyterLite's builder too: pip install ".[site]".
-"""
+"""The lessons in a browser: JupyterLite runs one to its end, and asks nobody: web/README.md."""
 
 import hashlib
 import json
@@ -11,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from in_browser import check_accessible
 from test_explorables import served
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -27,7 +22,7 @@ def builder():
 
 
 @pytest.fixture
-def page(browser):  # noqa: F811
+def page(browser):
     """A page: what it or its console reports as an error, and each address elsewhere that anything
     asks for, is one here. (The browser itself asks for /favicon.ico.)"""
     context = browser.new_context(viewport={"width": 360, "height": 740})
@@ -57,7 +52,6 @@ def follow(page, lesson):
 
 
 def run_all(page, cells):
-    """Run all cells to the end of the last one; what each has shown."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     began = time.perf_counter()
@@ -66,9 +60,7 @@ def run_all(page, cells):
         assert time.perf_counter() - began < 300, prompts.all_inner_texts()
         page.wait_for_timeout(500)
     print(f"\nrun in {time.perf_counter() - began:.1f} s")
-    return [
-        cells.nth(n).locator(".jp-Cell-outputWrapper").inner_text() for n in range(cells.count())
-    ]
+    return [cell.locator(".jp-Cell-outputWrapper").inner_text() for cell in cells.all()]
 
 
 def test_a_lesson_runs_to_its_end_and_asks_nobody_else(page, address):

@@ -1,9 +1,4 @@
-"""The playground: minifp trains in a page that fetches nothing from elsewhere, stops, and goes on.
-
-    make site-test PYODIDE=node_modules/pyodide WHEELS=DIR
-
-These are folders for scripts/build_site.py: see web/README.md.
-"""
+"""The playground: minifp trains in a page, stops, and goes on. `make site-test`: web/README.md."""
 
 import hashlib
 import json
@@ -17,8 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
-from in_playground import built, is_ready, playground, run, write, written
+from in_playground import built, fits_a_phone, is_ready, playground, run, write, written
 from test_explorables import Handler, served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,15 +23,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 in_site = pytest.mark.site  # all but one, which `make test` runs too
 
 
-@pytest.fixture(scope="module")
-def page(browser, address):  # noqa: F811
-    with playground(browser, address) as page:
-        is_ready(page)
-        yield page
-
-
 def points(page):
-    """How many points the curves have: of the loss, and of the scale."""
     lines = page.locator("#curves svg")
     drawn = [lines.nth(n).locator("polyline") for n in range(lines.count())]
     return [sum(len(p.get_attribute("points").split()) for p in d.all()) for d in drawn]
@@ -82,7 +68,7 @@ def test_a_changed_pyodide_and_a_folder_of_something_else_are_refused(folders, t
 
 
 @in_site
-def test_a_package_with_another_hash_is_refused_by_the_page(browser, site, tmp_path):  # noqa: F811
+def test_a_package_with_another_hash_is_refused_by_the_page(browser, site, tmp_path):
     shutil.copytree(site, tmp_path / "site")
     (wheel,) = (tmp_path / "site" / "wheels").glob("tqdm-*")
     wheel.write_bytes(wheel.read_bytes() + b"\0")
@@ -92,7 +78,7 @@ def test_a_package_with_another_hash_is_refused_by_the_page(browser, site, tmp_p
         page.said.clear()
 
 
-def test_a_mixed_lenet_trains_in_the_page(browser, address):  # noqa: F811
+def test_a_mixed_lenet_trains_in_the_page(browser, address):
     start = time.perf_counter()
     with playground(browser, address) as page:
         is_ready(page, "Ready")
@@ -202,7 +188,7 @@ def test_nothing_is_fetched_from_elsewhere_even_if_a_program_asks(page, tmp_path
 
 
 @in_site
-def test_a_program_travels_in_the_address(browser, address, page):  # noqa: F811
+def test_a_program_travels_in_the_address(browser, address, page):
     program = "print('größer, \u2265 1')\n" * 3
     write(page, program)
     page.click("#share")
@@ -236,7 +222,7 @@ def test_keys_indent_and_leave(page):
 
 
 @in_site
-def test_without_codemirror_there_is_a_text_area(browser, site, tmp_path):  # noqa: F811
+def test_without_codemirror_there_is_a_text_area(browser, site, tmp_path):
     shutil.copytree(site, tmp_path / "site")
     shutil.copy(ROOT / "web" / "playground" / "codemirror.js", tmp_path / "site" / "playground")
     with served(tmp_path / "site") as address, playground(browser, address) as page:
@@ -263,16 +249,10 @@ def test_without_npm_a_build_says_why_there_is_a_text_area(tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(page, scheme):
     run(page, "import minifp as fp\nprint('x' * 300)\nfp.explain(0.1)")
-    size = page.viewport_size
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.emulate_media(color_scheme=scheme)
-    page.wait_for_timeout(100)
-    check_accessible(page)
-    page.set_viewport_size(size)
+    fits_a_phone(page, scheme)
 
 
 def stopped(page, program):
-    """Begin a program, stop it; the seconds until a program can be run again."""
     write(page, program)
     page.click("#run")
     page.locator("#output", has_text="begun").wait_for()
@@ -283,7 +263,7 @@ def stopped(page, program):
 
 
 @in_site
-def test_stop_begins_anew_where_the_page_is_not_isolated(browser, address):  # noqa: F811
+def test_stop_begins_anew_where_the_page_is_not_isolated(browser, address):
     with playground(browser, address) as page:  # no service worker is there at a first visit
         is_ready(page)
         assert not page.evaluate("crossOriginIsolated")
@@ -294,7 +274,7 @@ def test_stop_begins_anew_where_the_page_is_not_isolated(browser, address):  # n
 
 
 @in_site
-def test_once_loaded_it_is_isolated_and_needs_no_network(browser, site):  # noqa: F811
+def test_once_loaded_it_is_isolated_and_needs_no_network(browser, site):
     with served(site) as address:
         context = browser.new_context()
         page = context.new_page()

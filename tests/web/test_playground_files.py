@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from in_browser import browser  # noqa: F401 (a fixture)
 from in_playground import is_ready, playground, run, write
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -14,15 +13,12 @@ LISTS = "import os\nprint(sorted(os.listdir('.')))"
 
 
 def listed(page):
-    """The rows of the list: name and size."""
     page.wait_for_timeout(200)
     rows = page.locator("#files tbody tr").all()
-    return {
-        row.locator("td").nth(0).inner_text(): row.locator("td").nth(1).inner_text() for row in rows
-    }
+    return dict(row.locator("td").all_inner_texts()[:2] for row in rows)
 
 
-def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):  # noqa: F811
+def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         run(page, "open('log.csv', 'w').write('a,b')\nimport os\nos.makedirs('d', exist_ok=True)\n"
@@ -38,11 +34,8 @@ def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
         assert run(page, LISTS) == "['d', 'kept.txt', 'log.csv']\n"
         page.reload()
         is_ready(page)
-        assert listed(page) == {
-            "d/page.html": "3 bytes",
-            "kept.txt": "2.0 kB",
-            "log.csv": "3 bytes",
-        }
+        sizes = {"d/page.html": "3 bytes", "kept.txt": "2.0 kB", "log.csv": "3 bytes"}
+        assert listed(page) == sizes
         with page.expect_download() as download:
             page.get_by_label("Download d/page.html").click()
         assert download.value.suggested_filename == "page.html"
@@ -54,7 +47,7 @@ def test_files_survive_a_reload_and_a_program_that_is_stopped(browser, address):
         assert {*listed(page)} == {"d/page.html", "log.csv"}
 
 
-def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):  # noqa: F811
+def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         program = (
@@ -70,7 +63,7 @@ def test_a_checkpoint_and_a_page_of_minifps_own_are_listed(browser, address):  #
         assert {*listed(page)} == {"run.safetensors", "scope.html"}  # and nothing that lay aside
 
 
-def test_storage_that_is_refused_is_told(browser, address):  # noqa: F811
+def test_storage_that_is_refused_is_told(browser, address):
     context = browser.new_context()
     page = context.new_page()
     page.add_init_script("indexedDB.open = () => { throw new Error('refused here'); };")

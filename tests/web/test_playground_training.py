@@ -1,8 +1,7 @@
 """What the playground shows of a run that trains: where its numbers lie, and a scale that moves."""
 
 import pytest
-from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
-from in_playground import is_ready, playground, run, write
+from in_playground import fits_a_phone, is_ready, playground, run, write
 
 from minifp.scope.observed import KINDS
 from minifp.scope.page.lens import percent
@@ -37,21 +36,12 @@ print(n > 20, scales[0], scales[-1])
 """
 
 
-@pytest.fixture(scope="module")
-def page(browser, address):  # noqa: F811
-    with playground(browser, address) as page:
-        is_ready(page)
-        yield page
-
-
 def shown(page):
-    """The table under the histograms: rows of texts."""
     page.locator("#glance table").wait_for()
     return [row.locator("td").all_inner_texts() for row in page.locator("#glance tbody tr").all()]
 
 
 def expected(scope, scale):
-    """The same of a microscope's second step, as minifp's pages write it."""
     seen = scope.steps[1]
     for kind in KINDS:
         h, shift = seen.total(kind), scale - seen.shift if "gradients" in kind else 0
@@ -81,7 +71,7 @@ def test_the_slider_changes_the_scale_of_the_program_that_runs(page, scale):
     check_slider(page, scale)
 
 
-def test_it_does_so_too_where_the_page_shares_memory(browser, address):  # noqa: F811
+def test_it_does_so_too_where_the_page_shares_memory(browser, address):
     with playground(browser, address) as page:
         is_ready(page)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
@@ -102,9 +92,8 @@ def check_slider(page, scale):
     is_ready(page, "Done")
     assert page.inner_text("#output") == f"True {2.0**start} {2.0 ** (start + 1)}\n"
     assert f"S = 2^{start + 1}" in page.inner_text("#scale p")
-    assert page.locator("#scale input").get_attribute("aria-valuetext") == (
-        f"2 to the power of {start + 1}"
-    )
+    told = page.locator("#scale input").get_attribute("aria-valuetext")
+    assert told == f"2 to the power of {start + 1}"
 
 
 def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(page):
@@ -122,9 +111,4 @@ def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_too(page, scheme):
     run(page, PROGRAM)
-    size = page.viewport_size
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.emulate_media(color_scheme=scheme)
-    page.wait_for_timeout(100)
-    check_accessible(page)
-    page.set_viewport_size(size)
+    fits_a_phone(page, scheme)

@@ -9,9 +9,8 @@ from minifp import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3)
-        )
+        first = nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2)
+        self.features = nn.Sequential(*first, nn.Conv2d(16, 8, 3))
 
     def forward(self, x):
         return self.features(x).mean((2, 3))

@@ -37,9 +37,7 @@ for _ in range(3):
         optimizer.step()
 
 model.eval()
-right = total = 0
+x, t = map(fp.tensor, test[:])
 with fp.no_grad():
-    for x, t in fp.data.DataLoader(test, batch_size=256):
-        right += (model(x).argmax(1) == t).sum().item()
-        total += len(t)
-print(f"score={right / total:.4f}")
+    right = (model(x).argmax(1) == t).sum().item()
+print(f"score={right / len(t):.4f}")

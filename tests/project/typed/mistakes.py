@@ -8,8 +8,6 @@ x, t = fp.ones(2, 3), fp.zeros(2, dtype="int64")
 model = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
 adam = optim.Adam(model.parameters(), lr=1e-3)
 optimizer = fp.MixedOptimizer(adam)
-
-# Tensors.
 fp.tensor([1.0], dtyp="float16")  # wrong
 fp.tensor([1.0], requires_grad="yes")  # wrong
 fp.ones("2", 3)  # wrong
@@ -29,8 +27,6 @@ x.register_hook("print")  # wrong
 rows: str = x.shape[0]  # wrong
 total: int = x.sum()  # wrong
 bits: float = x.dtype  # wrong
-
-# Functions.
 fp.exp(2.0)  # wrong
 fp.matmul(x, "x")  # wrong
 fp.cat(x, dim="0")  # wrong
@@ -42,8 +38,6 @@ F.gelu(x, approximate=True)  # wrong
 F.cross_entropy(x, t, reducton="sum")  # wrong
 F.conv2d(x, x, stride=0.5)  # wrong
 first, second, third = F.lstm(x, x, x)  # wrong
-
-# Layers and models.
 nn.Linear("3", 2)  # wrong
 nn.Conv2d(1, 8)  # wrong
 nn.LSTM(3, 4, bidirectionnal=True)  # wrong
@@ -58,15 +52,12 @@ class Net(nn.Module):
         return x.shape  # wrong
 
 
-# Data.
 train, test = fp.data.digits()
 fp.data.DataLoader(train, batch_size="64")  # wrong
 fp.data.DataLoader(3)  # wrong
 fp.data.transforms.RandomCrop(size="32")  # wrong
 for batch in fp.data.DataLoader(test):
     batch.sum()  # wrong
-
-# Optimizers and precision.
 optim.Adam(model.parameters(), lr="fast")  # wrong
 optim.SGD(model)  # wrong
 optim.SGD(model.parameters(), momentun=0.9)  # wrong

@@ -11,8 +11,6 @@ from minifp import Tensor, nn, optim
 
 
 class Net(nn.Module):
-    """A convolution, normalisation, and a linear layer."""
-
     def __init__(self, classes: int) -> None:
         self.conv = nn.Conv2d(1, 8, kernel_size=(3, 3), padding="same")
         self.norm = nn.BatchNorm2d(8)
@@ -26,7 +24,6 @@ class Net(nn.Module):
 
 
 def train(path: Path, precision: str | fp.Precision = "mixed") -> list[float]:
-    """Train for an epoch and save what is needed to go on."""
     fp.manual_seed(0)
     pictures, _ = fp.data.digits()
     loader = fp.data.DataLoader(pictures, batch_size=64, shuffle=True, prefetch=2)
@@ -52,7 +49,6 @@ def train(path: Path, precision: str | fp.Precision = "mixed") -> list[float]:
 
 @fp.no_grad()
 def accuracy(model: nn.Module, loader: fp.data.DataLoader) -> float:
-    """The share of right answers."""
     model.eval()
     right, total = 0, 0
     for x, t in loader:
@@ -63,7 +59,6 @@ def accuracy(model: nn.Module, loader: fp.data.DataLoader) -> float:
 
 
 def tensors() -> tuple[Tensor, ...]:
-    """Methods, operators and gradients."""
     x = fp.tensor([[1.0, 2.0], [3.0, 4.0]], dtype="float64", requires_grad=True)
     w = fp.tensor(np.eye(2), dtype=fp.float64)
     y = (2 * x - x**2 / 3 + w @ x).exp().clamp(min=0.0) * np.ones(2)
@@ -84,7 +79,6 @@ def tensors() -> tuple[Tensor, ...]:
 
 
 def resume(path: str) -> int:
-    """Continue, with other layers and optimizers."""
     lstm = nn.LSTM(8, 16, num_layers=2, batch_first=True)
     groups = [{"params": lstm.parameters(), "lr": 0.1}]
     sgd = optim.SGD(groups, momentum=0.9, nesterov=True)
@@ -96,5 +90,4 @@ def resume(path: str) -> int:
 
 
 def norm_of(state: dict[str, Tensor]) -> float:
-    """The norm of all weights."""
     return math.sqrt(sum(float(value.norm()) ** 2 for value in state.values()))

@@ -21,51 +21,56 @@ def doubles(largest):
     return S
 
 
-def smallest_harmless(g, tolerance):
-    """The first that will do."""
-    exact = g.astype(np.float64)
-    for k in range(41):
-        stored = (exact * 2.0**k).astype(np.float16).astype(np.float64) / 2.0**k
-        if np.linalg.norm(stored - exact) <= tolerance * np.linalg.norm(exact):
-            return 2.0**k
-    return None
+def first_power(is_enough):
+    """The first S for which is_enough(g, S, tolerance)."""
+
+    def search(g, tolerance):
+        return next((2.0**k for k in range(41) if is_enough(g, 2.0**k, tolerance)), None)
+
+    return search
 
 
-def saves_all(g, tolerance):
-    """Until hardly any number is lost, whether that matters or not."""
-    for k in range(41):
-        if np.mean((g != 0) & ((g * 2.0**k).astype(np.float16) == 0)) <= tolerance:
-            return 2.0**k
-    return None
+def stored(g, S):
+    return (g.astype(np.float64) * S).astype(np.float16)
 
 
-def divides_in_float16(g, tolerance):
+def recovered(g, S, format=np.float64):
+    """What is left after S was divided out in a format."""
+    return (stored(g, S).astype(format) / format(S)).astype(np.float64)
+
+
+def is_near(g, found, tolerance):
+    return np.linalg.norm(found - g) <= tolerance * np.linalg.norm(g.astype(np.float64))
+
+
+def is_harmless(g, S, tolerance):
+    return is_near(g, recovered(g, S), tolerance)
+
+
+def saves_all(g, S, tolerance):
+    """Hardly any number is lost, whether that matters or not."""
+    return np.mean((g != 0) & (stored(g, S) == 0)) <= tolerance
+
+
+def in_float16(g, S, tolerance):
     """What was saved is lost again."""
-    for k in range(41):
-        stored = ((g * 2.0**k).astype(np.float16) / np.float16(2.0**k)).astype(np.float64)
-        if np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g.astype(np.float64)):
-            return 2.0**k
-    return None
+    return is_near(g, recovered(g, S, np.float16), tolerance)
 
 
-def one_by_one(g, tolerance):
+def one_by_one(g, S, tolerance):
     """As if each number had to be right."""
     g = g[g != 0].astype(np.float64)
-    for k in range(41):
-        stored = (g * 2.0**k).astype(np.float16).astype(np.float64) / 2.0**k
-        if np.all(np.abs(stored - g) <= tolerance * np.abs(g)):
-            return 2.0**k
-    return None
+    return np.all(np.abs(recovered(g, S) - g) <= tolerance * np.abs(g))
+
+
+smallest_harmless = first_power(is_harmless)
 
 
 def shares(g):
     """By what is stored."""
     stored = np.abs(g.astype(np.float16)).astype(np.float64)
-    return (
-        (g == 0).mean(),
-        ((g != 0) & (stored == 0)).mean(),
-        ((stored > 0) & (stored < 2**-14)).mean(),
-    )
+    zero, flushed = g == 0, (g != 0) & (stored == 0)
+    return zero.mean(), flushed.mean(), ((stored > 0) & (stored < 2**-14)).mean()
 
 
 def all_zeros_are_lost(g):
@@ -97,9 +102,9 @@ ANSWERS = {
     ),
     "smallest_harmless": Answers(
         (smallest_harmless,),
-        (saves_all, "arrays are wrong"),
-        (divides_in_float16, "arrays are wrong"),
-        (one_by_one, "arrays are wrong"),
+        (first_power(saves_all), "arrays are wrong"),
+        (first_power(in_float16), "arrays are wrong"),
+        (first_power(one_by_one), "arrays are wrong"),
         (lambda g, tolerance: scale_for(np.abs(g).max()), "arrays are wrong"),
         (lambda g, tolerance: smallest_harmless(g, tolerance) or 1.0, "1 of 63 arrays"),
     ),

@@ -19,36 +19,24 @@ def within_deviations(values, baseline):
 
 
 def main_effects(cells):
-    found = []
-    for i in range(3):
-        signs = [(1 if key[i] else -1) * metric for key, metric in cells.items()]
-        found.append(sum(signs) / 4)
-    return found
-
-
-def taken_away(cells):
-    """With all others there, not on average."""
-    whole = cells[True, True, True]
-    return [whole - cells[tuple(j != i for j in range(3))] for i in range(3)]
+    return [sum((1 if key[i] else -1) * m for key, m in cells.items()) / 4 for i in range(3)]
 
 
 def left(cells, i):
+    """Without technique i, with all others there."""
     return cells[tuple(j != i for j in range(3))]
 
 
-def needed(cells, margin):
-    whole = cells[True, True, True]
-    return {t for i, t in enumerate(TECHNIQUES) if not left(cells, i) >= whole - margin}
+def taken_away(cells):
+    return [cells[True, True, True] - left(cells, i) for i in range(3)]
 
 
-def misses_failures(cells, margin):
-    whole = cells[True, True, True]
-    return {t for i, t in enumerate(TECHNIQUES) if left(cells, i) < whole - margin}
-
-
-def either_way(cells, margin):
-    whole = cells[True, True, True]
-    return {t for i, t in enumerate(TECHNIQUES) if not abs(left(cells, i) - whole) <= margin}
+def where(is_needed):
+    """The techniques for which is_needed(the result without it, the whole, margin)."""
+    return lambda cells, margin: {
+        t for i, t in enumerate(TECHNIQUES)
+        if is_needed(left(cells, i), cells[True, True, True], margin)
+    }  # fmt: skip
 
 
 def on_average(cells, margin):
@@ -58,10 +46,7 @@ def on_average(cells, margin):
 ANSWERS = {
     "within_spread": Answers(
         (within_spread,),
-        (
-            lambda v, b: sum(min(b) <= x <= max(b) for x in v),
-            "2, 9, beside float32's nan, 1, 3",
-        ),
+        (lambda v, b: sum(min(b) <= x <= max(b) for x in v), "2, 9, beside float32's nan, 1, 3"),
         (lambda v, b: sum(min(b) < x < max(b) for x in v), "of 1, 2, beside float32's 1, 3, 2"),
         (lambda v, b: sum(b[0] <= x <= b[-1] for x in v), "are within"),
         (within_deviations, "are within, not"),
@@ -74,9 +59,9 @@ ANSWERS = {
         (lambda cells: main_effects(cells)[:2], "expected 3"),
     ),
     "needed": Answers(
-        (needed,),
-        (misses_failures, "nan without"),
-        (either_way, "needed are"),
+        (where(lambda without, whole, margin: not without >= whole - margin),),
+        (where(lambda without, whole, margin: without < whole - margin), "nan without"),
+        (where(lambda without, whole, margin: not abs(without - whole) <= margin), "needed are"),
         (on_average, "needed are"),
     ),
 }

@@ -19,29 +19,17 @@ def filled(float32, mixed):
     return ledger
 
 
-def break_even_batch(parameters, activations, saved):
-    """Exactly, as fractions."""
+def break_even_batch(parameters, activations, saved, whole=math.ceil, state=16):
+    """Exactly, as fractions; the state is of so many bytes a weight."""
     saved = Fraction(saved)
     if saved >= Fraction(1, 2):
         return None
-    return math.ceil(saved * 16 * parameters / (activations * (2 - 4 * saved)))
-
-
-def rounds_down(parameters, activations, saved):
-    if saved >= 0.5:
-        return None
-    return int(saved * 16 * parameters / (activations * (2 - 4 * saved)))
+    return whole(saved * state * parameters / (activations * (2 - 4 * saved)))
 
 
 def no_limit(parameters, activations, saved):
     """Negative batches."""
     return math.ceil(saved * 16 * parameters / (activations * (2 - 4 * saved or 1e-9)))
-
-
-def no_state(parameters, activations, saved):
-    """Four bytes a weight."""
-    whole = break_even_batch(parameters, activations, saved)
-    return whole and -(-whole // 4)
 
 
 def padded(m, n, k):
@@ -58,9 +46,9 @@ ANSWERS = {
     ),
     "break_even_batch": Answers(
         (break_even_batch,),
-        (rounds_down, "to be saved"),
+        (lambda *sizes: break_even_batch(*sizes, whole=int), "to be saved"),
         (no_limit, "it is None, not"),
-        (no_state, "to be saved"),
+        (lambda *sizes: break_even_batch(*sizes, state=4), "to be saved"),
     ),
     "wasted_work": Answers(
         (lambda m, n, k: 1 - m * n * k / padded(m, n, k),),

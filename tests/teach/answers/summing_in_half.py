@@ -5,25 +5,15 @@ import math
 import numpy as np
 from teach.answers import Answers
 
-# ---- sticks_at -----------------------------------------------------------------------------------
+
+def power_from(x):
+    """The first power of two that is not below x."""
+    return 2.0 ** math.ceil(math.log2(x))
 
 
 def sticks_at(x):
-    stands = 2.0 ** math.ceil(math.log2(2048 * x))
+    stands = power_from(2048 * x)
     return stands if stands <= 65504 else math.inf
-
-
-def as_one_does(x):
-    """2,048 times x, which is right for powers of two."""
-    return 2048 * x
-
-
-def never_infinite(x):
-    """As if float16 went on."""
-    return 2.0 ** math.ceil(math.log2(2048 * x))
-
-
-# ---- chunked_sum ---------------------------------------------------------------------------------
 
 
 def chunks_of(x, size):
@@ -34,98 +24,40 @@ def in_half(x):
     return np.cumsum(x, dtype=np.float16)[-1]
 
 
-def chunked_sum(x, size):
-    total = np.float32(0)
-    for chunk in chunks_of(x, size):
-        total += np.float32(in_half(chunk))
-    return total
+def chunked_sum(x, size, format=np.float32):
+    """The format is that in which the sums of chunks are added up."""
+    sums = np.array([in_half(chunk) for chunk in chunks_of(x, size)])
+    return np.float32(np.cumsum(sums, dtype=format)[-1])
 
 
-def half_between(x, size):
-    """Float16 all the way."""
-    return np.float32(in_half(np.array([in_half(chunk) for chunk in chunks_of(x, size)])))
-
-
-def with_sum(x, size):
-    """NumPy's sum, which does not add one after the other."""
+def by_numpy(x, size):
     return np.float32(sum(np.float32(chunk.sum()) for chunk in chunks_of(x, size)))
 
 
-def whole_chunks_only(x, size):
-    """What is left over is forgotten."""
-    whole = x[: len(x) // size * size] if len(x) >= size else x
-    return chunked_sum(whole, size)
-
-
-# ---- mma -----------------------------------------------------------------------------------------
-
-
-def mma(A, B, C):
-    D = C.copy()
+def mma(A, B, C, products=np.float32, sums=np.float32):
+    D = C.astype(sums)
     for k in range(4):
-        D += A[:, k, None].astype(np.float32) * B[k].astype(np.float32)
-    return D
-
-
-def half_products(A, B, C):
-    """Products that are rounded to float16."""
-    D = C.copy()
-    for k in range(4):
-        D += (A[:, k, None] * B[k]).astype(np.float32)
-    return D
-
-
-def half_accumulator(A, B, C):
-    """A sum that is rounded to float16."""
-    D = C.astype(np.float16)
-    for k in range(4):
-        D = (D + A[:, k, None].astype(np.float32) * B[k].astype(np.float32)).astype(np.float16)
+        D = (D + A[:, k, None].astype(products) * B[k].astype(products)).astype(sums)
     return D.astype(np.float32)
 
 
-def added_at_the_end(A, B, C):
-    """Another order."""
-    return C + mma(A, B, np.zeros_like(C))
-
-
 def in_double(A, B, C):
-    """Better than float32."""
     return (C + A.astype(np.float64) @ B.astype(np.float64)).astype(np.float32)
-
-
-# ---- batch normalisation -------------------------------------------------------------------------
 
 
 def breaking_amplitude(n):
     c = 1.0
-    while not np.isinf(np.cumsum(np.full(n, c * c).astype(np.float16), dtype=np.float16)[-1]):
+    while not np.isinf(in_half(np.full(n, c * c).astype(np.float16))):
         c *= 2
     return c
 
 
-def as_if_sums_grew(n):
-    """n squares of c are n c^2."""
-    return 2.0 ** math.ceil(math.log2(math.sqrt(65520 / n)))
-
-
-def only_the_square(n):
-    """c^2 itself."""
-    return 256.0
-
-
-def first_above(n):
-    """As if sums stood still at 2,048 c^2 in any batch."""
-    return 8.0
-
-
-def normalized(x):
+def normalized(x, eps=1e-5, ddof=0):
     x = x.astype(np.float32)
-    x = x - x.mean()
-    return (x / np.sqrt(np.square(x).mean() + np.float32(1e-5))).astype(np.float16)
+    return ((x - x.mean()) / np.sqrt(x.var(ddof=ddof) + np.float32(eps))).astype(np.float16)
 
 
 def all_in_half(x):
-    """NumPy's own statistics of float16."""
     return ((x - x.mean()) / np.sqrt(x.var() + np.float16(1e-5))).astype(np.float16)
 
 
@@ -136,54 +68,42 @@ def difference_of_squares(x):
     return ((x - x.mean()) / np.sqrt(variance + np.float32(1e-5))).astype(np.float16)
 
 
-def without_eps(x):
-    """0 / 0 where all numbers are the same."""
-    x = x.astype(np.float32)
-    return ((x - x.mean()) / x.std()).astype(np.float16)
-
-
-def unbiased(x):
-    """Divides by n - 1."""
-    x = x.astype(np.float32)
-    return ((x - x.mean()) / np.sqrt(x.var(ddof=1) + np.float32(1e-5))).astype(np.float16)
-
-
 ANSWERS = {
     "sticks_at": Answers(
         (sticks_at,),
         (lambda x: 2048.0, "x = 0.0999755859375: the sum stands still at 256.0"),
-        (as_one_does, "x = 0.0999755859375"),
-        (never_infinite, "stands still at inf"),
+        (lambda x: 2048 * x, "x = 0.0999755859375"),  # right for powers of two
+        (lambda x: power_from(2048 * x), "stands still at inf"),
     ),
     "chunked_sum": Answers(
         (chunked_sum,),
         (lambda x, size: x.astype(np.float32).sum(), "in chunks of"),
-        (half_between, "in chunks of"),
-        (with_sum, "in chunks of"),
-        (whole_chunks_only, "in chunks of"),
+        (lambda x, size: chunked_sum(x, size, np.float16), "in chunks of"),
+        (by_numpy, "in chunks of"),  # which does not add one after the other
+        (lambda x, n: chunked_sum(x[: max(len(x) // n, 1) * n], n), "in chunks of"),
         (lambda x, size: in_half(x), "it is float16"),
     ),
     "mma": Answers(
         (mma,),
-        (half_products, "ordinary numbers"),
-        (half_accumulator, "ordinary numbers"),
-        (added_at_the_end, "ordinary numbers"),
+        (lambda A, B, C: mma(A, B, C, products=np.float16), "ordinary numbers"),
+        (lambda A, B, C: mma(A, B, C, sums=np.float16), "ordinary numbers"),
+        (lambda A, B, C: C + mma(A, B, np.zeros_like(C)), "ordinary numbers"),
         (in_double, "numbers are wrong"),
         (lambda A, B, C: (A @ B).astype(np.float32) + C, "numbers are wrong"),
         (lambda A, B, C: A @ B, "it is float16"),
     ),
     "breaking_amplitude": Answers(
         (breaking_amplitude,),
-        (as_if_sums_grew, "n = 4096: you say 4, but there the sum is 32768"),
-        (only_the_square, "n = 16: you say 256, but half of it gives Inf"),
-        (first_above, "n = 1: you say 8, but there the sum is 64"),
+        (lambda n: power_from(math.sqrt(65520 / n)), "n = 4096: you say 4, but there the sum is"),
+        (lambda n: 256.0, "n = 16: you say 256, but half of it gives Inf"),
+        (lambda n: 8.0, "n = 1: you say 8, but there the sum is 64"),
     ),
     "normalized": Answers(
         (normalized,),
         (all_in_half, "numbers are wrong"),
         (difference_of_squares, "a mean of 4000"),
-        (without_eps, "numbers around 1e-4"),
-        (unbiased, "ordinary numbers"),
+        (lambda x: normalized(x, eps=0), "numbers around 1e-4"),
+        (lambda x: normalized(x, ddof=1), "ordinary numbers"),
         (lambda x: normalized(x).astype(np.float32), "it is float32"),
     ),
 }

@@ -9,8 +9,6 @@ POLICY = {
     **dict.fromkeys(("relu", "tanh", "max_pool2d", "add"), "widest"),
 }
 
-# ---- gradient_to_use -----------------------------------------------------------------------------
-
 
 def norm_of(g):
     return np.sqrt(np.sum(np.square(g.astype(np.float64))))
@@ -21,66 +19,49 @@ def clipped(g, most):
     return g * np.float32(min(1, most / norm)) if norm else g
 
 
+def always_scaled(g, most):
+    """Small gradients are made larger."""
+    return g * np.float32(most / max(norm_of(g), 1e-30))
+
+
 def unscaled(g, S):
     return g.astype(np.float32) / np.float32(S)
 
 
-def gradient_to_use(g, S, w, decay, most):
-    return clipped(unscaled(g, S) + np.float32(2 * decay) * w, most)
+def in_half(g, S):
+    """What loss scaling saved is lost."""
+    return (g / np.float16(S)).astype(np.float32)
+
+
+def decay_of(w, decay):
+    return np.float32(2 * decay) * w
+
+
+def narrow(w, decay):
+    """OpenSeq2Seq's warning."""
+    return (np.float16(2 * decay) * w.astype(np.float16)).astype(np.float32)
+
+
+def steps(clip=clipped, unscale=unscaled, term=decay_of):
+    """What is to be done with a gradient, in its order, each step in some way."""
+    return lambda g, S, w, decay, most: clip(unscale(g, S) + term(w, decay), most)
 
 
 def clips_first(g, S, w, decay, most):
-    """Before unscaling."""
-    return unscaled(clipped(g.astype(np.float32), most), S) + np.float32(2 * decay) * w
+    return unscaled(clipped(g.astype(np.float32), most), S) + decay_of(w, decay)
 
 
 def decays_first(g, S, w, decay, most):
-    """Decay is divided by S."""
-    return clipped(unscaled(g.astype(np.float32) + np.float32(2 * decay) * w, S), most)
+    return clipped(unscaled(g.astype(np.float32) + decay_of(w, decay), S), most)
 
 
 def decays_last(g, S, w, decay, most):
-    """Decay is not clipped."""
-    return clipped(unscaled(g, S), most) + np.float32(2 * decay) * w
+    return clipped(unscaled(g, S), most) + decay_of(w, decay)
 
 
-def decays_in_half(g, S, w, decay, most):
-    """OpenSeq2Seq's warning."""
-    term = (np.float16(2 * decay) * w.astype(np.float16)).astype(np.float32)
-    return clipped(unscaled(g, S) + term, most)
-
-
-def unscales_in_half(g, S, w, decay, most):
-    """What loss scaling saved is lost."""
-    g = (g / np.float16(S)).astype(np.float32)
-    return clipped(g + np.float32(2 * decay) * w, most)
-
-
-def always_scales(g, S, w, decay, most):
-    """Small gradients are made larger."""
-    g = unscaled(g, S) + np.float32(2 * decay) * w
-    return g * np.float32(most / max(norm_of(g), 1e-30))
-
-
-# ---- largest_update ------------------------------------------------------------------------------
-
-
-def updates_of(eps, stored):
+def updates_of(eps, stored=lambda x: x.astype(np.float16).astype(np.float64)):
     g = np.arange(1, 0x3C00, dtype=np.uint16).view(np.float16).astype(np.float64)
-    return g / (np.sqrt(stored(g) / 0.001) + eps)
-
-
-def half(x):
-    return x.astype(np.float16).astype(np.float64)
-
-
-def largest_update(eps):
-    return float(updates_of(eps, lambda g: half(0.001 * g * g)).max())
-
-
-def of_the_smallest(eps):
-    """The update of the smallest gradient."""
-    return float(updates_of(eps, lambda g: half(0.001 * g * g))[0])
+    return g / (np.sqrt(stored(0.001 * g * g) / 0.001) + eps)
 
 
 ANSWERS = {
@@ -94,20 +75,20 @@ ANSWERS = {
         ({"exp": "float32"}, "a dict with the names"),
     ),
     "gradient_to_use": Answers(
-        (gradient_to_use,),
+        (steps(),),
         (clips_first, "clipped"),
         (decays_first, "numbers are wrong"),
         (decays_last, "with decay, clipped"),
-        (decays_in_half, "numbers are wrong"),
-        (unscales_in_half, "numbers are wrong"),
-        (always_scales, "numbers are wrong"),
+        (steps(term=narrow), "numbers are wrong"),
+        (steps(unscale=in_half), "numbers are wrong"),
+        (steps(clip=always_scaled), "numbers are wrong"),
     ),
     "largest_update": Answers(
-        (largest_update,),
+        (lambda eps: float(updates_of(eps).max()),),
         (lambda eps: 1.0, "you say 1"),
         (lambda eps: 1 / eps, "the largest update is"),
-        (lambda eps: float(updates_of(eps, lambda g: 0.001 * g * g).max()), "you say"),
-        (of_the_smallest, "you say"),
+        (lambda eps: float(updates_of(eps, lambda x: x).max()), "you say"),
+        (lambda eps: float(updates_of(eps)[0]), "you say"),  # of the smallest gradient
     ),
     "largest_without_decay": Answers(
         (lambda decay: 2.0**-25 / (2 * decay),),

@@ -11,18 +11,9 @@ def lost_up_to(w):
     return (w - below) / 2, code % 2 == 0
 
 
-def by_the_rule(w):
-    """What the 2048 rule says, taken for a limit."""
-    return w / 2048, np.full(w.shape, True)
-
-
 def same_gap_on_both_sides(w):
     """The gap above a power of two, also below it."""
     return np.spacing(w.astype(np.float16)).astype(np.float64) / 2, lost_up_to(w)[1]
-
-
-def ties_always_lost(w):
-    return lost_up_to(w)[0], np.full(w.shape, True)
 
 
 def precisely(lr):
@@ -35,9 +26,9 @@ def precisely(lr):
 ANSWERS = {
     "lost_up_to": Answers(
         (lost_up_to,),
-        (by_the_rule, "half the way down"),
+        (lambda w: (w / 2048, np.full(w.shape, True)), "half the way down"),
         (same_gap_on_both_sides, "and should be"),
-        (ties_always_lost, "whether a tie is lost"),
+        (lambda w: (lost_up_to(w)[0], np.full(w.shape, True)), "whether a tie is lost"),
         (lambda w: w / 4096, "does not return two"),
     ),
     "adam_stands_still_above": Answers(
