@@ -1,6 +1,7 @@
 """What compiled kernels stand on: half conversions, threads, the cache, and machines without."""
 
 import importlib.util
+import io
 import os
 import platform
 import shutil
@@ -19,7 +20,7 @@ from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compiled_kernels_in
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.runtime import cpu
-from minifp.runtime.cpu import heap, threads
+from minifp.runtime.cpu import compiling, heap, threads
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,11 +188,20 @@ def test_a_forked_process_has_workers_of_its_own():
 @pytest.mark.slow
 @compiled
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
-    told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
-    assert "compiles its kernels" in told
-    assert list(tmp_path.glob("minifp-kernels/*/*.o"))
-    again = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))
-    assert "compiles" not in again[1]
+    def files():
+        told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
+        assert "compiles" not in told  # as it is no terminal
+        return {path: path.stat().st_mtime_ns for path in tmp_path.glob("minifp-kernels/*/*.o")}
+
+    first = files()
+    assert first and files() == first
+
+
+def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch):
+    terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})
+    monkeypatch.setattr(sys, "stderr", terminal())
+    compiling.Progress()._show("a kernel")
+    assert "compiles its kernels" in sys.stderr.getvalue()
 
 
 @pytest.mark.nightly

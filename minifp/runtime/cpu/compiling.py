@@ -1,4 +1,4 @@
-"""One line on stderr while kernels are compiled; nothing where they come from the cache."""
+"""One line on a terminal while kernels are compiled; nothing where they come from the cache."""
 
 import sys
 import threading
@@ -46,7 +46,7 @@ class Progress:
         if self.bar is None:
             self.bar = tqdm(
                 desc="minifp compiles its kernels for this CPU, once",
-                leave=False, delay=1e-9, file=sys.stderr,
+                leave=False, delay=1e-9, file=sys.stderr, disable=None,  # but on a terminal
                 bar_format="{desc}: {n_fmt} kernels{postfix}",
             )  # fmt: skip
         self.bar.set_postfix_str(f"{self.seconds:.1f} s, {title}", refresh=False)
