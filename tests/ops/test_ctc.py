@@ -21,11 +21,6 @@ def log_probs(T, N, C, spread=1.0, seed=0):
 # ---- the loss -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def loss_and_gradient(x, *args):
     """Of a sum of losses."""
     x.requires_grad_()

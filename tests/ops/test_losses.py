@@ -12,17 +12,6 @@ import minifp.nn.functional as F
 from minifp import nn
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
-@pytest.fixture
-def in_mixed():
-    with fp.precision("mixed"):
-        yield
-
-
 def value_and_gradients(loss, *tensors):
     """The loss of these tensors, and their gradients."""
     loss = loss(*tensors)

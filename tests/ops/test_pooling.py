@@ -40,8 +40,7 @@ def gradient_of(fn, x, dy=None):
         ("adaptive_max_pool2d", ((None, 3),)),
     ],
 )
-def test_the_places_of_the_largest_are_pytorchs(name, arguments):
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+def test_the_places_of_the_largest_are_pytorchs(torch, name, arguments):
     ndim = int(name[-2])
     for shape in ((2, 3, 7, 6), (0, 1, 7, 6), (2, 7, 6)):
         x = random_array(*(shape if ndim == 2 else shape[:1] + shape[-2:])).round(1)
@@ -171,9 +170,8 @@ def test_pooling_names_what_does_not_fit():
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "bilinear"])
-def test_every_place_is_taken_from_where_pytorch_takes_it(mode):
+def test_every_place_is_taken_from_where_pytorch_takes_it(torch, mode):
     """Where the border between two places is met exactly, rounding decides: as PyTorch rounds."""
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
     for ndim in {"linear": (1,), "bilinear": (2,)}.get(mode, (1, 2)):
         for n in (1, 2, 3, 7, 14, 33):
             x = np.arange(n, dtype="float32").reshape(1, 1, *(1,) * (ndim - 1), n)

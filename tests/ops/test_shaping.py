@@ -13,10 +13,6 @@ from minifp.numerics.formats import float16, float32, int64
 from minifp.ops.shaping.indexing import add_rows
 
 
-def pytorch():
-    return pytest.importorskip("torch", reason="compared with PyTorch")
-
-
 def counting(*shape):
     """The numbers 0, 1, 2, ... in a shape."""
     return np.arange(np.prod(shape), dtype=float32).reshape(shape)
@@ -83,8 +79,7 @@ def test_a_view_refuses_where_reshape_would_copy():
     assert x.T.contiguous().view(12).shape == (12,)
 
 
-def test_sizes_and_axes_may_be_named_as_in_pytorch():
-    torch = pytorch()
+def test_sizes_and_axes_may_be_named_as_in_pytorch(torch):
     x, t = fp.tensor(counting(2, 3)), torch.tensor(counting(2, 3))
     for call in (
         *(lambda m, x: m.flip(x, dims=(0,)), lambda m, x: m.permute(x, dims=(1, 0))),
@@ -137,8 +132,7 @@ INDICES = {
 
 
 @pytest.mark.parametrize("i", INDICES.values(), ids=INDICES)
-def test_an_index_reads_and_writes_what_pytorch_does(i):
-    torch = pytorch()
+def test_an_index_reads_and_writes_what_pytorch_does(torch, i):
 
     def translated(part):
         return torch.tensor(part) if isinstance(part, np.ndarray) else part
@@ -280,8 +274,7 @@ def test_what_is_padded_with_is_rounded_once():
         assert F.pad(fp.zeros(1), (0, 1), value=1e6).tolist() == [0, np.inf]
 
 
-def test_one_hot_is_pytorchs():
-    torch = pytorch()
+def test_one_hot_is_pytorchs(torch):
     i = np.array([[0, 2], [1, 1]])
     for classes in (-1, 3, 5):
         y, z = F.one_hot(fp.tensor(i), classes), F.one_hot(i, classes)
