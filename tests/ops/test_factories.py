@@ -46,9 +46,13 @@ def test_as_tensor_copies_only_where_it_must():
 
 
 def test_tensor_never_shares():
-    for dtype in (float32, int64, bool_):
+    for dtype in (float32, int64, bool_, uint8):
         a = np.zeros(3, dtype)
-        fp.tensor(a).fill_(1)
+        x = fp.tensor(a)
+        assert x.dtype == dtype
+        fp.tensor(x).fill_(1)
+        assert not x.array.any()
+        x.fill_(1)
         assert not a.any()
 
 
@@ -95,7 +99,7 @@ def test_numbers_without_a_point_stay_integers():
     assert fp.full((2,), 3).dtype == fp.arange(3).dtype == fp.arange(1, 7, 2).dtype == int64
     assert fp.full((2,), True).dtype == bool_
     assert fp.full((2,), 3, dtype="float16").dtype == float16
-    assert fp.arange(3.0).dtype == float32
+    assert fp.arange(3.0).dtype == fp.tensor([1, 2], dtype="float32").dtype == float32
     assert fp.full((), 2.5).shape == ()
     assert fp.full((2,), fp.tensor(2.5)).tolist() == [2.5, 2.5]
 
@@ -156,8 +160,13 @@ def test_likes_of_integers_are_integers():
 
 
 def test_values_that_overflow_give_a_warning():
-    with fp.precision("mixed"), pytest.warns(fp.PrecisionWarning, match="overflow float16"):
-        assert fp.full((2,), 70000.0).tolist() == [np.inf] * 2
+    with fp.precision("mixed"):
+        with pytest.warns(fp.PrecisionWarning, match="overflow float16"):
+            assert fp.full((2,), 70000.0).tolist() == [np.inf] * 2
+        with pytest.warns(fp.PrecisionWarning, match=r"2 of 5 values overflow float16.*65504"):
+            x = fp.tensor([1e5, -1e5, 65504.0, 1.0, np.inf])
+        assert x.tolist() == [np.inf, -np.inf, 65504, 1, np.inf]
+        fp.tensor([65519.0, np.inf, np.nan])  # no warning
 
 
 # ---- random -------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ def test_logsumexp_does_not_overflow(in_mixed):
 def test_reductions_to_a_scalar_stay_in_float32(in_mixed):
     x = fp.tensor([[1.0, 2.0], [3.0, 60000.0]])
     scalars = [x.std(), x.norm(), x.prod(), x.amax(), x.max(), x.min(), x.logsumexp((0, 1))]
+    scalars += [x.sum(), x.mean(), x.var(), x.sum() / x.mean(), (x.sum() ** 2).sqrt() * 2 + 1]
     scalars += [fp.tensor([60000.0, 2.0]).max(0).values]
     assert {s.dtype for s in scalars} == {float32}
     assert (x.max() * 2).item() == 120000
