@@ -88,7 +88,6 @@ class Call:
         ]
 
     def run(self, sum, dot, cumsum, prod, unrounded=lambda x: x):
-        """The results of the reference in float64 with these primitives."""
         given = {"sum": sum, "dot": dot, "accumulate": unrounded, "store": unrounded}
         given |= {"enter": unrounded}
         given |= {"cumsum": cumsum, "prod": prod, "cumprod": np.cumprod}
@@ -116,7 +115,6 @@ class Call:
         return self.run(total, product, running, np.prod), max(addends)
 
     def exact(self):
-        """The results in float64, and the largest number of addends."""
         return self._exact
 
     def magnitudes(self, exact):
@@ -170,7 +168,6 @@ class Calls(list):
         kernels.observers.remove(self)
 
     def on_kernel(self, kernel, args, results, formats):
-        """Called by the kernels."""
         args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
         self.append(Call(kernel, args, self.begun[-1], results, formats))
 

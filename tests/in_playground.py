@@ -13,7 +13,6 @@ FOLDERS = {"--pyodide": "MINIFP_PYODIDE", "--wheels": "MINIFP_WASM_WHEELS"}
 
 
 def built(out, *options):
-    """Run the script."""
     command = [sys.executable, SCRIPT, "--out", out, *options]
     return subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8")
 
@@ -82,7 +81,6 @@ def write(page, program):
 
 
 def written(page):
-    """The text in the editor."""
     lines = page.locator("#program .cm-line").all()
     return (
         "\n".join(line.text_content() for line in lines) if lines else page.input_value("#program")
@@ -90,7 +88,6 @@ def written(page):
 
 
 def run(page, program, text="Done"):
-    """Run a program to its end; what it printed."""
     write(page, program)
     page.click("#run")
     page.wait_for_timeout(50)

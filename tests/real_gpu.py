@@ -23,7 +23,6 @@ def has_gpu():
 
 
 def why_none():
-    """Why there is no GPU, None if there is one."""
     try:
         import cupy
     except ModuleNotFoundError as error:

@@ -36,7 +36,6 @@ def draw_windows(draw, name):
 
 
 def settings_area(settings):
-    """How many places a window has."""
     size = settings["kernel_size"]
     return size * size if isinstance(size, int) else size[0] * size[1]
 

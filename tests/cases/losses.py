@@ -77,7 +77,6 @@ def in_minifp(case):
 
 
 def divergence(x, t, **settings):
-    """kl_div of these shapes, of positive numbers unless targets are logarithms."""
     limits = {} if settings.get("log_target") else {"low": 0.1, "high": 3.0}
     return with_constants("kl_div", lambda f, c, a, b: f.kl_div(a, b, **settings), x, t, **limits)
 
@@ -123,7 +122,6 @@ def draw_of_differences(draw, name):
 
 @st.composite
 def weight_shapes(draw, shape):
-    """None, or a shape that broadcasts to this one."""
     if draw(st.booleans()):
         return None
     kept = shape[draw(st.integers(0, len(shape))) :]

@@ -74,7 +74,6 @@ def axes_of(draw, shape):
 
 
 def settings_of(draw, shape):
-    """Axes and keepdim, and how many numbers are reduced to one."""
     dim = axes_of(draw, shape)
     all_of = dim is None or dim == () or shape == ()
     axes = range(len(shape)) if all_of else (dim,) if isinstance(dim, int) else dim

@@ -21,12 +21,10 @@ EPS = 1e-5
 
 
 def parameters(numbers, C, dtype="float32"):
-    """A scale and a shift."""
     return numbers.normal(C, dtype, 0.5, 1.0), numbers.normal(C, dtype)
 
 
 def batch(numbers, shape, dtype, shift=2.0, of_parameters="float32"):
-    """Statistics, forward and gradient of a batch."""
     x, dy = numbers.normal(shape, dtype, 1, shift), numbers.normal(shape, dtype)
     w, b = parameters(numbers, shape[1], of_parameters)
     m, v = yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
@@ -155,7 +153,6 @@ EVEN = [((3, 5, 13, 7), (5, 3)), ((2, 3, 50), (7,)), ((1, 2, 60, 90), (2, 4)),
 
 
 def pooled(numbers, x, axes, to, include_pad=True, override=None):
-    """Forward and gradient of both kinds."""
     places = "uint8" if np.prod([a.size for a in axes]) <= 256 else "int32"
     y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=(to, places))
     dy = numbers.normal(y.shape, x.dtype)
@@ -270,7 +267,6 @@ GROUPS = [  # of one channel, and sequences with long kernels
 
 
 def convolved(numbers, shape, w_shape, dtype="float16", bias="float16", to=None, **given):
-    """Forward and both gradients."""
     given, to = {**PLAIN, **given}, to or dtype
     sizes = zip(shape[2:], w_shape[2:], given["stride"], given["padding"], given["dilation"])
     counts = tuple(window_count(n, k, s, p, d) for n, k, s, p, d in sizes)
@@ -363,7 +359,6 @@ def remainder(numbers):
 
 @shapes()
 def gate(numbers):
-    """Of what is not finite."""
     x = np.array([0, 1, np.nan, np.inf, -np.inf, 65504, -65504, -80], "float16")
     a, b = halves(np.stack(np.broadcast_arrays(x[:, None], x)).reshape(2, -1), 0)
     yield call("glu_prelu.glu_forward", a, b, to="float16")
@@ -434,7 +429,6 @@ GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
 def drawn(numbers, dtype, *sizes):
-    """Arrays of these shapes."""
     return [numbers.normal(s, dtype, 0.7) for s in sizes]
 
 

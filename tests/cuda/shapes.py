@@ -28,7 +28,6 @@ class Call:
 
 
 def call(name, *args, to, **params):
-    """A call whose results are of one format, or of one each."""
     return Call(name, args, to if isinstance(to, tuple) else (to,), params)
 
 
@@ -54,15 +53,12 @@ class Numbers:
         self.random, self.seed = np.random.default_rng(0), seed
 
     def normal(self, shape, dtype="float16", scale=1.0, shift=0.0):
-        """Normal numbers."""
         return np.asarray(self.random.normal(size=shape) * scale + shift).astype(dtype)
 
     def uniform(self, low, high, shape, dtype="float16"):
-        """Numbers between two."""
         return np.asarray(self.random.uniform(low, high, shape)).astype(dtype)
 
     def integers(self, low, high, shape):
-        """Whole numbers from low to less than high."""
         return np.asarray(self.random.integers(low, high, shape))
 
     def rows(self, rows, *settings):
@@ -90,7 +86,6 @@ AXES = [
 
 
 def rest(shape, axes):
-    """What is left of a shape without some axes."""
     return [n for i, n in enumerate(shape) if i not in axes]
 
 

@@ -51,7 +51,6 @@ class TimedEvent:
         self.at = None
 
     def record(self, stream=None):
-        """Set it to now."""
         self.at = time.perf_counter()
 
     def synchronize(self):
@@ -70,7 +69,6 @@ def timed(gpu, monkeypatch):
 
 @pytest.fixture
 def given(tmp_path):
-    """What the command line says."""
     flags = ["--tiny", "--repeat", "2", "--seconds", "0.001", "--limit", "600"]
     return bench_gpu.options(["--out", str(tmp_path), *flags])
 
@@ -115,7 +113,6 @@ class OnTheHost(gpu_timing.Theirs):
         """Nothing to wait for."""
 
     def seconds(self, run):
-        """By the clock."""
         start = time.perf_counter()
         run()
         return time.perf_counter() - start
@@ -125,11 +122,9 @@ class OnTheHost(gpu_timing.Theirs):
         return 0
 
     def peak(self):
-        """Unknown."""
         return 1
 
     def repeated(self, call, seconds, most=100, **about):
-        """Without graphs."""
         self.seconds(call)
         return gpu_timing.Contestant(lambda: self.seconds(call), {"launches": 1, **about})
 

@@ -165,14 +165,12 @@ def test_products_are_rounded_once(names):
 
 
 def lenet(device):
-    """A model, and the scores of a batch by it."""
     model = models.LeNet(size=8).to(device)
     x = np.random.default_rng(1).normal(size=(4, 1, 8, 8))
     return model, lambda: model(fp.tensor(x, device=device))
 
 
 def lstm(device):
-    """The same of a recurrent one."""
     model = models.CharLSTM(10, 8, 8, 1).to(device)
     codes = np.random.default_rng(1).integers(0, 10, (4, 1))
     return model, lambda: model(fp.tensor(codes, device=device)).reshape(4, 10)

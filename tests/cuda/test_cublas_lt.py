@@ -55,7 +55,6 @@ def nothing_known(gpu, monkeypatch):
 
 @pytest.fixture
 def library(nothing_known):
-    """The imitation."""
     if not IMITATED:
         pytest.skip("what is asked of cublasLt is looked at on the imitation")
     made = ctypes.CDLL(os.environ["MINIFP_CUBLAS_LT"])
@@ -100,7 +99,6 @@ def bound(a, b, out):
 
 
 def of_codes(pair, result):
-    """Two operands of a pair of formats, and their product."""
     a = as_operand(numbers((2, 16, 48), 1), pair[0])
     b = as_operand(numbers((32, 48), 2) * np.float16(2**-9), pair[1]).T
     return a, b, product.multiply(a, b, empty((2, 16, 32), as_dtype(result)))

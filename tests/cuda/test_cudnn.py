@@ -52,8 +52,6 @@ class NotSupported(Exception):
 
 
 class Tensor:
-    """A tensor of a graph."""
-
     def __init__(self, dim=None, stride=None, data_type=None, uid=None):
         self.dim, self.stride, self.data_type, self.uid = dim, stride, data_type, uid
         self.is_output = False
@@ -69,7 +67,6 @@ class Tensor:
         return set_it
 
     def at(self, pointer):
-        """The numbers that lie there."""
         expected = np.empty(self.dim, self.data_type)
         assert self.stride == [s // expected.itemsize for s in expected.strides]
         assert pointer % 16 == 0
@@ -119,7 +116,6 @@ class Graph:
         return self.module.workspace
 
     def execute(self, pointers, workspace, handle):
-        """Enqueue it."""
         assert self.asked[-1][0] == "build_plans"
         stream = cupy().cuda.get_current_stream()
         assert self.module.streams[handle] == stream.ptr
@@ -211,7 +207,6 @@ only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitatio
 
 
 def all_three(case, dtype="float16", bias=None, to=None):
-    """Forward and both gradients of a case, each checked."""
     shape, w_shape, given = case
     return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
 

@@ -180,17 +180,6 @@ def test_the_program_in_docs_gpu_runs():
     assert known["step"].graphs == 1 and np.isfinite(known["loss"].item())
 
 
-def test_accumulate_float16_sums_products_in_float16():
-    """4,096 ones stop at 2,048, where half an ulp is 1; in float32 they do not."""
-    x, w = np.ones((2, 4096)), np.ones((3, 4096))
-    for accumulate, expected in (("float32", 4096), ("float16", 2048)):
-        with fp.precision(f"mixed,accumulate={accumulate}"), warnings.catch_warnings():
-            warnings.simplefilter("error")  # it is cuBLAS that sums, not the CPU
-            y = F.linear(fp.tensor(x, device="cuda"), fp.tensor(w, device="cuda"))
-        if IMITATED or accumulate == "float32":  # a GPU sums in blocks
-            assert y.tolist() == [[expected] * 3] * 2
-
-
 def test_sums_in_chunks_are_those_of_the_cpu():
     """cuBLAS sums each chunk in float16, and minifp adds these in float32."""
     x, w, b, dy = (np.random.default_rng(0).normal(0, 1, s) for s in ((7, 90), (5, 90), 5, (7, 5)))
@@ -234,19 +223,6 @@ def test_what_runs_on_the_cpu_says_so_once():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert x.sum(0).tolist() == [3, 5, 7]
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_comparisons_are_those_of_the_cpu(dtype):
-    values = np.array([0, -0.0, 1, -1, 2, np.inf, -np.inf, np.nan, 65504, 6e-8]).astype(dtype)
-    x, y = np.meshgrid(values, values)
-    places = {"cpu": [], "cuda": []}
-    for place, found in places.items():
-        a, b = (fp.tensor(v, dtype=dtype, device=place) for v in (x, y))
-        found += [getattr(fp, name)(a, b).tolist() for name in ("eq", "ne", "lt", "le", "gt", "ge")]
-        found += [getattr(fp, name)(a).tolist() for name in ("isfinite", "isinf", "isnan")]
-        found.append(fp.logical_not(a).tolist())
-    assert places["cpu"] == places["cuda"]
 
 
 @pytest.mark.parametrize("there, now", [("cpu", "cuda"), ("cuda", "cpu")])

@@ -23,7 +23,6 @@ EPS = 1e-5
 
 
 def normal(*shape, dtype="float16", seed=0):
-    """Normal numbers."""
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
@@ -31,7 +30,6 @@ def normal(*shape, dtype="float16", seed=0):
 
 
 def launched(name, *args, to, **params):
-    """Results on the device of one call of a kernel there."""
     results = NAMES[name].device_kernel(*args, to=tuple(map(np.dtype, to)), **params)
     return results if isinstance(results, tuple) else (results,)
 
@@ -240,8 +238,6 @@ def test_states_before_are_those_that_each_step_read(sizes, reverse):
 
 
 class Reader(nn.Module):
-    """Embedding, recurrences, attention, and a loss."""
-
     def __init__(self):
         self.embed, self.lstm, self.gru = nn.Embedding(30, 12), nn.LSTM(12, 16, 2), nn.GRU(16, 16)
         self.rnn, self.attend = nn.RNN(16, 16), nn.MultiheadAttention(16, 2)
@@ -253,7 +249,6 @@ class Reader(nn.Module):
 
 
 def losses_of(device, captured):
-    """Losses of a short training."""
     fp.manual_seed(0)
     with fp.precision("mixed,loss_scale=1024"):
         model = Reader().to(device)

@@ -20,12 +20,10 @@ from minifp.runtime import device
 
 @pytest.fixture(scope="module")
 def task():
-    """A task of a few seconds."""
     return load_task("mlp", "digits")
 
 
 def run_of(task, place, graph=None, steps=READ_AFTER + 9, **settings):
-    """A finished Run."""
     settings |= {"progress": False, "device": place, "graph": graph}
     return train_one(task, "mixed", 0, steps=steps, **settings)
 

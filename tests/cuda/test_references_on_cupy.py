@@ -30,7 +30,6 @@ def references(monkeypatch):
 
 
 def run(case):
-    """A case, forward and backward."""
     y = case.fn(*(fp.tensor(a, requires_grad=True) for a in case.arrays()))
     for out in y if isinstance(y, tuple) else (y,):
         if out.requires_grad:

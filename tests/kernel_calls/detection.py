@@ -12,7 +12,6 @@ from minifp.ops.detection import roi_align, roi_pool
 
 
 def shapes(d):
-    """Two shapes that broadcast."""
     n, m = (1200, 90) if d.large else (d.size(0, 9), d.size(1, 40))
     return d.choice(((n, 1), (1, m)), ((n, m), (n, m)), ((n, m), (m,)))
 

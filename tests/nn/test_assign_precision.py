@@ -20,8 +20,6 @@ from minifp.numerics.policy import Precision, shapes_only
 
 
 class Translator(nn.Module):
-    """A recurrent encoder, and a decoder of attention, a layer between norms, and a head."""
-
     def __init__(self):
         self.encoder = nn.LSTM(6, 8, batch_first=True)
         self.decoder = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.BatchNorm1d(8))
@@ -35,14 +33,12 @@ class Translator(nn.Module):
 
 
 def made(precision, build=Translator):
-    """A model that was made in a precision, with its parts assigned."""
     fp.manual_seed(0)
     with fp.precision(precision):
         return fp.assign_precision(build())
 
 
 def batches(count, shape=(4, 5, 6)):
-    """Inputs and classes."""
     numbers = np.random.default_rng(0)
     return [
         (fp.tensor(numbers.normal(0, 1, shape).astype("f4")), numbers.integers(0, 3, shape[0]))
@@ -51,12 +47,10 @@ def batches(count, shape=(4, 5, 6)):
 
 
 def trainer(model):
-    """The optimizer of these tests."""
     return fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01))
 
 
 def train(model, optimizer, data):
-    """A step on each batch; the losses."""
     losses = []
     for x, t in data:
         losses.append(F.cross_entropy(model(x), t))

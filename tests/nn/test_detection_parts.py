@@ -157,7 +157,6 @@ BOXES = detection.DefaultBoxes([[2], [2]])((200, 200), [(6, 6), (3, 3)])
 
 
 def predictions(pictures, classes=5, spread=1.0, requires_grad=False):
-    """Logits and rows of all BOXES, drawn."""
     rows = (pictures, len(BOXES))
     logits, deltas = fp.randn(*rows, classes) * spread, fp.randn(*rows, 4)
     return [fp.tensor(t.array, requires_grad=requires_grad) for t in (logits, deltas)]

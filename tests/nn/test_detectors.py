@@ -46,7 +46,6 @@ def small(name, precision="float32", classes=3, **more):
 
 
 def trained(model, steps, batch=4, lr=2e-3, fixed=True):
-    """The losses of a few steps on one batch of scenes, or on others."""
     optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
     losses = []
     for step in range(steps):
@@ -227,13 +226,11 @@ test_what_cannot_be_built_is_refused = each_refused(
 
 # ---- the same as torchvision's ------------------------------------------------------------------
 def loaded(mine, their):
-    """Ours with the weights of theirs."""
     mine.load_state_dict({key: value.numpy() for key, value in their.state_dict().items()})
     return mine
 
 
 def drawn_scene(pictures, size, classes, seed=0):
-    """Pictures of noise with three objects each, in float64."""
     rng, (height, width) = np.random.default_rng(seed), size
     targets = []
     for _ in range(pictures):

@@ -31,7 +31,6 @@ class Shared(nn.Module):
 
 
 def small(precision="float32"):
-    """A model with parameters, buffers and dropout."""
     with fp.precision(precision):
         return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(0.5), nn.Linear(6, 3))
 

@@ -52,7 +52,6 @@ def test_a_network_is_as_large_as_published(name):
 @pytest.mark.parametrize("precision", ["mixed,loss_scale=8", "float32"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_small_ones_are_trained(name, precision):
-    """A few steps on one batch, of which they learn something."""
     with fp.precision(precision):
         fp.manual_seed(0)
         model = getattr(models, name)(classes=4, stem="smaller", width=1 / 8)
@@ -104,7 +103,6 @@ def test_a_transformer_is_told_the_size_of_its_pictures():
 
 
 def theirs(torchvision, name):
-    """Their network, with the auxiliary classifiers that they build it with."""
     build = torchvision.models
     if name == "ViTTiny":
         sizes = {"num_layers": 12, "num_heads": 3, "hidden_dim": 192, "mlp_dim": 768}

@@ -22,7 +22,6 @@ def batch(*rest):
 
 
 def inside(x):
-    """The steps that there are, sequence by sequence."""
     return np.concatenate([x.array[:n, b] for b, n in enumerate(LENGTHS)])
 
 

@@ -77,7 +77,6 @@ def loop_sum(addends, chunk=None):
 
 
 def loop_dot(a, b, chunk=None):
-    """a (M, K) @ b (K, N), number by number."""
     with np.errstate(all="ignore"):
         a, b = a.astype(half), b.astype(half)
         rows = [[loop_sum(a[m] * b[:, n], chunk) for n in range(b.shape[1])] for m in range(len(a))]

@@ -18,7 +18,6 @@ DELAYED = "float32,operands=float8_e4m3fn,gradient_operands=float8_e5m2,operand_
 
 
 def made(make, scale="delayed", lr=1.0):
-    """(a model, its optimizer) under delayed scaling of float32 numbers."""
     with fp.precision(DELAYED.replace("delayed", scale)):
         fp.manual_seed(0)
         model = make()
@@ -26,7 +25,6 @@ def made(make, scale="delayed", lr=1.0):
 
 
 def amaxes(model, operand="x", product="linear.linear_forward"):
-    """Those of an operand, of all parameters in turn."""
     histories = fp.operand_histories(model)
     return [h.amaxes for h in histories if (h.operand, h.product) == (operand, product)]
 
@@ -38,7 +36,6 @@ def x_of(amax, rows=4):
 
 
 def take_step(model, optimizer, *batches):
-    """One step, of the sum of the gradients of these batches."""
     for x in batches:
         model(x).sum().backward()
     optimizer.step()

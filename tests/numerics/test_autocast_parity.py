@@ -30,7 +30,6 @@ OF_TORCH = [case for case in CASES if case.torch]
 
 
 def numbers(t):
-    """A tensor's, in float32, which holds those of bfloat16."""
     return t.float().detach().numpy()
 
 

@@ -24,7 +24,6 @@ HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 
 
 def cast(x, dtype):
-    """NumPy's cast, without its warnings."""
     with np.errstate(all="ignore"):
         return x.astype(dtype)
 

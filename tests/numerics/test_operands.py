@@ -31,7 +31,6 @@ FORMATS = [
 
 
 def numbers(*shape, seed=0, size=1.0):
-    """Normally distributed numbers, stored in bfloat16."""
     x = np.random.default_rng(seed).normal(0, size, shape).astype("f4")
     return downcast(x, as_dtype("bfloat16"))
 

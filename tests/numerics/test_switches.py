@@ -24,12 +24,10 @@ def in_mixed():
 
 
 def half(a):
-    """An array rounded to float16."""
     return np.asarray(a).astype(float16)
 
 
 def random_halves(*shape, seed=0, low=-2.0, high=2.0):
-    """Random float16 numbers."""
     return half(np.random.default_rng(seed).uniform(low, high, shape))
 
 
@@ -255,7 +253,6 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
 
 
 def batch_norm(x, w, b, dy, eps=1e-5):
-    """y, dx, dw, db of the equations in ops/batch_norm.py, in float32 but for folded sums."""
     x, w, b, dy = (v.astype(float32) for v in (x, w, b, dy))
     axes, count = (0, 2, 3), float32.type(x.size // x.shape[1])
     w, b = w.reshape(1, -1, 1, 1), b.reshape(1, -1, 1, 1)

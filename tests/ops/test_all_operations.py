@@ -32,7 +32,6 @@ def tensors(case, dtype, layout=np.array, scale=1.0):
 
 
 def outputs(case, xs):
-    """What the case returns, always as a tuple."""
     fp.manual_seed(0)
     ys = case.fn(*xs)
     return ys if isinstance(ys, tuple) else (ys,)

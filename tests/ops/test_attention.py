@@ -160,7 +160,6 @@ def test_a_list_is_refused_by_the_name_of_the_argument():
 
 
 def same_layers(torch, precision="float64", **settings):
-    """Ours with PyTorch's weights, and PyTorch's."""
     with fp.precision(precision):
         ours = nn.MultiheadAttention(8, 2, **settings)
     theirs = torch.nn.MultiheadAttention(8, 2, **settings).double()
@@ -168,7 +167,6 @@ def same_layers(torch, precision="float64", **settings):
 
 
 def called(module, layer, arrays, settings):
-    """The inputs, and what the layer gives for them."""
     xs = [module.tensor(a, requires_grad=True) for a in arrays]
     given = {k: module.tensor(v) if hasattr(v, "shape") else v for k, v in settings.items()}
     return xs, layer(*xs, **given)

@@ -28,7 +28,6 @@ def halves(*shape, seed=0):
 
 
 def check(name, args, to=float16, **params):
-    """The compiled kernel gives an array of its own, within the bound."""
     kernel = NAMED[name]
     stored = np.dtype(bool if kernel.name.startswith("comparison") else to)
     y = kernel.compiled(*args, to=(stored,), **params)
@@ -61,14 +60,12 @@ LAYOUTS = {
 
 
 def readonly(x):
-    """A copy that may not be written to."""
     x = x.copy()
     x.flags.writeable = False
     return x
 
 
 def unaligned(x):
-    """A copy at an odd address."""
     bytes_ = np.empty(x.nbytes + 1, np.uint8)
     y = bytes_[1:].view(x.dtype).reshape(x.shape)
     y[...] = x

@@ -31,7 +31,6 @@ from minifp.runtime.cpu import gemm
 
 @pytest.fixture
 def threads():
-    """Sets the number of threads, and back."""
     before = fp.get_num_threads()
     yield fp.set_num_threads
     fp.set_num_threads(before)
@@ -215,7 +214,6 @@ def test_sequences_are_within_the_bound_at_every_step_also_packed(kind, precisio
 
 
 def trained(model, loss, steps):
-    """The bytes of a model's weights after some steps."""
     optimizer = fp.MixedOptimizer(fp.optim.Adam(model.parameters(), lr=1e-2))
     for _ in range(steps):
         optimizer.minimize(loss(model))

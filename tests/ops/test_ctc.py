@@ -22,7 +22,6 @@ def log_probs(T, N, C, spread=1.0, seed=0):
 
 
 def loss_and_gradient(x, *args):
-    """Of a sum of losses."""
     x.requires_grad_()
     loss = F.ctc_loss(x, *args, reduction="sum")
     loss.backward()

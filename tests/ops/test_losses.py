@@ -13,7 +13,6 @@ from minifp import nn
 
 
 def value_and_gradients(loss, *tensors):
-    """The loss of these tensors, and their gradients."""
     loss = loss(*tensors)
     loss.backward()
     return loss.item(), [t.grad.array for t in tensors]
@@ -187,7 +186,6 @@ def test_batchmean_is_the_divergence_and_mean_is_not():
 
 
 def collapse(path, blank):
-    """The labels that a path gives."""
     return tuple(c for c, _ in groupby(path) if c != blank)
 
 

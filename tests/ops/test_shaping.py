@@ -14,7 +14,6 @@ from minifp.ops.shaping.indexing import add_rows
 
 
 def counting(*shape):
-    """The numbers 0, 1, 2, ... in a shape."""
     return np.arange(np.prod(shape), dtype=float32).reshape(shape)
 
 

@@ -83,7 +83,6 @@ def by_reference(kernel, args, to, settings):
 
 
 def bits(array):
-    """The bits of an array, those of every NaN alike."""
     array = array.copy()
     array[np.isnan(array)] = np.nan
     return frozen(array)
@@ -165,13 +164,10 @@ def test_compiled_steps_are_those_of_the_references_bit_for_bit(rule, precision,
 
 
 class Observer:
-    """Counts the kernels that it sees."""
-
     def __init__(self):
         self.seen = []
 
     def on_kernel(self, kernel, *_):
-        """Called by kernels.py."""
         self.seen.append(kernel.name)
 
 
@@ -253,12 +249,9 @@ def test_a_rule_of_a_users_own_need_not_be_an_update_rule():
     """Such a kernel is called as others are, and may fuse what an update rule must not."""
 
     class Signs(optim.Optimizer):
-        """Steps of one length."""
-
         rule = kernels.kernel("map", "given")(lambda w, g, inverse, *, lr: w - lr * np.sign(g))
 
         def keywords(self, group, state, step):
-            """What the rule is told."""
             return self.settings(group, "lr")
 
     kernels.KERNELS.pop()

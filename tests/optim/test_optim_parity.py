@@ -74,12 +74,10 @@ class Twins:
                 q.grad = 0.1 * q.detach() + torch.tensor(noise, dtype=self.dtype)
 
     def difference(self):
-        """The largest, relative to the largest weight."""
         pairs = [(p.array, q.detach().numpy()) for p, q in zip(self.mine, self.theirs)]
         return max(np.abs(a - b).max() for a, b in pairs) / max(np.abs(b).max() for _, b in pairs)
 
     def largest_step(self):
-        """The largest step of a weight, relative to the largest weight."""
         path = np.array(self.path)
         return np.abs(np.diff(path, axis=0)).max() / np.abs(path).max()
 
@@ -113,7 +111,6 @@ def test_fifty_steps_and_the_defaults_are_pytorchs(kind):
 
 
 def settings_of(**own):
-    """A strategy for the settings that all rules have, and for these."""
     common = {
         "lr": st.floats(1e-4, 0.1),
         "weight_decay": st.sampled_from([0.0, 0.01, 0.3]),

@@ -19,7 +19,6 @@ every_kind = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
 
 
 def parameter(values, gradient=None, precision="float32"):
-    """A parameter, and a gradient as backward would leave it."""
     with fp.precision(precision):
         p = nn.Parameter(np.asarray(values, np.float64))
         if gradient is not None:
@@ -58,7 +57,6 @@ def refused(optimizer, error, *words, call=None):
 
 # ---- the updates, by closed forms ---------------------------------------------------------------
 def walk(rule, *gradients, start=0.0, **settings):
-    """Where a parameter is after a step with each of these gradients, and its optimizer."""
     p, places = parameter([start], precision="float64"), []
     optimizer = rule([p], **settings)
     for gradient in gradients:

@@ -27,7 +27,6 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 
 def made(precision, rule="Adam", shapes=SHAPES):
-    """Parameters made under a precision, and what trains them."""
     random, (kind, settings) = np.random.default_rng(0), RULES[rule]
     with fp.precision(precision):
         ps = [nn.Parameter(random.normal(size=shape)) for shape in shapes]

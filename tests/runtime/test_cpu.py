@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code, *arguments, **environment):
-    """What a program prints, and its errors, in a process of its own."""
     done = python(code, *arguments, **environment)
     return done.stdout, done.stderr
 
@@ -110,7 +109,6 @@ def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
 # ---- threads ------------------------------------------------------------------------------------
 @pytest.fixture
 def restored():
-    """The number of threads, set back afterwards."""
     before = fp.get_num_threads()
     yield
     fp.set_num_threads(before)

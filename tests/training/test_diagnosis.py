@@ -41,7 +41,6 @@ class Net(nn.Module):
 
 
 def setup(precision="mixed", make=Net, **settings):
-    """A model, its optimizer, and a batch."""
     fp.manual_seed(0)
     numbers = np.random.default_rng(0)
     with fp.precision(precision):

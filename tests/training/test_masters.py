@@ -19,7 +19,6 @@ FINE = np.array([1.0001, -0.3333, 2.00007])  # float16 holds none of these
 
 
 def parameter(values=FINE, precision="mixed"):
-    """A parameter made under a precision."""
     with fp.precision(precision):
         return nn.Parameter(np.asarray(values, np.float32))
 
@@ -30,7 +29,6 @@ def optimizer_of(*parameters, rule=optim.SGD, lr=0.0, **settings):
 
 
 def step(optimizer, gradient=1.0):
-    """One step with the same gradient everywhere."""
     optimizer.zero_grad()
     with fp.precision(optimizer.precision):
         optimizer.backward(sum((p * gradient).sum() for p in optimizer.parameters))
@@ -38,19 +36,16 @@ def step(optimizer, gradient=1.0):
 
 
 def masters(optimizer):
-    """The masters of each parameter (its weights, where it has none)."""
     state = optimizer.state_dict()["optimizers"][0]["state"].values()
     return [s.get("master", p.array) for s, p in zip(state, optimizer.parameters)]
 
 
 def rounded(x):
-    """x as float16 holds it, in float32."""
     return np.asarray(x, HALF).astype(SINGLE)
 
 
 # ---- from where they begin ----------------------------------------------------------------------
 def every_layer():
-    """One of each layer that has parameters."""
     return nn.Sequential(
         *(nn.Linear(5, 3), nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.LayerNorm(6)),
         *(nn.Embedding(7, 3), nn.LSTM(3, 2, num_layers=2, bidirectional=True)),
@@ -388,7 +383,6 @@ def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none(
 
 # ---- saving a model -----------------------------------------------------------------------------
 def trained_layer(precision):
-    """A layer after three small steps, and its optimizer."""
     with fp.precision(precision):
         layer = nn.Linear(3, 2)
         optimizer = optimizer_of(*layer.parameters(), lr=1e-4)

@@ -35,7 +35,6 @@ some_of_both = pytest.mark.sampled(
 
 
 def make(precision="mixed", rule="Adam", **settings):
-    """A small model with a normalisation layer, and its MixedOptimizer."""
     fp.manual_seed(0)
     with fp.precision(precision):
         model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))
@@ -43,7 +42,6 @@ def make(precision="mixed", rule="Adam", **settings):
 
 
 def loss_of(model, k, size=8):
-    """The loss on batch number k."""
     random = np.random.default_rng(k)
     with fp.precision(model.precision):
         x = fp.tensor(random.normal(size=(size, 4)))
@@ -51,7 +49,6 @@ def loss_of(model, k, size=8):
 
 
 def train(model, optimizer, batches):
-    """A step on each batch; returns their results."""
     results = []
     for k in batches:
         optimizer.zero_grad()
@@ -74,7 +71,6 @@ def kept(optimizer):
 
 
 def parameter(values, precision="mixed"):
-    """A parameter made under a precision."""
     with fp.precision(precision):
         return nn.Parameter(np.asarray(values, np.float32))
 

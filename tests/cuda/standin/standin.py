@@ -106,7 +106,6 @@ def compile_for_the_host(compiler):
 
 @cache
 def library_of(text):
-    """The library of a text: one of minifp's, or of CuPy's own kernels."""
     import build
     import cupy
 
