@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import LAYERS
 from refusals import refuses
+from watching import Kernels
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -14,7 +15,6 @@ from minifp import nn, optim
 from minifp.autograd.backward import toposort
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.assign_precision import may_multiply
-from minifp.numerics import kernels
 from minifp.numerics.formats import bfloat16, float16, float32
 from minifp.numerics.policy import Precision, shapes_only
 
@@ -216,17 +216,11 @@ def test_a_part_of_a_product_is_no_door_and_shares_weights_with_others():
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
 def test_layers_say_whether_they_multiply(make, shape):
-    class Products(list):
-        def on_kernel(self, kernel, args, results, formats):
-            self.extend([kernel.name] * (kernel.rule.role == "dot"))
-
-    found, layer = Products(), make(nn)
-    kernels.observers.append(found)
-    try:
+    layer = make(nn)
+    with Kernels() as calls:
         layer(fp.ones(*shape))
-    finally:
-        kernels.observers.remove(found)
-    assert any(map(may_multiply, layer.modules())) == bool(found)
+    multiplies = any(kernel.rule.role == "dot" for kernel, *_ in calls)
+    assert any(map(may_multiply, layer.modules())) == multiplies
 
 
 def test_a_model_without_its_parts_neither_computes_nor_trains():

@@ -32,16 +32,21 @@ def test_responses_of_halves_whose_squares_overflow_are_those_of_float64(in_mixe
 # ---- running statistics -------------------------------------------------------------------------
 
 
-def test_without_momentum_running_statistics_are_the_average_of_all_batches(torch):
-    ours = nn.BatchNorm1d(3, momentum=None)
-    theirs = torch.nn.BatchNorm1d(3, momentum=None)
-    xs = batches(8, 3)
-    for x in xs:
-        ours(fp.tensor(x))
-        theirs(torch.tensor(x))
-    np.testing.assert_allclose(ours.running_mean.array, np.mean(xs, (0, 1)), rtol=1e-5)
-    for name, buffer in ours.named_buffers():
-        np.testing.assert_allclose(buffer.array, theirs.get_buffer(name).numpy(), rtol=1e-5)
+INSTANCES = {"track_running_stats": True, "affine": True}
+FOLLOWED = [(name, {"momentum": m}) for name in ("BatchNorm1d", "BatchNorm2d") for m in (0.4, None)]
+FOLLOWED += [("InstanceNorm1d", {"momentum": m, **INSTANCES}) for m in (0.3, None)]
+
+
+@pytest.mark.parametrize(("name", "options"), FOLLOWED)
+def test_running_statistics_follow_pytorchs(torch, name, options):
+    ours, theirs = (getattr(m, name)(3, **options) for m in (nn, torch.nn))
+    for step, x in enumerate(batches(4, 3, 5, *[2] * (name[-2] == "2"))):
+        y = ours.train(step != 2)(fp.tensor(x))
+        z = theirs.train(step != 2)(torch.tensor(x))
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
+        for key, buffer in ours.named_buffers():
+            expected = theirs.get_buffer(key).numpy()
+            np.testing.assert_allclose(buffer.array, expected, rtol=1e-5, atol=1e-7, err_msg=key)
 
 
 def test_a_batch_that_is_not_finite_does_not_count_in_the_average_of_all_batches():
@@ -51,22 +56,10 @@ def test_a_batch_that_is_not_finite_does_not_count_in_the_average_of_all_batches
         ours(fp.tensor(x))
     for x in (first, second):
         other(fp.tensor(x))
+    np.testing.assert_allclose(ours.running_mean.array, np.mean([first, second], (0, 1)), rtol=1e-5)
     assert ours.num_batches_tracked.item() == 2
     np.testing.assert_array_equal(ours.running_mean.array, other.running_mean.array)
     np.testing.assert_array_equal(ours.running_var.array, other.running_var.array)
-
-
-@pytest.mark.parametrize("momentum", [0.3, None])
-def test_running_statistics_of_instances_follow_pytorchs(torch, momentum):
-    options = {"momentum": momentum, "track_running_stats": True, "affine": True}
-    ours, theirs = nn.InstanceNorm1d(3, **options), torch.nn.InstanceNorm1d(3, **options)
-    for step, x in enumerate(batches(4, 3, 5)):
-        y = ours.train(step != 2)(fp.tensor(x))
-        z = theirs.train(step != 2)(torch.tensor(x))
-        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
-        for name, buffer in ours.named_buffers():
-            expected = theirs.get_buffer(name).numpy()
-            np.testing.assert_allclose(buffer.array, expected, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

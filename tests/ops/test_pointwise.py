@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import COMPARISONS, activation, pointwise
+from cases import COMPARISONS, OF_NUMPY, activation, pointwise
 from refusals import check_refusals
 
 import minifp as fp
@@ -334,26 +334,15 @@ def test_a_missing_number_leaves_its_mark_on_the_gradient():
 # ---- comparisons --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", COMPARISONS)
-def test_comparisons_are_those_of_numpy(name):
-    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
-    expected = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater"}.get(
-        name, {"le": "less_equal", "ge": "greater_equal"}.get(name, name)
-    ))  # fmt: skip
-    for p in ("float32", "mixed"):
-        with fp.precision(p):
-            z = getattr(fp, name)(fp.tensor(x), fp.tensor(y))
-            assert z.dtype == bool and not z.requires_grad
-            np.testing.assert_array_equal(z.array, expected(x, y))
-    np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
-
-
 @pytest.mark.references
-def test_isfinite_and_isnan_tell_inf_from_nan():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.array([1.0, np.inf, -np.inf, np.nan]))
-    assert x.isfinite().tolist() == [True, False, False, False]
-    assert x.isnan().tolist() == [False, False, False, True]
-
-
-# ---- broadcasting -------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_comparisons_are_those_of_numpy(name):
+    x, y = np.array([[1.0, 2, np.nan], [-np.inf, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    expected, count = getattr(np, OF_NUMPY[name]), 1 + (name in COMPARISONS)
+    for pair, p in product(((x, y), (x > 1, y > 1)), ("float32", "mixed")):
+        with fp.precision(p):
+            z = getattr(fp, name)(*map(fp.tensor, pair[:count]))
+        assert z.dtype == bool and not z.requires_grad
+        np.testing.assert_array_equal(z.array, expected(*pair[:count]))
+    if count == 2:
+        np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
