@@ -177,25 +177,35 @@ class Calls(list):
 MAGNITUDES, STEPWISE = {}, {}  # by kernel: M, or how to check a call
 
 
-def magnitude(fn):
-    """Register what gives M for the results of the kernel of this name: see tests/cases.
+def magnitude(fn, name=None):
+    """Register what gives M for the results of the kernel of its name, or this: see tests/cases.
 
     First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by
     its result, and errors pass through f(x) as |f'(x)| dx.
     """
-    MAGNITUDES[_kernel_name(fn)] = fn
+    MAGNITUDES[_kernel_named(name or fn.__name__)] = fn
     return fn
+
+
+def magnitude_of_losses(name, terms):
+    """The same of the kernels `each` and `total` of a loss, from the sizes of its terms."""
+
+    def total(*args, exact, divisor, **settings):
+        return 2 * terms(*args, **settings).sum() / divisor
+
+    magnitude(lambda *args, exact, **settings: terms(*args, **settings), f"{name}_each")
+    magnitude(total, f"{name}_total")
 
 
 def stepwise(fn):
     """Register what gives the excess of a Call of the kernel of this name, checked step by step."""
-    STEPWISE[_kernel_name(fn)] = fn
+    STEPWISE[_kernel_named(fn.__name__)] = fn
     return fn
 
 
-def _kernel_name(fn):
-    found = [k.name for k in kernels.KERNELS if k.name.partition(".")[2] == fn.__name__]
-    assert len(found) == 1, f"bounds for {fn.__name__}, but kernels {found}"
+def _kernel_named(name):
+    found = [k.name for k in kernels.KERNELS if k.name.partition(".")[2] == name]
+    assert len(found) == 1, f"bounds for {name}, but kernels {found}"
     return found[0]
 
 

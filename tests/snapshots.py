@@ -1,6 +1,7 @@
 """Everything that a step may change, as plain values that can be compared: to the last bit."""
 
 import numpy as np
+import pytest
 
 from minifp.autograd.tape import Tensor
 
@@ -33,3 +34,12 @@ def snapshot(optimizer):
             "gradients": gradients(optimizer),
         }
     )
+
+
+def refused(optimizer, error, *words, call=None):
+    """The call (by default step()) raises `error` with all the words, and changes nothing."""
+    before = snapshot(optimizer)
+    with pytest.raises(error) as caught:
+        (call or optimizer.step)()
+    assert [w for w in words if w not in str(caught.value)] == []
+    assert snapshot(optimizer) == before

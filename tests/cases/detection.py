@@ -66,6 +66,8 @@ CASES = [
     of_boxes("generalized_box_iou_loss", (2, 3, 4), (2, 3, 4), eps=0.001),
     of_boxes("encode_boxes", (5, 4), (5, 4)),
     of_boxes("encode_boxes", (2, 5, 4), (5, 4), weights=STEEP),
+    of_boxes("encode_boxes", (0, 4), (0, 4)),
+    of_boxes("generalized_box_iou_loss", (0, 4), (0, 4), reduction="sum"),
     decoding((5, 4), (5, 4)),
     decoding((2, 5, 4), (5, 4), weights=STEEP),
     decoding((0, 4), (0, 4)),
@@ -78,6 +80,7 @@ CASES = [
     of_regions("roi_pool", NUMBERED, 2, 0.75),
     of_regions("roi_pool", [REGIONS, np.zeros((0, 4))], 4, 0.5, shape=(2, 35, 5, 4)),
     of_regions("roi_pool", [np.zeros((0, 4))], 2, shape=(1, 2, 3, 3)),
+    *(of_regions(name, [], 2, shape=(0, 3, 4, 4)) for name in ("roi_align", "roi_pool")),
 ]
 
 

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from bounds import magnitude
+from bounds import magnitude, magnitude_of_losses
 from hypothesis import strategies as st
 
 import minifp as fp
@@ -161,16 +161,6 @@ def logits_terms(x, t, w, p):
 
 
 @magnitude
-def binary_cross_entropy_with_logits_each(x, t, w, p, *, exact):
-    return logits_terms(x, t, w, p)
-
-
-@magnitude
-def binary_cross_entropy_with_logits_total(x, t, w, p, *, exact, divisor):
-    return logits_terms(x, t, w, p).sum() * 2 / divisor
-
-
-@magnitude
 def binary_cross_entropy_with_logits_dx(dl, x, t, w, p, *, exact, divisor, shape):
     q, w = np.abs(t if p is None else t * p), 1 if w is None else np.abs(w)
     slope = np.abs(1 - t) / (1 + np.exp(-x)) + q / (1 + np.exp(x))
@@ -188,20 +178,10 @@ def logarithms(x):
     return np.minimum(np.abs(np.log(x)), 100), np.minimum(np.abs(np.log1p(-x)), 100)
 
 
-def probability_terms(x, t, w):
+def probability_terms(x, t, w, p):
     """The absolute values of the two terms that a loss of probabilities is made of."""
     log, log1m = logarithms(x)
     return (np.abs(t) * log + np.abs(1 - t) * log1m) * (1 if w is None else np.abs(w))
-
-
-@magnitude
-def binary_cross_entropy_each(x, t, w, p, *, exact):
-    return probability_terms(x, t, w)
-
-
-@magnitude
-def binary_cross_entropy_total(x, t, w, p, *, exact, divisor):
-    return probability_terms(x, t, w).sum() * 2 / divisor
 
 
 @magnitude
@@ -210,21 +190,16 @@ def binary_cross_entropy_dt(dl, x, t, w, p, *, exact, divisor, shape):
     return slope * np.abs(dl) / divisor
 
 
-def divergence_terms(x, t, log_target):
+def divergence_terms(x, t, w, p, *, log_target):
     """The absolute values of the two terms that a loss is made of."""
     if log_target:
         return np.exp(t) * (np.abs(t) + np.abs(x))
     return np.where(t == 0, 0, np.abs(t * np.log(t))) + np.abs(t * x)
 
 
-@magnitude
-def kl_div_each(x, t, w, p, *, exact, log_target):
-    return divergence_terms(x, t, log_target)
-
-
-@magnitude
-def kl_div_total(x, t, w, p, *, exact, log_target, divisor):
-    return divergence_terms(x, t, log_target).sum() * 2 / divisor
+magnitude_of_losses("binary_cross_entropy_with_logits", logits_terms)
+magnitude_of_losses("binary_cross_entropy", probability_terms)
+magnitude_of_losses("kl_div", divergence_terms)
 
 
 @magnitude

