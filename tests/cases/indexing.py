@@ -53,12 +53,10 @@ CASES = [
     with_places("take_along_dim flat", lambda m, x, i: x.take_along_dim(i), [[0, 5, 5]], (2, 3)),
     with_places("index_select", lambda m, x, i: m.index_select(x, 1, i), ROWS, (2, 4, 3)),
     with_places(
-        *("scatter_add", lambda m, x, s, i: m.scatter_add(x, 0, i, s)),
-        *(INDEX, (4, 3), (2, 3)),
+        *("scatter_add", lambda m, x, s, i: m.scatter_add(x, 0, i, s)), *(INDEX, (4, 3), (2, 3))
     ),
     with_places(
-        *("scatter", lambda m, x, s, i: m.scatter(x, 0, i, s)),
-        *([[0, 3], [1, 2]], (4, 3), (2, 2)),
+        *("scatter", lambda m, x, s, i: m.scatter(x, 0, i, s)), *([[0, 3], [1, 2]], (4, 3), (2, 2))
     ),
     with_places("scatter number", lambda m, x, i: x.scatter(1, i, 0.3), [[0], [1]], (2, 3)),
     Case(  # PyTorch's own gradient of src has the wrong shape
@@ -175,8 +173,7 @@ def draw_gather(draw, name):
     i = draw(hnp.arrays("int64", tuple(sizes), elements=st.integers(0, shape[dim] - 1)))
     if name == "scatter_add":
         return with_places(
-            *(name, lambda m, x, s, i: m.scatter_add(x, dim, i, s)),
-            *(i, shape, tuple(sizes)),
+            *(name, lambda m, x, s, i: m.scatter_add(x, dim, i, s)), *(i, shape, tuple(sizes))
         )
     return with_places(name, lambda m, x, i: getattr(m, name)(*ordered(name, x, dim, i)), i, shape)
 

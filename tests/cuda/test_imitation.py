@@ -222,8 +222,7 @@ TRIED = """extern "C" __global__ void tried(const float *x, float *y) {
 def launched(body, numbers=(0.0,) * 256, threads=32, **environment):
     """A process that launches a kernel, which prints what is in y."""
     text = LAUNCHED.format(
-        **{"paths": [str(HERE)], "numbers": list(numbers), "threads": threads},
-        text=TRIED % body,
+        **{"paths": [str(HERE)], "numbers": list(numbers), "threads": threads}, text=TRIED % body
     )
     environment = os.environ | environment
     told = {"capture_output": True, "text": True, "encoding": "utf-8"}

@@ -38,8 +38,7 @@ def test_the_larger_networks_have_the_papers_layers():
 
 
 @pytest.mark.parametrize(
-    "make, size",
-    [(lambda: DCGAN(16, 1, 6, 1 / 64), 16), (lambda: DCGAN128(1, 6, 1 / 64), 128)],
+    "make, size", [(lambda: DCGAN(16, 1, 6, 1 / 64), 16), (lambda: DCGAN128(1, 6, 1 / 64), 128)]
 )
 def test_small_ones_make_pictures_from_minus_1_to_1(make, size):
     with fp.precision("mixed"):

@@ -75,7 +75,7 @@ def test_ssd300_has_the_published_maps_and_boxes():
         maps = SSDBackbone(3, "large", 1.0, False)(fp.zeros(1, 3, 300, 300))
         model = models.SSD300()
     assert [x.shape[1:] for x in maps] == [
-        *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1)),
+        *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1))
     ]
     boxes = model.default_boxes((300, 300), [x.shape[2:] for x in maps])
     assert len(boxes) == 8732

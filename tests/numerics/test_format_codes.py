@@ -150,11 +150,7 @@ test_what_cannot_be_is_refused = each_refused(
     (lambda: Format("e5m0"), ArgumentError, "nan='last' or 'none'"),
     (lambda: Format("a", 4, 3, "first"), ArgumentError, "expected one of 'ieee', 'last'"),
     (lambda: Format("a", 4, 3, own_bias=1024), ArgumentError, "integer from -1008 to 1023"),
-    (
-        lambda: Format("a", 4, 3, own_bias="7"),
-        ArgumentError,
-        "own_bias='7': expected an integer",
-    ),
+    (lambda: Format("a", 4, 3, own_bias="7"), ArgumentError, "own_bias='7': expected an integer"),
     (lambda: Format("a", 4, 3, saturates=2), ArgumentError, "expected True or False"),
     (lambda: values_of([0.5], Format("e5m2")), DTypeError, "expected integers"),
     (lambda: values_of([256], Format("e5m2")), ArgumentError, "256 as a code of e5m2"),

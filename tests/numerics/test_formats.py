@@ -124,6 +124,11 @@ def test_float64_is_rounded_once_and_inf_nan_and_zeros_keep_what_they_are():
     x = np.array([1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, 2**-25 + 2**-60, 65520 - 2**-30])
     assert downcast(x, float16).tolist() == [1 + 2**-10, 1, 2**-24, 65504]
     assert downcast(x[:1], float32).tolist() == [1 + 2**-11]
+    anything = np.random.default_rng(0).integers(0, 2**64, 200_000, np.uint64).view(float64)
+    middle = midpoints().astype(float64)
+    near = [middle * (1 + step) for step in (0, 1e-16, -1e-16, 1e-12, -1e-9, 3e-8)]
+    for x in (anything, *near):
+        assert same_bits(downcast(x, float16), cast(x, float16))
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-30, -1e-30, 1e30, -1e30], float32)
     expected = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 0, -0.0, np.inf, -np.inf], float16)
     assert same_bits(downcast(x, float16), expected)
@@ -158,6 +163,7 @@ def test_every_memory_order_is_rounded_alike(source):
             assert same_bits(np.array(y), np.array(cast(a, float16))), name
         assert y.shape == a.shape
         assert round_to(a, float16).dtype == source
+        assert source == float64 or downcast(a, float16).flags.forc
         np.testing.assert_array_equal(a, before, err_msg=name)
         wide = upcast(downcast(a, float16), source)
         np.testing.assert_array_equal(wide, cast(cast(a, float16), source), err_msg=name)

@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import pytest
+from watching import Flow
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -13,14 +14,6 @@ from minifp.numerics.formats import float16, float32, float64
 from minifp.numerics.policy import SWITCHES
 
 pytestmark = pytest.mark.references
-
-mixed = fp.Precision.parse("mixed")
-
-
-@pytest.fixture
-def in_mixed():
-    with fp.precision("mixed"):
-        yield
 
 
 def half(a):
@@ -405,17 +398,14 @@ def observe(precision):
     fp.manual_seed(0)
     with fp.precision(precision) as p:
         layer, norm = nn.Linear(64, 3), nn.BatchNorm1d(3)
-        flow = []
-        seen = type("Seen", (), {"on_gradient": lambda self, v, g: flow.append((v, g.dtype))})()
-        seen.on_record = seen.on_release = lambda *a: None
         x = fp.tensor(random_halves(40, 64, low=0.0), dtype=p.activations)
         optimizer = fp.MixedOptimizer(optim.Adam([*layer.parameters(), *norm.parameters()]))
-        fp.autograd.tape.observers.append(seen)
-        y = norm(layer(x))
-        loss = (y * y).sum()
-        optimizer.backward(loss)
-        fp.autograd.tape.observers.remove(seen)
-        inner = {g for v, g in flow if not isinstance(v, fp.Tensor) and v.op != "sum"}
+        with Flow() as flow:
+            y = norm(layer(x))
+            optimizer.backward((y * y).sum())
+        inner = {
+            g.dtype for kind, op, g in flow if kind == "gradient" and op not in ("leaf", "sum")
+        }
         ones = fp.ones(64, 1, dtype=float16)
         eighths = x.to("float8_e4m3fn").float().array  # which operands=float8_e4m3fn leaves alone
         inside = layer(fp.tensor(x.array, dtype=p.activations, requires_grad=True) * 1.0)
@@ -436,7 +426,7 @@ def observe(precision):
             "operand_scale": tiny.item(),
             "saved": type(inside.node.saved[0]),
             "norm_parameters": {
-                *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var)),
+                *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var))
             },
             "master_weights": memory["masters"] > 0,
             "optimizer_state": {block.state["exp_avg"].dtype},

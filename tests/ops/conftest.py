@@ -1,14 +1,6 @@
-"""What tests of operations share: a precision, and torchvision, beside which boxes are tested."""
+"""torchvision, beside which what belongs to boxes is tested."""
 
 import pytest
-
-import minifp as fp
-
-
-@pytest.fixture
-def in_mixed():
-    with fp.precision("mixed"):
-        yield
 
 
 @pytest.fixture(scope="module")

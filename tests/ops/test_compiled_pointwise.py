@@ -4,6 +4,7 @@ Each of them against its reference, on calls drawn at random: test_compiled_kern
 """
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ if not cpu.can_compile():
 from minifp.derive import elementary
 from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.pointwise import SMALL
-from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 
 def halves(*shape, seed=0):
@@ -72,21 +72,16 @@ def unaligned(x):
     return y
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_any_layout_small_and_large(threads):
-    before = get_num_threads()
-    set_num_threads(threads)
-    try:
-        with Claims() as claims:
-            for layout, arrays in LAYOUTS.items():
-                for shape in ((12, 9), (67, 85), (1300, 700)):
-                    with claims("a layout is read", layout, shape):
-                        x, y = map(np.asarray, arrays(halves(*shape)))
-                        check("mul_forward", (x, y))
-                        check("add_forward", (y, x), alpha=1)
-                        check("where_forward", (x > 0, x, y), float32)
-    finally:
-        set_num_threads(before)
+@pytest.mark.parametrize("count", [1, 3])
+def test_any_layout_small_and_large(count, threads):
+    threads(count)
+    with Claims() as claims:
+        for layout, shape in product(LAYOUTS, ((12, 9), (67, 85), (1300, 700))):
+            with claims("a layout is read", layout, shape):
+                x, y = map(np.asarray, LAYOUTS[layout](halves(*shape)))
+                check("mul_forward", (x, y))
+                check("add_forward", (y, x), alpha=1)
+                check("where_forward", (x > 0, x, y), float32)
 
 
 def test_arrays_without_dimensions_and_numbers_of_all_kinds():

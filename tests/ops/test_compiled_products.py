@@ -29,13 +29,6 @@ from minifp.ops.convolution.conv_plan_numba import Planes
 from minifp.runtime.cpu import gemm
 
 
-@pytest.fixture
-def threads():
-    before = fp.get_num_threads()
-    yield fp.set_num_threads
-    fp.set_num_threads(before)
-
-
 def random(*shape, seed=0, scale=1.0):
     return np.random.default_rng(seed).standard_normal(shape) * scale
 

@@ -173,16 +173,11 @@ def test_an_observer_sees_the_kernels_and_changes_no_bit(rule):
 
 
 @pytest.mark.parametrize("precision", ["mixed", *OF_UPDATES])
-def test_bits_do_not_depend_on_the_number_of_threads(precision):
-    from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
-
-    before, found = get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            set_num_threads(count)
-            found.append(train("Adam", precision, [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
-    finally:
-        set_num_threads(before)
+def test_bits_do_not_depend_on_the_number_of_threads(precision, threads):
+    found = []
+    for count in (1, 2, 3):
+        threads(count)
+        found.append(train("Adam", precision, [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
     assert found[0] == found[1] == found[2]
 
 

@@ -19,7 +19,8 @@ from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compiled_kernels_in
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.runtime import cpu
-from minifp.runtime.cpu import heap, threads
+from minifp.runtime.cpu import heap
+from minifp.runtime.cpu.threads import cores, from_environment
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,26 +108,19 @@ def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
 
 
 # ---- threads ------------------------------------------------------------------------------------
-@pytest.fixture
-def restored():
-    before = fp.get_num_threads()
-    yield
-    fp.set_num_threads(before)
-
-
-def test_as_many_threads_as_cores_unless_it_is_said(restored, monkeypatch):
+def test_as_many_threads_as_cores_unless_it_is_said(threads, monkeypatch):
     monkeypatch.delenv("MINIFP_THREADS", raising=False)
-    assert threads.from_environment() == threads.cores() >= 1
+    assert from_environment() == cores() >= 1
     monkeypatch.setenv("MINIFP_THREADS", "3")
-    assert threads.from_environment() == 3
-    fp.set_num_threads(2)
+    assert from_environment() == 3
+    threads(2)
     assert fp.get_num_threads() == 2
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5", "1025", "1000000", "9" * 99])
 def test_a_number_of_threads_that_is_none_or_absurd_is_refused(given, monkeypatch):
     monkeypatch.setenv("MINIFP_THREADS", given)
-    refuses(ArgumentError, "MINIFP_THREADS=.*1 to 1024", threads.from_environment)
+    refuses(ArgumentError, "MINIFP_THREADS=.*1 to 1024", from_environment)
     before = fp.get_num_threads()
     for other in (0, -2, True, 1.0, "2", 10**6):
         refuses(ArgumentError, "set_num_threads", fp.set_num_threads, other)
@@ -139,7 +133,7 @@ def test_a_wrong_number_of_threads_in_the_environment_fails_at_import():
 
 
 @compiled
-def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(restored):
+def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(threads):
     from minifp.runtime.cpu.pool import parallel
 
     @parallel
@@ -159,7 +153,7 @@ def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(res
                 wrong.append(done)
 
     for number in (1, 2, 7):
-        fp.set_num_threads(number)
+        threads(number)
         at_once(call, call, call)
     assert not wrong
 
