@@ -64,8 +64,6 @@ def excess(stored, exact, magnitude, addends=1):
 
 
 # ---- kernel calls -------------------------------------------------------------------------------
-
-
 @dataclass
 class Call:
     """One call of a kernel: its stored arguments, its parameters and its stored results."""
@@ -173,7 +171,6 @@ class Calls(list):
 
 
 # ---- M where sums go through further arithmetic -------------------------------------------------
-
 MAGNITUDES, STEPWISE = {}, {}  # by kernel: M, or how to check a call
 
 

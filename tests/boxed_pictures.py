@@ -78,8 +78,6 @@ def write_coco(folder, image, **changes):
 
 
 # ---- detections ----------------------------------------------------------------------------------
-
-
 def detections(pictures, seed=0, *, classes=3, most_true=8, most_found=30, side=200, levels=None):
     """(outputs, targets) of so many pictures: true boxes, and detections of which some are near.
 

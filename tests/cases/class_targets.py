@@ -73,8 +73,6 @@ def draw_of_classes(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def class_axis(z):
     return min(z.ndim - 1, 1)
 

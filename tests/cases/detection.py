@@ -85,8 +85,6 @@ CASES = [
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def absolute_sum(v, shape):
     """Absolute values, summed to a shape as the kernel sums."""
     return sum_to(np.abs(v), shape, np.sum)

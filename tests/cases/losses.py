@@ -108,8 +108,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 def draw_of_differences(draw, name):
     settings = {"reduction": draw(REDUCTION)}
@@ -151,8 +149,6 @@ def draw_divergence(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def logits_terms(x, t, w, p):
     """The absolute values of the two terms that a loss of logits is made of."""
     s, w = np.logaddexp(0, x), 1 if w is None else np.abs(w)

@@ -107,8 +107,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("batch_norm")
 def draw_batch_norm(draw, name):
     training = draw(st.booleans())
@@ -198,8 +196,6 @@ def draw_normalize(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def columns(v, ndim):
     """(C) as (1, C, 1, ...)."""
     return v.reshape(1, -1, *(1,) * (ndim - 2))

@@ -77,8 +77,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn(*ANY, *STEPS, *LIMITED)
 def draw_unary(draw, name):
     low, high = LIMITED.get(name, (-2.0, 2.0))
@@ -165,8 +163,6 @@ def draw_clone(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 @magnitude
 def add_forward(x, y, *, exact, alpha):
     """alpha y is rounded before x is added, and so is alpha itself."""

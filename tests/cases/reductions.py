@@ -59,8 +59,6 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 def axes_of(draw, shape):
     """None, one axis, several, or none at all: the last are all of them."""
     several = st.lists(st.integers(0, len(shape) - 1), unique=True).map(tuple)
@@ -150,8 +148,6 @@ def draw_running_product(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def unreduced(y, x, axes):
     """A result with its reduced axes put back, with size 1."""
     return y.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])

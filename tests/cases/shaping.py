@@ -57,8 +57,6 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 def factors(draw, count):
     shape = []
     while count > 1 and draw(st.booleans()):

@@ -29,8 +29,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 def masks(draw, shape):
     return np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.5
 
@@ -71,8 +69,6 @@ def draw_lerp(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 @magnitude
 def lerp_forward(x, y, w, *, exact):
     """w (y - x) is rounded before it is added."""

@@ -35,8 +35,6 @@ class CapturedRead(RuntimeError):
 
 
 # ---- memory -------------------------------------------------------------------------------------
-
-
 class OutOfMemoryError(MemoryError):
     """CuPy's, which a pool raises at its limit."""
 
@@ -183,8 +181,6 @@ def _alloc_pinned_memory(size):
 
 
 # ---- streams and graphs -------------------------------------------------------------------------
-
-
 class CUDARuntimeError(RuntimeError):
     """What CUDA refuses."""
 
@@ -315,7 +311,6 @@ def _never_in_capture(what, stream):
 
 
 # ---- work ---------------------------------------------------------------------------------------
-
 _works: dict = {}  # by number, what a queue or a graph has to do in Python
 _numbers = itertools.count()
 _failed: list = []  # what was raised where nobody could catch it
@@ -389,8 +384,6 @@ def _copy_from_host(target, memory, size, stream):
 
 
 # ---- arrays -------------------------------------------------------------------------------------
-
-
 class Flags:
     """What CuPy says of how an array lies in memory."""
 
@@ -833,8 +826,6 @@ def ascontiguousarray(a):
 
 
 # ---- kernels ------------------------------------------------------------------------------------
-
-
 @cache
 def _library(text, flags):
     return build.kernels(text, *flags)
@@ -918,8 +909,6 @@ def _as_argument(a):
 
 
 # ---- the device ---------------------------------------------------------------------------------
-
-
 class Device:
     compute_capability = "90"
     mem_info = (8 * 2**30, 16 * 2**30)  # free and all bytes

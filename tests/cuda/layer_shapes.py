@@ -17,9 +17,8 @@ from minifp.ops.windows import window_count
 
 EPS = 1e-5
 
+
 # ---- normalisation ------------------------------------------------------------------------------
-
-
 def parameters(numbers, C, dtype="float32"):
     return numbers.normal(C, dtype, 0.5, 1.0), numbers.normal(C, dtype)
 
@@ -135,7 +134,6 @@ def rms_norm(numbers):
 
 
 # ---- windows ------------------------------------------------------------------------------------
-
 POOLS = [  # size, stride, padding, ceil_mode, dilation
     ((5, 7, 24, 22), (2,)),
     ((3, 4, 23, 25), (3, 2, 1)),  # windows that overlap
@@ -248,7 +246,6 @@ def padding(numbers):
 
 
 # ---- convolutions -------------------------------------------------------------------------------
-
 PLAIN = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 PICTURES = [
     ((3, 5, 19, 21), (7, 5, 3, 3), {"padding": (1, 1)}),  # more than one block, side by side
@@ -332,7 +329,6 @@ def conv_transpose(numbers):
 
 
 # ---- element by element, in more than one block -------------------------------------------------
-
 PAIRS = [((7,), (7,)), ((3, 1, 500), (40, 1)), ((), (5,)), ((0, 3), (3,)),
          ((2, 3, 4, 5), (3, 1, 5))]  # fmt: skip
 
@@ -367,7 +363,6 @@ def gate(numbers):
 
 
 # ---- places -------------------------------------------------------------------------------------
-
 # Entries, places, numbers of each: one run, several, long ones, none, no packs, more than a warp's.
 ENTRIES = [
     *((5, 10, 8), (0, 4, 8), (70, 3, 5), (1000, 300, 16), (5000, 40, 24), (2048, 2, 40)),
@@ -422,7 +417,6 @@ def boxes(numbers):
 
 
 # ---- recurrences --------------------------------------------------------------------------------
-
 ROOM = 5, 70, 6, 11  # steps, sequences, inputs, units
 WALKS = [*product((False, True), (None, (70, 70, 33, 2, 1)))]  # backwards; sizes of each step
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}

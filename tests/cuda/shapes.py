@@ -72,7 +72,6 @@ class Numbers:
 
 
 # ---- rows: one thread, a warp, a block, chunks of a block, and columns beside each other ---------
-
 # Behind the axis nothing, few numbers, many.
 LINES = [
     *(((70, 10), 1), ((300, 8), 1), ((33, 100), 1), ((9, 1024), 1), ((3, 1500), 1), ((2, 9000), 1)),
@@ -248,7 +247,6 @@ def pairwise_distance(p, numbers):
 
 
 # ---- losses -------------------------------------------------------------------------------------
-
 CLASSES = [(5, 10), (40, 16), (7, 100), (3, 2000), (3, 5, 6), (2, 60, 35), (9,), (40000, 2)]
 ONE = np.array(1.5, "float32")
 

@@ -205,8 +205,6 @@ def test_training_ends_where_all_steps_are_skipped():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 def reads_the_loss(x, loss, state):
     return loss * (2.0 if loss.item() > 0 else 1.0)  # HERE
 

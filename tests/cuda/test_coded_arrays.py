@@ -129,7 +129,6 @@ def test_tensors_are_made_read_changed_and_shown(name):
 
 
 # ---- products -----------------------------------------------------------------------------------
-
 B16, E4, E5 = map(as_dtype, CODES)
 F16, F32 = np.dtype("float16"), np.dtype("float32")
 
@@ -156,9 +155,6 @@ def test_products_are_rounded_once(names):
         assert got.tobytes() == expected.tobytes()
     sums = product.multiply(x, y, cast(to_device(a), as_dtype(names[0])), accumulate=True)
     assert to_host(sums).tobytes() == codes_of(a @ b + a, FORMATS[names[0]]).tobytes()
-
-
-# ---- steps --------------------------------------------------------------------------------------
 
 
 def lenet(device):

@@ -267,7 +267,6 @@ def test_every_file_compiles_for_formats_that_cuda_lacks(arch):
 
 
 # ---- the compiler -------------------------------------------------------------------------------
-
 MANY_NUMBERS = """
 extern "C" __global__ void many(float *x, int n) {
   float v[64];

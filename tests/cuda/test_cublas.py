@@ -115,8 +115,6 @@ def is_near(out, a, b, compute="float32", before=0.0, alpha=1.0):
 
 
 # ---- all layouts --------------------------------------------------------------------------------
-
-
 def laid_out(shape, layout, dtype, generator):
     """Random numbers, whose rows or columns lie in memory as `layout` says."""
     x = generator.standard_normal(shape).astype(dtype)
@@ -192,8 +190,6 @@ def test_alpha_is_applied_before_the_only_rounding():
 
 
 # ---- how many calls -----------------------------------------------------------------------------
-
-
 def calls_of(library, a, b, out, **how):
     """(how many calls a product took, the last of them)."""
     before = last_call(library).calls
@@ -271,8 +267,6 @@ def test_operands_are_copied_only_where_they_must_be(monkeypatch):
 
 
 # ---- roundings ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bias", [F16, F32])
 def test_the_bias_enters_before_the_only_rounding(bias):
     """1 + 2^-11 rounds to 1, and 1 + 2^-12 after it too; but their sum is more than halfway."""
@@ -361,8 +355,6 @@ def test_tf32_is_refused_where_tensor_cores_do_not_take_it(mode, monkeypatch):
 
 
 # ---- handles ------------------------------------------------------------------------------------
-
-
 def two_by_two(library):
     return calls_of(library, of_ones(2, 2), of_ones(2, 2), np.zeros((2, 2), F16))[1]
 
@@ -433,8 +425,6 @@ def test_a_closed_handle_is_refused_and_can_be_closed_again(library):
 
 
 # ---- errors -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "a, b, out",
     [
@@ -524,7 +514,6 @@ def test_sizes_of_2_to_the_31_take_the_wide_entry_points(library, monkeypatch):
 
 
 # ---- finding the library ------------------------------------------------------------------------
-
 MAPS = """\
 7f10-7f20 r-xp 00000000 08:01 42    /opt/lib/libcublas.so.12.8.4.1
 7f20-7f30 r--p 00000000 08:01 42    /opt/lib/libcublas.so.12.8.4.1

@@ -44,9 +44,6 @@ CASES = [  # pictures, weights, what is not one
 ]
 
 
-# ---- the imitation ------------------------------------------------------------------------------
-
-
 class NotSupported(Exception):
     """What the frontend raises where no engine is left."""
 
@@ -204,8 +201,6 @@ only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitatio
 
 
 # ---- results ------------------------------------------------------------------------------------
-
-
 def all_three(case, dtype="float16", bias=None, to=None):
     shape, w_shape, given = case
     return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
@@ -264,8 +259,6 @@ def test_arrays_in_another_order_or_place_are_copied(library):
 
 
 # ---- plans --------------------------------------------------------------------------------------
-
-
 @only_imitated
 def test_a_plan_is_made_once_for_each_geometry_and_device(library):
     for case in (*CASES[:2], *CASES[:2]):
@@ -368,8 +361,6 @@ def test_memory_that_grows_is_not_given_back():
 
 
 # ---- a captured step ----------------------------------------------------------------------------
-
-
 def small_net():
     layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5))
@@ -401,8 +392,6 @@ def test_no_plan_is_made_while_a_stream_captures(library):
 
 
 # ---- the choice ---------------------------------------------------------------------------------
-
-
 def test_products_are_the_default_and_need_no_cudnn(monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
     all_three(CASES[0])
@@ -441,8 +430,6 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkey
     with pytest.raises(DeviceError, match="MINIFP_CONVOLUTIONS=cudnn"):
         all_three(CASES[0])
 
-
-# ---- the frontend -------------------------------------------------------------------------------
 
 # All that a graph is asked before cuDNN itself is.
 STUB = 'extern "C" __SIZE_TYPE__ cudnnGetVersion() { return 92800; }'

@@ -27,8 +27,6 @@ def normal(*shape, dtype="float16", seed=0):
 
 
 # ---- nothing ------------------------------------------------------------------------------------
-
-
 def launched(name, *args, to, **params):
     results = NAMES[name].device_kernel(*args, to=tuple(map(np.dtype, to)), **params)
     return results if isinstance(results, tuple) else (results,)
@@ -73,8 +71,6 @@ def test_a_mean_of_no_row_is_nan():
 
 
 # ---- what the reference does not say ------------------------------------------------------------
-
-
 def test_rows_whose_squares_are_beyond_float32_are_0():
     x = np.full((3, 40), 3e38, "float32")
     x[:, 1::2] = -3e38
@@ -104,8 +100,6 @@ def test_views_that_are_not_aligned():
 
 
 # ---- places that are not there: on a GPU numbers are not looked at, as one would have to wait ----
-
-
 @pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
 def test_a_target_that_is_no_class_gives_nan(loss):
     z = Tensor(to_device(np.zeros((4, 3), "float32")), requires_grad=True)
@@ -151,8 +145,6 @@ def test_targets_and_lengths_may_be_on_either_device():
 
 
 # ---- results that are places ---------------------------------------------------------------------
-
-
 def test_one_hot():
     y = F.one_hot(Tensor(to_device(np.array([[2, 0]]))))
     assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]
@@ -179,8 +171,6 @@ def test_the_largest_along_an_axis_and_its_place():
 
 
 # ---- how work is divided ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
 def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(behind):
     for n in (1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20):
@@ -232,9 +222,6 @@ def test_states_before_are_those_that_each_step_read(sizes, reverse):
         expected[start:stop] = state[: stop - start]
         state[: stop - start] = states[start:stop]
     assert np.array_equal(states_before(states, first, steps), expected)
-
-
-# ---- a model of text ----------------------------------------------------------------------------
 
 
 class Reader(nn.Module):

@@ -127,8 +127,6 @@ def forget():
 
 
 # ---- libraries that are kept --------------------------------------------------------------------
-
-
 def test_a_text_is_compiled_once_for_each_choice_of_flags(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "folder", lambda: tmp_path)
     text = 'extern "C" int one() { return 1; }'
@@ -151,7 +149,6 @@ def test_libraries_that_were_longest_not_used_go_where_there_are_too_many(tmp_pa
 
 
 # ---- beyond memory ------------------------------------------------------------------------------
-
 SANITIZED = """
 import sys
 sys.path[:0] = {paths!r}
@@ -202,7 +199,6 @@ def test_kernels_stay_in_their_memory(one_in):
 
 
 # ---- what a GPU refuses, and does to numbers -----------------------------------------------------
-
 LAUNCHED = """
 import sys
 sys.path[:0] = {paths!r}

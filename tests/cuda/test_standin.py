@@ -32,7 +32,6 @@ def on_standin(*command, **environment):
 
 
 # ---- what passes ---------------------------------------------------------------------------------
-
 QUICK = "libraries derived_kernel product teaching_kernel capture_after_a_refused_one uploads"
 
 
@@ -71,7 +70,6 @@ def test_files_of_this_folder_pass(name):
 
 
 # ---- what is found -------------------------------------------------------------------------------
-
 # A check of gpu_smoke.py as it is, and after a change that it is to find.
 PLANTED = """
 import sys

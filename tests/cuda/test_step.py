@@ -320,8 +320,6 @@ def test_many_parameters_take_several_launches():
 
 
 # ---- gradients of several seeds -----------------------------------------------------------------
-
-
 def terms(model, factors):
     """A loss whose gradient for each parameter's elements is a factor; None for no gradient."""
     parts = [(p.sum() * f) for p, f in zip(model.parameters(), factors) if f is not None]

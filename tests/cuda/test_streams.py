@@ -138,8 +138,6 @@ def test_a_missing_event_is_found(waits):
 
 
 # ---- captures that fail -------------------------------------------------------------------------
-
-
 def waits_for_the_stream():
     cupy().cuda.get_current_stream().synchronize()  # HERE
 
@@ -191,8 +189,6 @@ def test_an_error_that_is_caught_in_a_capture_is_not_forgotten():
 
 
 # ---- memory -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("refusals", [1, 3])
 def test_a_capture_that_runs_out_of_memory_is_refused(refusals, monkeypatch):
     """CuPy gives blocks back, and tries again: kernels that are captured already write to them.

@@ -35,7 +35,6 @@ def small(precision="float32"):
         return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(0.5), nn.Linear(6, 3))
 
 
-# ---- the same names and shapes as PyTorch's -----------------------------------------------------
 @every_layer
 def test_names_and_running_statistics_are_pytorchs(make, shape, torch):
     """Shapes, results and gradients too: see test_parity.py."""
@@ -324,7 +323,6 @@ def test_dropout_divides_what_it_keeps_and_passes_gradients_where_it_kept(precis
     assert frozen(x.grad) == frozen(y.array)
 
 
-# ---- the path of the module that called, on each node -------------------------------------------
 def test_every_recorded_operation_knows_the_path_of_its_module():
     class Model(nn.Module):
         def __init__(self):
@@ -443,7 +441,6 @@ def test_parameters_are_stored_anew_from_their_unrounded_numbers(precision):
     assert (same.dtype, same.grad.dtype) == ("float16", "float16")
 
 
-# ---- hooks --------------------------------------------------------------------------------------
 def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision():
     layer, seen = nn.Linear(2, 2), []
     x = fp.ones(1, 2)
@@ -466,7 +463,6 @@ def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision
     assert seen == [layer.precision]
 
 
-# ---- containers ---------------------------------------------------------------------------------
 def test_a_module_dict_is_a_dict_of_modules():
     heads = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.ReLU()})
     heads["c"] = nn.Tanh()

@@ -360,8 +360,6 @@ def test_shapes_that_do_not_fit_are_named(dtype):
         refuses(ShapeError, r"sum over axis .* of shape \(2, 3\)", sum_in(dtype), zeros(2, 3), axis)
 
 
-# ---- where and how the compiled kernels run ------------------------------------------------------
-
 CHECK = """
     import sys
     import numpy as np

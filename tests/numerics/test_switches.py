@@ -24,7 +24,6 @@ def random_halves(*shape, seed=0, low=-2.0, high=2.0):
     return half(np.random.default_rng(seed).uniform(low, high, shape))
 
 
-# ---- sums ---------------------------------------------------------------------------------------
 def test_gradients_that_meet_are_rounded_once():
     """2048 + 0.75 + 0.75 rounds to 2050, where each part alone would vanish."""
     with fp.precision("mixed"):
@@ -46,7 +45,6 @@ def test_gradients_that_meet_are_rounded_once():
         assert x.grad.tolist() == [3000, 3000]
 
 
-# ---- scalars ------------------------------------------------------------------------------------
 def test_a_python_number_enters_in_float32_and_a_loss_by_hand_does_not_overflow(in_mixed):
     x = fp.tensor([1e-3])
     for y in (x * 1e5, 1e5 * x, x / 1e-5):
@@ -70,7 +68,6 @@ def test_a_python_number_enters_in_float32_and_a_loss_by_hand_does_not_overflow(
     assert np.isinf(x.grad.array).all()  # 4e9
 
 
-# ---- exponentials -------------------------------------------------------------------------------
 def test_exponentials_neither_overflow_nor_vanish(in_mixed):
     """e^11.1 is beyond float16, e^88.8 beyond float32."""
     for largest in (11.2, 100.0, 60000.0):
@@ -94,7 +91,6 @@ def test_exponentials_neither_overflow_nor_vanish(in_mixed):
 
 
 # ---- formats that meet --------------------------------------------------------------------------
-
 MEETINGS = [
     ("float16", "float16", "float16"), ("float16", "float32", "float32"),
     ("float32", "float64", "float64"), ("float16", "float64", "float64"),

@@ -27,8 +27,6 @@ def leaves(*arrays):
 
 
 # ---- what is stored -----------------------------------------------------------------------------
-
-
 def test_scores_probabilities_and_their_gradients_are_stored_in_half():
     with fp.precision("mixed"), Calls() as calls:
         q, k, v = leaves(*random_arrays((2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4)))
@@ -58,8 +56,6 @@ def test_only_stored_arrays_and_a_byte_for_each_dropped_weight_are_kept_for_back
 
 
 # ---- masks --------------------------------------------------------------------------------------
-
-
 def test_a_query_that_sees_no_key_has_the_result_0_and_gives_no_gradient():
     mask = np.array([[True, True], [False, False]])
     for m in (mask, np.where(mask, 0, -np.inf)):
@@ -88,8 +84,6 @@ def test_causal_is_the_mask_below_the_diagonal_also_of_unequal_lengths():
 
 
 # ---- dropout ------------------------------------------------------------------------------------
-
-
 def test_dropout_drops_the_same_weights_in_every_precision():
     arrays, found = random_arrays((2, 3), (6, 3)), []
     for precision in ("float32", "mixed"):
@@ -120,7 +114,6 @@ def test_with_certainty_everything_is_dropped():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
 X, KEYS = np.ones((2, 3, 4)), np.ones((2, 5, 4))
 
 
@@ -157,8 +150,6 @@ def test_a_list_is_refused_by_the_name_of_the_argument():
 
 
 # ---- several heads ------------------------------------------------------------------------------
-
-
 def same_layers(torch, precision="float64", **settings):
     with fp.precision(precision):
         ours = nn.MultiheadAttention(8, 2, **settings)

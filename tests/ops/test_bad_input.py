@@ -159,8 +159,6 @@ def test_every_refusal_is_also_the_error_a_python_programmer_expects():
 
 
 # ---- changes in place ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("make", [fp.tensor, nn.Parameter])
 def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     with fp.no_grad():
@@ -193,8 +191,6 @@ def test_integers_do_not_lose_their_fractions_in_place():
 
 
 # ---- running statistics -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "float64"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_batch_that_is_not_finite_leaves_running_statistics_and_shows_in_the_result(

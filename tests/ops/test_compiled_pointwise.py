@@ -41,7 +41,6 @@ def check(name, args, to=float16, **params):
 
 
 # ---- any two arrays -----------------------------------------------------------------------------
-
 LAYOUTS = {
     "broadcast rows": lambda x: (x, x[:1]),
     "broadcast columns": lambda x: (x, x[:, :1]),
@@ -124,9 +123,6 @@ def test_a_reduced_gradient_without_a_target_keeps_its_format_unless_it_is_a_sca
     x = halves(4, 5)
     assert NAMED["reduce_to"].compiled(x, shape=(5,), to=(None,)).dtype == float16
     assert NAMED["reduce_to"].compiled(x, shape=(), to=(None,)).dtype == float32
-
-
-# ---- elementary functions -----------------------------------------------------------------------
 
 
 FUNCTIONS = {  # the exact one, and the largest error in ulp that elementary.py states

@@ -44,8 +44,6 @@ def worst(fn, *arrays, precision="mixed"):
 
 
 # ---- products -----------------------------------------------------------------------------------
-
-
 SIZES = [(1, 1, 1), (1, 10, 300), (8, 48, 16), (9, 49, 17), (257, 145, 257), (33, 7, 513)]
 PAIRS = {
     "NN": lambda a, b: (a, b),
@@ -91,7 +89,6 @@ def test_missing_and_infinite_numbers_reach_only_their_own_row_and_column():
 
 
 # ---- convolutions -------------------------------------------------------------------------------
-
 GEOMETRY = [  # N, C, O, H, W, kernel, stride, padding, dilation, groups
     *((2, 1, 6, 28, 28, 5, 1, 2, 1, 1), (3, 3, 16, 32, 32, 3, 1, 1, 1, 1)),
     *((5, 16, 32, 17, 15, 3, 2, 1, 1, 1), (3, 16, 32, 7, 9, 1, 2, 0, 1, 1)),
@@ -179,9 +176,6 @@ def test_a_transposed_convolution_leaves_what_no_window_touches_to_its_bias():
     assert y[0, 0].tolist() == [[np.inf, 0.5, np.inf], [0.5, 0.5, 0.5], [np.inf, 0.5, np.inf]]
 
 
-# ---- sequences ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_sequences_are_within_the_bound_at_every_step_also_packed(kind, precision):
@@ -201,9 +195,6 @@ def test_sequences_are_within_the_bound_at_every_step_also_packed(kind, precisio
 
     error = worst(run, random(7, len(lengths), 6), precision=precision)
     assert error[0] <= 1, error
-
-
-# ---- threads ------------------------------------------------------------------------------------
 
 
 def trained(model, loss, steps):

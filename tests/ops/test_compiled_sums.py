@@ -14,8 +14,6 @@ if not cpu.can_compile():
 from minifp.autograd.gradient_sum import GradientSum
 from minifp.runtime.cpu.sums import sum_over
 
-# ---- what meets ---------------------------------------------------------------------------------
-
 
 def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
     random = np.random.default_rng(0)
@@ -40,8 +38,6 @@ def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
 
 
 # ---- sums ---------------------------------------------------------------------------------------
-
-
 def test_variance_is_found_far_from_zero():
     """Where the difference of mean squares would have no digit left; and of unequal pictures."""
     random = np.random.default_rng(0)

@@ -34,8 +34,6 @@ def bits(fn, *arrays, precision="mixed,accumulate=float16"):
 
 
 # ---- the equation -------------------------------------------------------------------------------
-
-
 def naive_conv2d(x, w, stride, padding, dilation, groups):
     """The equation in the docstring of ops/conv.py, written as loops."""
     x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
@@ -142,8 +140,6 @@ def test_padding_same_of_an_even_kernel_has_one_more_at_the_end(torch):
 
 
 # ---- transposes and columns ---------------------------------------------------------------------
-
-
 @given(
     *(st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 3)),
     *(st.integers(1, 2), st.integers(1, 6)),
@@ -195,8 +191,6 @@ def test_unfolded_windows_times_weights_are_a_convolution():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
 
 
@@ -243,9 +237,6 @@ def test_layers_refuse_what_cannot_be():
     nn.ConvTranspose1d(3, 0, 3) -> MinifpError: out_channels=0: expected a positive
     nn.Conv2d(3, 4, 3, bias=None) -> MinifpError: bias=None: expected True or False
     """)
-
-
-# ---- layers -------------------------------------------------------------------------------------
 
 
 def test_a_convolution_as_it_is_printed():

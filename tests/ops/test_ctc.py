@@ -18,9 +18,6 @@ def log_probs(T, N, C, spread=1.0, seed=0):
     return z - np.logaddexp.reduce(z, -1)[..., None]
 
 
-# ---- the loss -----------------------------------------------------------------------------------
-
-
 def loss_and_gradient(x, *args):
     x.requires_grad_()
     loss = F.ctc_loss(x, *args, reduction="sum")
@@ -47,8 +44,6 @@ def test_errors_are_at_most_those_of_pytorch(torch, T, L, spread):
 
 
 # ---- decoding -----------------------------------------------------------------------------------
-
-
 def all_labels(x, blank):
     """The logarithm of the probability of every labelling, by all paths of x (T, C)."""
     found = {}

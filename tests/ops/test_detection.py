@@ -13,9 +13,8 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp.numerics.formats import float16, float32, float64
 
+
 # ---- boxes ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_areas_and_overlaps_are_torchvisions(torchvision, dtype):
     a, b = random_boxes(40).astype(dtype), random_boxes(7, 1).astype(dtype)
@@ -138,8 +137,6 @@ def test_tiny_boxes_still_have_gradients():
 
 
 # ---- focal loss ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_the_focal_loss_is_torchvisions(torchvision, reduction):
     random, ops = np.random.default_rng(0), torchvision.ops
@@ -158,9 +155,6 @@ def test_the_focal_loss_of_what_is_certain_is_0_and_not_nan():
     assert losses.tolist() == [0, 0, 200]
     losses.sum().backward()
     assert x.grad.tolist() == [0, 0, 1]
-
-
-# ---- what is refused -----------------------------------------------------------------------------
 
 
 def test_what_is_no_box_is_refused():

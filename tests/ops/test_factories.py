@@ -14,9 +14,8 @@ from minifp.numerics.formats import bool_, float16, float32, float64, int32, int
 from minifp.ops import creation
 from minifp.ops.factories import full, sampling
 
+
 # ---- from data ----------------------------------------------------------------------------------
-
-
 def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
     for dtype in (float16, float32, float64, int64, uint8, bool_):
         a = np.zeros((2, 3), dtype)
@@ -57,7 +56,6 @@ def test_tensor_never_shares():
 
 
 # ---- constants and steps ------------------------------------------------------------------------
-
 MAKERS = {
     "zeros": lambda m, **s: m.zeros(2, 3, **s),
     "ones": lambda m, **s: m.ones((2, 3), **s),
@@ -170,8 +168,6 @@ def test_values_that_overflow_give_a_warning():
 
 
 # ---- random -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["rand", "randn"])
 def test_every_precision_draws_the_same_numbers(name):
     drawn = {}
@@ -223,8 +219,6 @@ def test_a_seed_gives_the_same_numbers_and_each_purpose_has_its_own():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_bad_arguments_are_refused_by_name():
     check_refusals(r"""
     fp.zeros(2, -1) -> ShapeError: zeros: size \(2, -1\): expected integers of at lea

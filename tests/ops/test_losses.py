@@ -20,7 +20,6 @@ def value_and_gradients(loss, *tensors):
 
 
 # ---- formats ------------------------------------------------------------------------------------
-
 LOSSES = {
     "cross_entropy": lambda x, y, **s: F.cross_entropy(x, np.array([0, 2]), **s),
     "cross_entropy of probabilities": lambda x, y, **s: F.cross_entropy(x, y, **s),
@@ -81,8 +80,6 @@ def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixe
 
 
 # ---- logits -------------------------------------------------------------------------------------
-
-
 def test_a_mask_of_minus_a_billion_has_probability_0_and_gradient_0(in_mixed):
     x = fp.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     with pytest.warns(fp.PrecisionWarning):
@@ -174,8 +171,6 @@ def test_batchmean_is_the_divergence_and_mean_is_not():
 
 
 # ---- connectionist temporal classification ------------------------------------------------------
-
-
 def collapse(path, blank):
     return tuple(c for c, _ in groupby(path) if c != blank)
 
@@ -267,7 +262,6 @@ def test_lengths_may_be_tensors_arrays_tuples_or_numbers():
 
 
 # ---- layers -------------------------------------------------------------------------------------
-
 W, ROWS = np.array([0.5, 1.0, 2.0], "float32"), np.array([0, 2])
 LAYERS = [
     ("CrossEntropyLoss", (W,), {"label_smoothing": 0.25, "ignore_index": 2}, (ROWS,)),
@@ -328,7 +322,6 @@ def test_a_loss_layer_that_cannot_work_is_not_made():
 
 
 # ---- bad input ----------------------------------------------------------------------------------
-
 Z, T = np.full((2, 3), 0.5, "float32"), np.array([0, 2])
 P, TWO = np.full((4, 2, 3), -1.0, "float32"), (2, 2)
 

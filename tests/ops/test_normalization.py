@@ -15,9 +15,6 @@ def batches(*shape, steps=4):
     return [random.normal(step, 1 + step, shape).astype("float32") for step in range(steps)]
 
 
-# ---- local response normalisation ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [5, 90])
 def test_responses_of_halves_whose_squares_overflow_are_those_of_float64(in_mixed, size):
     x = np.random.default_rng(0).normal(0, 400, (2, 90, 380))  # more positions than fit a block
@@ -30,8 +27,6 @@ def test_responses_of_halves_whose_squares_overflow_are_those_of_float64(in_mixe
 
 
 # ---- running statistics -------------------------------------------------------------------------
-
-
 INSTANCES = {"track_running_stats": True, "affine": True}
 FOLLOWED = [(name, {"momentum": m}) for name in ("BatchNorm1d", "BatchNorm2d") for m in (0.4, None)]
 FOLLOWED += [("InstanceNorm1d", {"momentum": m, **INSTANCES}) for m in (0.3, None)]
@@ -80,8 +75,6 @@ def test_statistics_of_a_batch_too_large_for_the_running_ones_format_are_refused
 
 
 # ---- one normalisation in terms of another ------------------------------------------------------
-
-
 def test_one_group_is_a_layer_and_a_group_for_each_channel_an_instance():
     x = fp.tensor(batches(3, 4, 5)[0])
     one = F.group_norm(x, 1).array
@@ -96,8 +89,6 @@ def test_instances_without_a_batch_are_a_batch_of_one():
 
 
 # ---- in float16 ---------------------------------------------------------------------------------
-
-
 def test_squares_that_overflow_in_float16_do_not_spoil_a_norm(in_mixed):
     x = fp.tensor(np.full((2, 4, 6), 60000.0) * np.array([1, -1] * 3), requires_grad=True)
     for y in (F.rms_norm(x, 6), F.layer_norm(x, 6), F.group_norm(x, 2), F.instance_norm(x)):
@@ -168,7 +159,6 @@ def test_without_parameters_or_bias_there_are_none():
 
 
 # ---- bad input ----------------------------------------------------------------------------------
-
 X, V = np.ones((2, 4, 3), "float32"), np.ones(3, "float32")
 
 

@@ -126,8 +126,6 @@ def test_the_gradient_of_a_window_without_a_finite_number_is_not_lost_in_the_pad
 
 
 # ---- layers -------------------------------------------------------------------------------------
-
-
 def check_layer(ours, theirs, *shape, dtype="float32", tolerance=1e-5):
     """One forward and backward of both, with the same weights, inputs and gradients."""
     with_weights_of(theirs, ours)
@@ -159,7 +157,6 @@ def test_dropout_in_evaluation_and_with_certainty_is_pytorchs(name):
 
 
 # ---- how layers begin ---------------------------------------------------------------------------
-
 BEGINNINGS = {
     "Linear": lambda m: m.Linear(300, 200),
     "Conv2d": lambda m: m.Conv2d(16, 32, (3, 5), groups=2),

@@ -21,7 +21,6 @@ def function(name):
 
 
 # ---- every half ---------------------------------------------------------------------------------
-
 PLAIN = (*pointwise.ANY, *pointwise.STEPS, *pointwise.LIMITED, *activation.PLAIN)
 OF_ONE = [(name, {}) for name in (*PLAIN, *activation.SETTINGS)] + [
     ("gelu", {"approximate": "tanh"}),
@@ -90,8 +89,6 @@ def test_the_tape_stores_the_input_or_the_result_and_not_both(name, settings):
 
 
 # ---- integers and booleans ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "tanh", "erf", "reciprocal", "log1p"])
 def test_functions_of_integers_are_floating_and_computed_in_float32(name, dtype):
@@ -134,8 +131,6 @@ def test_activations_of_integers_are_refused(name):
 
 
 # ---- arithmetic ---------------------------------------------------------------------------------
-
-
 def test_pow_of_zero_and_of_negative_numbers_is_pytorchs(torch):
     bases, exponents = np.meshgrid(
         [0.0, -0.0, -2, 3, np.inf, np.nan], [0.0, 1, 2, -1, 0.5, -3, np.inf, np.nan]
@@ -184,8 +179,6 @@ def test_an_infinite_gradient_does_not_pass_where_the_slope_is_zero():
 
 
 # ---- choosing -----------------------------------------------------------------------------------
-
-
 def test_where_takes_numbers_and_they_decide_no_format():
     c = fp.tensor([True, False])
     with fp.precision("mixed"):
@@ -207,8 +200,6 @@ def test_masked_fill_of_integers_and_with_infinity():
 
 
 # ---- prelu --------------------------------------------------------------------------------------
-
-
 def test_the_gradient_of_a_prelu_weight_is_summed_in_float32():
     with fp.precision("mixed"):
         layer = nn.PReLU()
@@ -226,7 +217,6 @@ def test_prelu_weights_meet_activations_in_their_format():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
 X = np.linspace(-1, 1, 6).reshape(2, 3)
 
 
@@ -305,8 +295,6 @@ def test_settings_may_be_numpys_numbers_and_decide_no_format():
 
 
 # ---- layers -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("make", [make for make, _ in activation.LAYERS.values()])
 def test_layers_are_written_as_pytorchs(torch, make):
     assert repr(make(nn)) == repr(make(torch.nn))
@@ -329,9 +317,6 @@ def test_a_missing_number_leaves_its_mark_on_the_gradient():
             x = fp.tensor([np.nan, -1.0, 0.0, 4.0], requires_grad=True)
             getattr(F, name)(x).backward(gradient=np.ones(4))
         assert np.isnan(x.grad.array).tolist() == [True, False, False, False], (name, precision)
-
-
-# ---- comparisons --------------------------------------------------------------------------------
 
 
 @pytest.mark.references

@@ -27,8 +27,6 @@ def gradient_of(fn, x, dy=None):
 
 
 # ---- the largest --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "name, arguments",
     [
@@ -80,8 +78,6 @@ def test_of_equal_ones_the_first_gets_the_gradient(walks):
 
 
 # ---- overlaps -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
 def test_gradients_that_overlap_are_summed_in_float32_and_rounded_once(name):
     """2048, seven times 1, and 2048 are 4103, stored as 4104; in float16 each 1 is lost."""
@@ -128,8 +124,6 @@ def test_pictures_of_any_number_are_pooled_each_by_itself(name, arguments):
         np.testing.assert_allclose(dx[n, c], slope[0, 0], rtol=1e-6)
 
 
-# ---- what pooling refuses -----------------------------------------------------------------------
-
 SEQUENCE, PICTURE = np.ones((2, 3, 7)), np.ones((2, 3, 7, 6))
 
 
@@ -167,8 +161,6 @@ def test_pooling_names_what_does_not_fit():
 
 
 # ---- other sizes --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "bilinear"])
 def test_every_place_is_taken_from_where_pytorch_takes_it(torch, mode):
     """Where the border between two places is met exactly, rounding decides: as PyTorch rounds."""

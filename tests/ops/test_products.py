@@ -24,8 +24,6 @@ def halves(*shapes, seed=0):
 
 
 # ---- large sums ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("K", [1, 4096, 65536])
 @pytest.mark.parametrize(
     "product",
@@ -63,9 +61,6 @@ def test_a_product_of_vectors_is_one_number_and_does_not_overflow():
         assert small.grad.tolist() == [2.0**12] * 1000
 
 
-# ---- float16 sums, in order ---------------------------------------------------------------------
-
-
 def bits(fn, *arrays, precision="mixed,accumulate=float16"):
     with fp.precision(precision):
         xs = [fp.tensor(a, requires_grad=True) for a in arrays]
@@ -96,8 +91,6 @@ def test_products_of_all_names_add_in_the_same_order(fn, same):
 
 
 # ---- einsum -------------------------------------------------------------------------------------
-
-
 def test_three_operands_are_multiplied_from_left_to_right_and_each_product_is_stored():
     x, y, z = halves((4, 50), (50, 60), (60, 3))
     with fp.precision("mixed"):
@@ -163,7 +156,6 @@ def test_an_equation_that_does_not_fit_is_refused(arguments, error, message):
 
 
 # ---- what products refuse -----------------------------------------------------------------------
-
 V = fp.tensor(np.ones(3))
 
 
@@ -206,8 +198,6 @@ def test_what_does_not_count_in_addmm_may_be_nan():
 
 
 # ---- layers -------------------------------------------------------------------------------------
-
-
 def test_identity_gives_back_what_it_is_given():
     x = fp.ones(2)
     assert nn.Identity(54, unused=True)(x) is x

@@ -46,8 +46,6 @@ def assert_layers_agree(torch, ours, theirs, results, inputs, close):
 
 
 # ---- parity with PyTorch ------------------------------------------------------------------------
-
-
 @st.composite
 def layers(draw):
     """The name and the arguments of a layer."""
@@ -166,8 +164,6 @@ def test_layers_and_cells_show_themselves_as_pytorchs_do(torch):
 
 
 # ---- sequences of different lengths -------------------------------------------------------------
-
-
 @st.composite
 def ragged(draw, least=1):
     """Arrays (L, ...) of different lengths, integers or floats."""
@@ -282,9 +278,6 @@ def test_in_a_batch_each_sequence_is_as_alone_bit_for_bit_where_the_order_of_sum
                 np.testing.assert_array_equal(s.array[:, b], e.array)
 
 
-# ---- long sequences -----------------------------------------------------------------------------
-
-
 STEPS = 2000
 
 
@@ -308,8 +301,6 @@ def test_over_2000_steps_no_step_leaves_its_bound(kind):
 
 
 # ---- sums in float16 ----------------------------------------------------------------------------
-
-
 def half(x):
     return np.asarray(x, "float32").astype(float16).astype("float32")
 
@@ -383,8 +374,6 @@ def test_with_accumulate_float16_a_bias_below_half_an_ulp_of_the_sum_is_lost(kin
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 def layer_of(kind="LSTM", *args, **options):
     return getattr(nn, kind)(3, 4, *args, **options)
 

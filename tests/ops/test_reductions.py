@@ -18,8 +18,6 @@ HALF_SUMS = "mixed,reduce=float16"
 
 
 # ---- what half precision would lose -------------------------------------------------------------
-
-
 def test_running_sums_of_4096_float16_tenths_go_on_growing(in_mixed):
     """NumPy's, and `reduce=float16`, stop at 256, where a tenth is less than half a step."""
     x = fp.tensor(np.full((4096, 2), 0.1))
@@ -86,7 +84,6 @@ def test_extremes_and_order_count_ties_beyond_2048(in_mixed):
 
 
 # ---- the primitives -----------------------------------------------------------------------------
-
 rows = hnp.arrays(
     float32, hnp.array_shapes(max_dims=3, max_side=5), elements=st.floats(-8, 8, width=16)
 )
@@ -160,8 +157,6 @@ def test_every_reduction_sums_as_the_precision_says():
 
 
 # ---- sums of other dtypes -----------------------------------------------------------------------
-
-
 def test_integers_add_up_in_int64_and_booleans_count():
     x = fp.tensor(np.array([200, 100], uint8))
     assert (x.sum().item(), x.sum().dtype) == (300, int64)
@@ -192,8 +187,6 @@ def test_a_narrower_dtype_rounds_what_is_summed_as_in_pytorch(torch):
 
 
 # ---- extremes -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_an_extreme_is_one_of_three_functions(torch, name):
     a = np.array([[1.0, 5, 5], [2, 0, -3]], float32)
@@ -255,8 +248,6 @@ def test_any_of_no_axes_is_each_and_of_uint8_is_uint8_as_in_pytorch(torch):
 
 
 # ---- corners ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, np.inf, -np.inf, -1])
 def test_norms_of_zeros_and_their_gradients_are_pytorchs(torch, p):
     for a in ([[0.0, 0.0], [0.0, 2.0]], [[3.0, -3.0], [-0.0, 1.0]]):
@@ -315,9 +306,6 @@ def test_backward_keeps_the_numbers_alone(in_mixed):
         assert not [a for a in y.node.saved if isinstance(a, np.ndarray)]
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_bad_arguments_are_refused_by_name():
     check_refusals(
         r"""
@@ -350,8 +338,6 @@ def test_bad_arguments_are_refused_by_name():
 
 
 # ---- any axes -----------------------------------------------------------------------------------
-
-
 halves = st.floats(-8, 8, width=16)
 
 

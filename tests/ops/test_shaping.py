@@ -18,7 +18,6 @@ def counting(*shape):
 
 
 # ---- views --------------------------------------------------------------------------------------
-
 VIEWS = {
     "view": lambda x: x.view(-1, 2),
     "view_as": lambda x: x.view_as(fp.zeros(6, 2)),
@@ -98,7 +97,6 @@ def test_contiguous_returns_the_tensor_itself_where_it_is():
 
 
 # ---- indices ------------------------------------------------------------------------------------
-
 I, J = np.array([1, 1, 0]), np.array([[0], [2]])
 
 INDICES = {
@@ -241,8 +239,6 @@ def test_gradients_of_scattered_numbers_are_zero_where_src_is_longer():
 
 
 # ---- joining, arranging -------------------------------------------------------------------------
-
-
 def test_formats_of_joined_tensors_meet_and_integers_decide_none():
     half, single = fp.zeros(2, dtype="float16"), fp.zeros(2, dtype="float32")
     i = fp.tensor([1, 2])
@@ -289,9 +285,6 @@ def test_pixels_are_shuffled_back():
     y = F.pixel_shuffle(x, 2)
     assert y.shape == (2, 2, 6, 10)
     np.testing.assert_array_equal(F.pixel_unshuffle(y, 2).array, x.array)
-
-
-# ---- what is refused ----------------------------------------------------------------------------
 
 
 def test_bad_arguments_are_refused_by_name():
@@ -392,9 +385,6 @@ def test_bad_arguments_are_refused_by_name():
     )
 
 
-# ---- layers -------------------------------------------------------------------------------------
-
-
 def test_layers_refuse_what_cannot_be():
     check_refusals(r"""
     nn.Unflatten("width", (2, 2)) -> MinifpError: Unflatten\('width', \(2, 2\)\): expected
@@ -403,9 +393,6 @@ def test_layers_refuse_what_cannot_be():
     nn.Unflatten(1, (-1, -1))(fp.ones(2, 4)) -> MinifpError: axis 1 .*whose product is 4
     nn.Unflatten(2, (2, 3))(fp.ones(2, 6)) -> MinifpError: Unflatten: dim=2 for a tensor of 2
     """)
-
-
-# ---- any index ----------------------------------------------------------------------------------
 
 
 @st.composite

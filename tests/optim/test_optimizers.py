@@ -125,7 +125,6 @@ def test_groups_have_settings_of_their_own_and_gradients_add_up_until_zero_grad(
     assert p.grad.array.tolist() == [0.5, 0.25]
 
 
-# ---- parameters without a gradient --------------------------------------------------------------
 @every_kind
 def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(make):
     used, unused = parameter([1.0, 2.0], [1.0, 1.0]), parameter([3.0, 4.0])
@@ -151,7 +150,6 @@ def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(mak
     assert [s["step"] for s in optimizer.state_dict()["state"].values()] == [4, 1]
 
 
-# ---- gradients add up, are used once, and are of one scale --------------------------------------
 @every_kind
 def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out(make):
     ps, optimizer = trained(make)
@@ -177,8 +175,6 @@ def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out
 
 
 # ---- settings -----------------------------------------------------------------------------------
-
-
 BAD_RATES = [-0.1, float("nan"), float("inf"), "0.1", None, True, [0.1]]
 
 
@@ -338,7 +334,6 @@ def test_one_flat_buffer_gives_the_bits_of_parameters_trained_apart(make):
     assert ends[0] == ends[1] == ends[2]
 
 
-# ---- LAMB ---------------------------------------------------------------------------------------
 def lamb_reference(ws, gradients, lr, betas, eps, weight_decay):
     """Algorithm 2 of You et al. 2020, in float64: one layer is one parameter, phi(z) = z."""
     ws = [np.array(w, np.float64) for w in ws]
@@ -424,7 +419,6 @@ def test_gradients_are_dropped_and_not_filled_with_zeros(make, wrapped):
     assert [p.grad for p in ps] == [None, None]
 
 
-# ---- adding a group -----------------------------------------------------------------------------
 @every_kind
 def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
     ps, optimizer = trained(make)
@@ -441,7 +435,6 @@ def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
     optimizer.step()
 
 
-# ---- formats ------------------------------------------------------------------------------------
 @every_kind
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
 def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dtype):

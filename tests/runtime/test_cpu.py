@@ -48,7 +48,6 @@ TRAIN = """
 
 
 # ---- conversions --------------------------------------------------------------------------------
-
 CONVERT = """
     import numpy as np
     from minifp.runtime.cpu import formats_ir
@@ -407,8 +406,6 @@ def test_importing_minifp_compiles_nothing_and_numpy_alone_derives_nothing():
     code = "from minifp.numerics.kernels import KERNELS; print({k.compiled for k in KERNELS})"
     assert run(code, MINIFP_KERNELS="numpy")[0].strip() == "{None}"
 
-
-# ---- memory -------------------------------------------------------------------------------------
 
 FAULTS = """
     import resource

@@ -85,7 +85,6 @@ def test_initial_values_set_in_place_are_the_same_in_every_precision():
     assert start[0] == start[1] == start[2]
 
 
-# ---- what they keep -----------------------------------------------------------------------------
 @given(
     values=st.lists(st.floats(-4, 4, width=32), min_size=1, max_size=5),
     rates=st.lists(st.floats(0, 0.01), min_size=1, max_size=5),
@@ -101,7 +100,6 @@ def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates
 
 
 # ---- what is assigned later ---------------------------------------------------------------------
-
 NEW = np.array([0.10001, 7.00007, -2.22222], np.float32)
 
 

@@ -353,7 +353,6 @@ def test_two_optimizers_with_scales_of_their_own_on_one_graph():
 
 
 # ---- loss.backward() in the place of optimizer.backward(loss) ------------------------------------
-
 BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.backward\(loss\)"
 
 
@@ -667,7 +666,6 @@ def test_unscaling_and_the_dial_keep_what_float16_cannot_hold_and_what_changes_i
     assert p.array.tolist() == [0.5, 1.0]
 
 
-# ---- the exponent dial --------------------------------------------------------------------------
 @every_rule
 def test_only_the_scale_less_the_dial_counts_bit_for_bit(rule):
     """(k = 10, S = 2^j) trains exactly as (k = 7, S = 2^(j-3)) does."""
