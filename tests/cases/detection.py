@@ -27,10 +27,8 @@ def of_boxes(name, *shapes, low=0.0, high=0.2, **settings):
 
 
 def decoding(deltas, references, **settings):
-    def decode(t, r):
-        return F.decode_boxes(t, as_boxes(r), **settings)
-
-    return Case("decode_boxes", decode, (deltas, references), 0.0, 0.2, stays_wide=True)
+    fn = lambda t, r: F.decode_boxes(t, as_boxes(r), **settings)  # noqa: E731
+    return Case("decode_boxes", fn, (deltas, references), 0.0, 0.2, stays_wide=True)
 
 
 # Inside, across the lower right corner, outside of the picture, without any area, and a whole one.
@@ -95,9 +93,7 @@ def box_convert_forward(p, q, *, a, b, exact):
     return (np.abs(p * a) if a else 0) + (np.abs(q * b) if b else 0)
 
 
-@magnitude
-def box_convert_dx(p, q, *, a, b, exact):
-    return box_convert_forward(p, q, a=a, b=b, exact=exact)
+magnitude(box_convert_forward, "box_convert_dx")
 
 
 @magnitude

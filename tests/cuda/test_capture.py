@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -169,8 +170,7 @@ def test_a_refused_capture_leaves_the_workspaces_that_other_graphs_write_to():
     for x in [large] * (WARM_UP + 1) + [small] * WARM_UP:
         step(x)
     handles = len(product.handles())
-    with pytest.raises(fp.CaptureError, match="reads a result"):
-        step(small)
+    refuses(fp.CaptureError, "reads a result", step, small)
     assert step.graphs == 1 and len(product.handles()) == handles + 1  # of the new stream
     assert (step(large).numpy() == 12).all()
 
@@ -284,8 +284,7 @@ def test_too_many_kinds_of_arguments_are_refused():
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(fp.ArgumentError, match="capture: a int: expected a function"):
-        fp.capture(3)
+    refuses(fp.ArgumentError, "capture: a int: expected a function", fp.capture, 3)
 
 
 def test_tensors_are_joined_inside_of_a_graph():
@@ -320,8 +319,7 @@ def test_after_a_refusal_the_same_step_goes_on_without_a_graph():
         for i, (x, t) in enumerate(batches(8)):
             x, t = x.to("cuda"), t.to("cuda")
             if captured and i == WARM_UP:
-                with pytest.raises(fp.CaptureError, match="KeyError: 'in the middle'.*capture.py"):
-                    tried(x, t)
+                refuses(fp.CaptureError, "KeyError: 'in the middle'.*capture.py", tried, x, t)
             use = tried if captured and i < WARM_UP else step
             found.append(use(x, t).item())
         return found

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from bounds import excess
 from conftest import IMITATED
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DeviceError, ShapeError
 from minifp.numerics.accumulate import primitives
@@ -343,14 +344,12 @@ def test_the_mode_of_the_environment_is_read_once_and_no_other_name_is_taken(mod
     assert math_modes.get_gpu_math() == "no_tensor_cores"
     monkeypatch.setattr(math_modes, "_chosen", None)
     monkeypatch.setenv("MINIFP_GPU_MATH", "fast")
-    with pytest.raises(ArgumentError, match="MINIFP_GPU_MATH: set_gpu_math.'fast'"):
-        math_modes.get_gpu_math()
+    refuses(ArgumentError, "MINIFP_GPU_MATH: set_gpu_math.'fast'", math_modes.get_gpu_math)
 
 
 def test_tf32_is_refused_where_tensor_cores_do_not_take_it(mode, monkeypatch):
     monkeypatch.setattr(fake_cupy.Device, "compute_capability", "75")
-    with pytest.raises(DeviceError, match="Turing .* has no tensor cores for tf32"):
-        math_modes.set_gpu_math("tf32")
+    refuses(DeviceError, "Turing .* has no tensor cores for tf32", math_modes.set_gpu_math, "tf32")
     assert math_modes.get_gpu_math() == "tensor_cores"
 
 
@@ -441,8 +440,7 @@ def test_shapes_of_a_product_with_a_bias_that_do_not_fit():
     a, b = device(of_ones(2, 3)), device(of_ones(3, 4))
     with pytest.raises(ShapeError, match=r"with a bias of shape \(5,\)"):
         product.product(a, b, F16, device(of_ones(5)))
-    with pytest.raises(ShapeError, match=r"of shapes \(3, 4\) and \(2, 3\): expected"):
-        product.product(b, a, F16)
+    refuses(ShapeError, r"of shapes \(3, 4\) and \(2, 3\): expected", product.product, b, a, F16)
     with pytest.raises(ShapeError):
         product.product(device(of_ones(3)), a, F16)
 
@@ -450,11 +448,9 @@ def test_shapes_of_a_product_with_a_bias_that_do_not_fit():
 def test_results_that_cannot_be_written_row_by_row():
     a, zeros = of_ones(3, 3), np.zeros((3, 6), F16)
     for out in zeros[:, :3].T, zeros[:, ::2], zeros[::-1, :3]:
-        with pytest.raises(ShapeError, match="expected rows that are contiguous"):
-            multiply(a, a, out)
+        refuses(ShapeError, "expected rows that are contiguous", multiply, a, a, out)
     one = np.lib.stride_tricks.as_strided(np.zeros((3, 3), F16), (2, 3, 3), (0, 6, 2))
-    with pytest.raises(ShapeError, match="apart from each other"):
-        multiply(of_ones(2, 3, 3), a, one)
+    refuses(ShapeError, "apart from each other", multiply, of_ones(2, 3, 3), a, one)
 
 
 @pytest.mark.parametrize(

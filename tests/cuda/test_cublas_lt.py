@@ -15,6 +15,7 @@ import build
 import numpy as np
 import pytest
 from conftest import IMITATED
+from refusals import refuses
 
 import minifp as fp
 from minifp import nn
@@ -313,14 +314,12 @@ def test_the_mode_is_refused_where_the_card_or_the_library_cannot(library, monke
         (str(build.library("fake_cublas.cpp")), "has no cublasLtCreate: set MINIFP_CUBLAS_LT to"),
     ):
         monkeypatch.setenv("MINIFP_CUBLAS_LT", path)
-        with pytest.raises(DeviceError, match=said):
-            fp.set_gpu_math("float8")
+        refuses(DeviceError, said, fp.set_gpu_math, "float8")
     text = tmp_path / "libcublasLt.so.12"
     text.write_text("no library", encoding="utf-8")
     monkeypatch.setenv("MINIFP_CUBLAS_LT", str(text))
     monkeypatch.setenv("MINIFP_GPU_MATH", "float8")
-    with pytest.raises(DeviceError, match="MINIFP_GPU_MATH: set_gpu_math.'float8'.: no cublasLt: "):
-        fp.get_gpu_math()
+    refuses(DeviceError, "MINIFP_GPU_MATH: set_gpu_math.'float8'.: no cublasLt: ", fp.get_gpu_math)
 
 
 def test_a_card_that_cannot_beside_one_that_can_is_told_once(library, monkeypatch):

@@ -21,6 +21,7 @@ from bounds import Call
 from checked import NAMES, SEEDS, check, check_all
 from conftest import IMITATED
 from layer_shapes import PLAIN, convolved
+from refusals import refuses
 from shapes import Numbers
 from test_capture import assert_same, trained
 
@@ -409,10 +410,8 @@ def test_the_environment_chooses(value, expected, library, monkeypatch):
 
 def test_another_value_is_an_error_that_names_both(monkeypatch):
     monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cuDNN")
-    with pytest.raises(ArgumentError, match="MINIFP_CONVOLUTIONS='cuDNN': expected gemm or cudnn"):
-        cudnn.is_chosen()
-    with pytest.raises(ArgumentError, match="expected True or False"):
-        cudnn.use("cudnn")
+    refuses(ArgumentError, "MINIFP_CONVOLUTIONS='cuDNN': expected gemm or cudnn", cudnn.is_chosen)
+    refuses(ArgumentError, "expected True or False", cudnn.use, "cudnn")
 
 
 @pytest.mark.parametrize("missing", ["the frontend", "cuDNN itself"])
@@ -422,13 +421,11 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkey
 
     found = None if missing == "the frontend" else SimpleNamespace(backend_version=no_symbol)
     monkeypatch.setitem(sys.modules, "cudnn", found)
-    with pytest.raises(DeviceError, match=r'pip install "minifp\[cudnn13\]"'):
-        cudnn.use(True)
+    refuses(DeviceError, r'pip install "minifp\[cudnn13\]"', cudnn.use, True)
     assert not cudnn.is_chosen()
     monkeypatch.setattr(cudnn, "chosen", None)
     monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cudnn")
-    with pytest.raises(DeviceError, match="MINIFP_CONVOLUTIONS=cudnn"):
-        all_three(CASES[0])
+    refuses(DeviceError, "MINIFP_CONVOLUTIONS=cudnn", all_three, CASES[0])
 
 
 # All that a graph is asked before cuDNN itself is.

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import IMITATED
+from refusals import refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -64,15 +65,13 @@ def test_a_device_that_nothing_can_be_compiled_for_says_what_to_install(lacks, a
     else:
         monkeypatch.setattr(arrays, "find_spec", lambda name: None)
     arrays.cupy.cache_clear()
-    with pytest.raises(fp.DeviceError, match=advice):
-        fp.ones(2, device="cuda")
+    refuses(fp.DeviceError, advice, fp.ones, 2, device="cuda")
 
 
 def test_numpy_must_be_asked_for():
     x = fp.ones(2, device="cuda")
     assert x.numpy().tolist() == [1, 1]
-    with pytest.raises(fp.DeviceError, match=r"call \.numpy\(\)"):
-        np.asarray(x)
+    refuses(fp.DeviceError, r"call \.numpy\(\)", np.asarray, x)
 
 
 def test_tensors_of_two_devices_do_not_meet():

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DeviceError
 from minifp.runtime.cuda.devices import GENERATIONS, TENSOR_FORMATS, generation, lacks
@@ -32,8 +33,7 @@ def test_a_capability_is_of_its_generation_or_the_next_older_one(capability, nam
 
 @pytest.mark.parametrize("capability", [(6, 1), "52"])
 def test_what_is_older_than_volta_is_refused_with_the_reason(capability):
-    with pytest.raises(DeviceError, match=r"needs 7\.0 \(Volta\) or later.*use device 'cpu'"):
-        generation(capability)
+    refuses(DeviceError, r"needs 7\.0 \(Volta\) or later.*use device 'cpu'", generation, capability)
 
 
 def test_the_table_is_in_order_and_no_generation_takes_less_than_one_before():

@@ -126,28 +126,6 @@ def forget():
                 vars(found.derived).pop("on_device", None)
 
 
-# ---- libraries that are kept --------------------------------------------------------------------
-def test_a_text_is_compiled_once_for_each_choice_of_flags(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "folder", lambda: tmp_path)
-    text = 'extern "C" int one() { return 1; }'
-    first, other = build.built(text), build.built(text, "-O0")
-    assert ctypes.CDLL(str(first)).one() == 1 and first != other
-    monkeypatch.setattr(build, "run", lambda command: pytest.fail("it is compiled again"))
-    assert build.built(text) == first
-    assert {path.suffix for path in tmp_path.iterdir()} == {".so"}
-
-
-def test_libraries_that_were_longest_not_used_go_where_there_are_too_many(tmp_path):
-    for i in range(6):
-        path = tmp_path / str(i)
-        path.write_bytes(bytes(10))
-        os.utime(path, (i, i))
-    build.forget(tmp_path, 60)
-    assert len([*tmp_path.iterdir()]) == 6
-    build.forget(tmp_path, 59)
-    assert {path.name for path in tmp_path.iterdir()} == {"4", "5"}
-
-
 # ---- beyond memory ------------------------------------------------------------------------------
 SANITIZED = """
 import sys

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from refusals import refuses
 from update_rules import RULES
 
 import minifp as fp
@@ -395,5 +396,4 @@ def test_a_gradient_that_is_consumed_whole_serves_no_step():
     losses_of(model, optimizer, 1, "cuda")
     optimizer.backward(terms(model, [1.0] * 6))
     optimizer.step()
-    with pytest.raises(fp.TapeError, match="consumed"):
-        optimizer.step()
+    refuses(fp.TapeError, "consumed", optimizer.step)

@@ -11,6 +11,7 @@ import nvrtc
 import pytest
 from conftest import IMITATED
 from nvrtc import compiled, spills
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from minifp.runtime.cuda import headers, source
@@ -215,15 +216,9 @@ def test_headers_are_sought_in_pips_folders_and_in_cuda_installations(tmp_path, 
 
 def test_what_there_is_no_product_of():
     a, b = factors(3, 4, 5)
-    with pytest.raises(ShapeError, match=r"\(3, 4\) times \(3, 4\)"):
-        emulated(a, a)
-    with pytest.raises(DTypeError, match="float32 times float16"):
-        emulated(a.astype("float32"), b)
-    with pytest.raises(ArgumentError, match="float64"):
-        emulated(a, b, "float64")
-    with pytest.raises(ArgumentError, match="block=0"):
-        emulated(a, b, block=0)
-    with pytest.raises(ArgumentError, match="rounding='up'"):
-        emulated(a, b, rounding="up")
-    with pytest.raises(DeviceError, match="emulated"):
-        matmul(a, b)
+    refuses(ShapeError, r"\(3, 4\) times \(3, 4\)", emulated, a, a)
+    refuses(DTypeError, "float32 times float16", emulated, a.astype("float32"), b)
+    refuses(ArgumentError, "float64", emulated, a, b, "float64")
+    refuses(ArgumentError, "block=0", emulated, a, b, block=0)
+    refuses(ArgumentError, "rounding='up'", emulated, a, b, rounding="up")
+    refuses(DeviceError, "emulated", matmul, a, b)

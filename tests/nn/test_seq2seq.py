@@ -63,11 +63,7 @@ def test_gradients_of_attention_are_the_slopes(make):
         inputs = [fp.randn(2, 3, layer.query_size), fp.randn(2, 4, 5)]
         for x in (parts := [*inputs, *layer.parameters()]):
             x.requires_grad_()
-
-    def fn(query, keys, *_):
-        return layer(query, keys, SEEN)
-
-    assert fp.gradcheck(fn, parts)
+    assert fp.gradcheck(lambda query, keys, *_: layer(query, keys, SEEN), parts)
 
 
 test_what_attention_cannot_look_at_is_refused = each_refused(

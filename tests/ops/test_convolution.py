@@ -191,9 +191,6 @@ def test_unfolded_windows_times_weights_are_a_convolution():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
-
-
 def test_convolutions_name_what_does_not_fit():
     check_refusals(
         r"""

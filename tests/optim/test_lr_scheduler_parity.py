@@ -214,11 +214,9 @@ def test_one_after_the_other_is_pytorchs(drawn, gaps):
 )
 def test_all_at_once_is_pytorchs(first, others):
     """With what sets the rate, rather than multiplies it, in the first place."""
-
-    def make(library, optimizer):
-        return library.ChainedScheduler([made(library, optimizer, d) for d in (first, *others)])
-
-    assert_same(make)
+    assert_same(lambda library, o: library.ChainedScheduler(
+        [made(library, o, d) for d in (first, *others)]
+    ))  # fmt: skip
 
 
 @hypothesis_settings(max_examples=30)
