@@ -68,7 +68,6 @@ def memory_goes_back():
 
 @pytest.fixture(scope="session")
 def torch():
-    """PyTorch, where it is installed."""
     return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
 
 

@@ -82,7 +82,6 @@ def shapes(least=0, most=4, sizes=SIZES):
 
 
 def broadcast_shapes(count):
-    """Several shapes that broadcast together."""
     return hnp.mutually_broadcastable_shapes(
         num_shapes=count, min_side=0, max_side=4, max_dims=3
     ).map(lambda drawn: drawn.input_shapes)

@@ -66,7 +66,6 @@ def compiled(text, arch, *options):
 
 
 def made(text, options):
-    """(log, cubin) of a text."""
     program = ctypes.c_void_p()
     called("CreateProgram", ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
     try:

@@ -42,8 +42,6 @@ F16, F32, F64 = np.float16, np.float32, np.float64
 
 
 class Call(ctypes.Structure):
-    """What the imitation tells of its last product."""
-
     _fields_ = [
         (name, ctypes.c_int64)
         for name in (
@@ -317,7 +315,6 @@ MODES = {  # what cuBLAS is told where products are summed in float16, in float3
 
 @pytest.fixture
 def mode(monkeypatch):
-    """No mode is chosen yet, and none stays."""
     monkeypatch.setattr(math_modes, "_chosen", None)
     monkeypatch.delenv("MINIFP_GPU_MATH", raising=False)
 

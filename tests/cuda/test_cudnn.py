@@ -459,7 +459,6 @@ json.dump([answers, notes, known], sys.stdout)
 
 
 def geometries():
-    """Those of the cases in all formats."""
     for shape, w_shape, given in CASES:
         given, one = {**PLAIN, **given}, (1,) * (4 - len(shape))
         x, w = shape[:2] + one + shape[2:], w_shape[:2] + one + w_shape[2:]

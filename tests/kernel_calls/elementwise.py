@@ -97,7 +97,6 @@ GRADIENTS = [
 
 
 def argument(d, letter, shape):
-    """The argument: an array, a number, or None."""
     if letter == "-":
         return None
     if letter in "23n":

@@ -184,7 +184,6 @@ def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothi
 
 # ---- precision ----------------------------------------------------------------------------------
 def computed(model, x):
-    """The output to the last bit."""
     with fp.no_grad():
         return frozen(model(x))
 

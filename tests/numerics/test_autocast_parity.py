@@ -34,7 +34,6 @@ def numbers(t):
 
 
 def assert_same(ours, theirs, what=""):
-    """The same dtypes and the same bits."""
     assert f"torch.{ours.dtype}" == str(theirs.dtype), what
     np.testing.assert_array_equal(numbers(ours), numbers(theirs), err_msg=str(what))
 

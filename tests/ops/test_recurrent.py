@@ -25,7 +25,6 @@ def as_list(state):
 
 
 def assert_same(ours, theirs, close):
-    """Tensors of ours and of PyTorch's are alike."""
     for a, b in zip(ours, theirs, strict=True):
         b = b.detach().numpy()
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
@@ -48,7 +47,6 @@ def assert_layers_agree(torch, ours, theirs, results, inputs, close):
 # ---- parity with PyTorch ------------------------------------------------------------------------
 @st.composite
 def layers(draw):
-    """The name and the arguments of a layer."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     hidden = draw(st.integers(1, 4))
     options = {

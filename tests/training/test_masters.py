@@ -133,8 +133,6 @@ def put_back_what_was_cloned(p):
 
 
 def unrecorded(change):
-    """A way to change a parameter in place."""
-
     def way(p):
         with fp.no_grad():
             change(p)
@@ -204,7 +202,6 @@ def test_what_numpy_wrote_before_an_optimizer_binds_is_trained_from(write):
 
 
 def buffer_of(tensor):
-    """A module's buffer on a tensor's memory."""
     module = nn.Module()
     module.register_buffer("b", tensor)
     return module.b

@@ -57,7 +57,6 @@ def train(model, optimizer, batches):
 
 
 def poison(p, value=np.inf):
-    """Let one element of a gradient overflow."""
     p.grad.array.reshape(-1)[-1] = value
 
 

@@ -30,7 +30,6 @@ FLAGS = tuple(os.environ.get("MINIFP_IMITATED_FLAGS", "").split())
 
 @cache
 def device():
-    """The library of device.cpp, loaded as libcuda.so.1."""
     import build
 
     text = (HERE / "device.cpp").read_text(encoding="utf-8")
