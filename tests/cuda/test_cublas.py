@@ -421,13 +421,10 @@ def test_a_closed_handle_is_refused_and_can_be_closed_again(library):
 
 
 # ---- errors -------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "a, b, out",
-    [
-        *(((2, 3), (4, 5), (2, 5)), ((2, 3), (3, 5), (2, 6)), ((3,), (3, 5), (5,))),
-        *(((2, 2, 3), (3, 3, 5), (2, 2, 5)), ((2, 3), (3, 5), (1, 2, 5))),
-    ],
-)
+@pytest.mark.parametrize("a, b, out", [
+    *(((2, 3), (4, 5), (2, 5)), ((2, 3), (3, 5), (2, 6)), ((3,), (3, 5), (5,))),
+    *(((2, 2, 3), (3, 3, 5), (2, 2, 5)), ((2, 3), (3, 5), (1, 2, 5))),
+])  # fmt: skip
 def test_shapes_that_do_not_fit(a, b, out):
     with pytest.raises(ShapeError, match=r"matrix product of shapes .* into .*\(\.\.\., M, K\)"):
         multiply(of_ones(*a), of_ones(*b), of_ones(*out))
@@ -450,16 +447,13 @@ def test_results_that_cannot_be_written_row_by_row():
     refuses(ShapeError, "apart from each other", multiply, of_ones(2, 3, 3), a, one)
 
 
-@pytest.mark.parametrize(
-    "a, b, out, compute, said",
-    [
-        (F16, F32, F32, "float32", "product of float16 and float32 into float32"),
-        (F32, F32, F16, "float32", "float32 into float16, computed in float32"),
-        (F16, F16, F32, "float16", "expected two operands of one format, computed in float16"),
-        (F64, F64, F64, "float32", "float64 into float64"),
-        (F16, F16, F16, "float128", "'float128': expected one of float16, float16_pedantic"),
-    ],
-)
+@pytest.mark.parametrize("a, b, out, compute, said", [
+    (F16, F32, F32, "float32", "product of float16 and float32 into float32"),
+    (F32, F32, F16, "float32", "float32 into float16, computed in float32"),
+    (F16, F16, F32, "float16", "expected two operands of one format, computed in float16"),
+    (F64, F64, F64, "float32", "float64 into float64"),
+    (F16, F16, F16, "float128", "'float128': expected one of float16, float16_pedantic"),
+])  # fmt: skip
 def test_formats_that_are_not_multiplied(a, b, out, compute, said):
     with pytest.raises(ArgumentError, match=said):
         multiply(*(of_ones(2, 2, dtype=t) for t in (a, b, out)), compute=compute)

@@ -117,23 +117,20 @@ def test_with_certainty_everything_is_dropped():
 X, KEYS = np.ones((2, 3, 4)), np.ones((2, 5, 4))
 
 
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        ((X, KEYS[..., :3], KEYS), fp.ShapeError, r"query of shape \(2, 3, 4\), key of shape"),
-        ((X, KEYS, KEYS[:, :4]), fp.ShapeError, r"value of shape \(2, 4, 4\): expected"),
-        ((X, KEYS[0, 0], KEYS), fp.ShapeError, r"expected \(\.\.\., L, E\)"),
-        ((X, np.ones((3, 5, 4)), np.ones((3, 5, 4))), fp.ShapeError, r"first axes that broadcast"),
-        ((X, KEYS, KEYS, np.ones((3, 4))), fp.ShapeError, r"attn_mask of shape \(3, 4\) does not"),
-        ((X, KEYS, KEYS, np.ones((1, 2, 3, 5))), fp.ShapeError, r"attn_mask of shape \(1, 2, 3, 5"),
-        ((X, KEYS, KEYS, np.ones((3, 5), int)), fp.DTypeError, r"attn_mask of int64: expected"),
-        ((X, KEYS, KEYS, None, 1.5), fp.ArgumentError, r"dropout_p=1.5: expected"),
-        ((X, KEYS, KEYS, None, 0.0, 1), fp.ArgumentError, r"is_causal=1: expected True or False"),
-        ((X, KEYS, KEYS, np.ones((3, 5), bool), 0.0, True), fp.ArgumentError, r"is_causal=True wi"),
-        ((X, KEYS, KEYS, None, 0.0, False, "2"), fp.DTypeError, r"scale='2': expected a number"),
-        ((X.astype(int), KEYS, KEYS), fp.DTypeError, r"query of int64: expected floating"),
-    ],
-)
+@pytest.mark.parametrize("arguments, error, message", [
+    ((X, KEYS[..., :3], KEYS), fp.ShapeError, r"query of shape \(2, 3, 4\), key of shape"),
+    ((X, KEYS, KEYS[:, :4]), fp.ShapeError, r"value of shape \(2, 4, 4\): expected"),
+    ((X, KEYS[0, 0], KEYS), fp.ShapeError, r"expected \(\.\.\., L, E\)"),
+    ((X, np.ones((3, 5, 4)), np.ones((3, 5, 4))), fp.ShapeError, r"first axes that broadcast"),
+    ((X, KEYS, KEYS, np.ones((3, 4))), fp.ShapeError, r"attn_mask of shape \(3, 4\) does not"),
+    ((X, KEYS, KEYS, np.ones((1, 2, 3, 5))), fp.ShapeError, r"attn_mask of shape \(1, 2, 3, 5"),
+    ((X, KEYS, KEYS, np.ones((3, 5), int)), fp.DTypeError, r"attn_mask of int64: expected"),
+    ((X, KEYS, KEYS, None, 1.5), fp.ArgumentError, r"dropout_p=1.5: expected"),
+    ((X, KEYS, KEYS, None, 0.0, 1), fp.ArgumentError, r"is_causal=1: expected True or False"),
+    ((X, KEYS, KEYS, np.ones((3, 5), bool), 0.0, True), fp.ArgumentError, r"is_causal=True wi"),
+    ((X, KEYS, KEYS, None, 0.0, False, "2"), fp.DTypeError, r"scale='2': expected a number"),
+    ((X.astype(int), KEYS, KEYS), fp.DTypeError, r"query of int64: expected floating"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused_by_name(arguments, error, message):
     tensors = [fp.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
     refuses(error, "scaled_dot_product_attention: .*" + message, attention, *tensors)
@@ -167,23 +164,19 @@ FUTURE = ~np.tri(3, 5, dtype=bool)
 EACH_HEAD = np.random.default_rng(5).random((4, 3, 5)) < 0.3
 
 
-@pytest.mark.parametrize(
-    "settings, call",
-    [
-        ({}, {}),
-        ({"bias": False}, {"need_weights": False}),
-        ({"kdim": 5, "vdim": 3}, {"average_attn_weights": False}),
-        ({"kdim": 5, "bias": False}, {}),
-        ({"batch_first": True}, {"attn_mask": FUTURE}),
-        ({}, {"attn_mask": FUTURE, "is_causal": True, "need_weights": False}),
-        ({}, {"attn_mask": EACH_HEAD, "average_attn_weights": False}),
-        ({}, {"key_padding_mask": HALF_SEEN}),
-        ({"batch_first": True}, {"key_padding_mask": HALF_SEEN, "attn_mask": FUTURE}),
-        ({}, {"key_padding_mask": np.where(HALF_SEEN, -9.0, 0), "attn_mask": FUTURE * -2.0}),
-        ({}, {"attn_mask": np.where(EACH_HEAD, -1.5, 0.5), "need_weights": False}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("settings, call", [
+    ({}, {}),
+    ({"bias": False}, {"need_weights": False}),
+    ({"kdim": 5, "vdim": 3}, {"average_attn_weights": False}),
+    ({"kdim": 5, "bias": False}, {}),
+    ({"batch_first": True}, {"attn_mask": FUTURE}),
+    ({}, {"attn_mask": FUTURE, "is_causal": True, "need_weights": False}),
+    ({}, {"attn_mask": EACH_HEAD, "average_attn_weights": False}),
+    ({}, {"key_padding_mask": HALF_SEEN}),
+    ({"batch_first": True}, {"key_padding_mask": HALF_SEEN, "attn_mask": FUTURE}),
+    ({}, {"key_padding_mask": np.where(HALF_SEEN, -9.0, 0), "attn_mask": FUTURE * -2.0}),
+    ({}, {"attn_mask": np.where(EACH_HEAD, -1.5, 0.5), "need_weights": False}),
+], ids=str)  # fmt: skip
 def test_results_weights_and_gradients_are_pytorchs(torch, settings, call):
     ours, theirs = same_layers(torch, **settings)
     sizes = [(3, 2, 8), (5, 2, settings.get("kdim", 8)), (5, 2, settings.get("vdim", 8))]

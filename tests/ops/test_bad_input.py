@@ -162,8 +162,7 @@ def test_every_refusal_is_also_the_error_a_python_programmer_expects():
 @pytest.mark.parametrize("make", [fp.tensor, nn.Parameter])
 def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     with fp.no_grad():
-        check_refusals(
-            r"""
+        check_refusals(r"""
     t.copy_(np.ones(4)) -> ShapeError: copy_: .*fit shape \(2, 3\)
     t.add_(np.ones((4, 2, 3))) -> ShapeError: add_: .*fit shape \(2, 3\)
     t.mul_(np.ones((3, 2))) -> ShapeError: mul
@@ -175,10 +174,7 @@ def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     t.__setitem__(fp.ones(2), 1.0) -> DTypeError: an index of float32
     setattr(t, "data", np.ones((3, 2))) -> ShapeError: \.data of shape \(2, 3\)
     setattr(t, "data", "a") -> ShapeError: \.data of shape \(2, 3\)
-            """,
-            make=make,
-            t=ARRAYS["x"],
-        )
+        """, make=make, t=ARRAYS["x"])  # fmt: skip
 
 
 def test_integers_do_not_lose_their_fractions_in_place():

@@ -192,8 +192,7 @@ def test_unfolded_windows_times_weights_are_a_convolution():
 
 # ---- what is refused ----------------------------------------------------------------------------
 def test_convolutions_name_what_does_not_fit():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.conv1d(x, w) -> ShapeError: conv1d: .*expected \(N, C, L\) or \(C, L\)
     F.conv_transpose2d(x[0, 0], w)
         -> ShapeError: conv_transpose2d: .*\(C, H, W\), and \(C, O/groups, KH, KW\)
@@ -217,10 +216,7 @@ def test_convolutions_name_what_does_not_fit():
     F.conv_transpose2d(x, w, padding=4)
         -> ShapeError: conv_transpose2d: .*leave a result of sizes \(-1, -1\)
     F.conv_transpose2d(x, w, stride=0) -> ShapeError: stride=0: expected an
-        """,
-        x=np.ones((2, 4, 5, 5)),
-        w=np.ones((4, 2, 3, 3)),
-    )
+    """, x=np.ones((2, 4, 5, 5)), w=np.ones((4, 2, 3, 3)))  # fmt: skip
 
 
 def test_layers_refuse_what_cannot_be():

@@ -346,8 +346,7 @@ def test_two_shapes_are_refused_even_where_they_would_broadcast(function):
 
 
 def test_what_does_not_fit_is_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.smooth_l1_loss(z, z, beta=-1) -> ArgumentError: smooth_l1_loss: beta=-1
     F.huber_loss(z, z, delta=0) -> ArgumentError: huber_loss: delta=0
     F.huber_loss(z, z, delta="1") -> ArgumentError: huber_loss: delta='1'
@@ -388,39 +387,33 @@ def test_what_does_not_fit_is_refused_by_name():
     F.cosine_embedding_loss(z, z, T) -> ArgumentError: expected only 1 and -1
     F.cosine_embedding_loss(z, z, Z) -> ShapeError: cosine_embedding_loss: inputs
     F.cosine_embedding_loss(z, z, T, 2) -> ArgumentError: margin=2
-        """,
-        names={"Z": Z, "T": T},
-        z=Z,
-    )
+    """, names={"Z": Z, "T": T}, z=Z)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("args", "error", "message"),
-    [
-        ((P.tolist(), T, TWO, (1, 1)), fp.DTypeError, "log_probs is a list"),
-        ((P[0, 0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(3,\)"),
-        ((P[:0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(0, 2, 3\)"),
-        ((P, [1, 2], TWO, (1, 1)), fp.DTypeError, "targets is a list"),
-        ((P, T * 1.0, TWO, (1, 1)), fp.DTypeError, "targets of float64"),
-        ((P, T[None, None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 1, 2\)"),
-        ((P, T[None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 2\)"),
-        ((P[:, 0], T[None], (4,), (2,)), fp.ShapeError, r"targets of shape \(1, 2\)"),
-        ((P, T + 1, TWO, (1, 2)), fp.ShapeError, "expected 3 targets"),
-        ((P, T + 1, TWO, (1, 1)), fp.ArgumentError, "label 3 at 0 of target 1"),
-        ((P, T, TWO, (1, 1)), fp.ArgumentError, "label 0 at 0 of target 0"),
-        ((P, T, (2, 5), (1, 1)), fp.ArgumentError, r"input_lengths \[2, 5\]: expected 0 to 4"),
-        ((P, T, (2, -1), (1, 1)), fp.ArgumentError, "input_lengths"),
-        ((P, T, (2,), (1, 1)), fp.ShapeError, r"input_lengths of shape \(1,\): expected \(2,\)"),
-        ((P, T, (2.0, 2.0), (1, 1)), fp.DTypeError, "input_lengths of float64"),
-        ((P, T, TWO, (1, 3)), fp.ArgumentError, "target_lengths"),
-        ((P, T, TWO, ((1,), (1, 2))), fp.DTypeError, "target_lengths"),
-        ((P, T, TWO, None), fp.DTypeError, "target_lengths"),
-        ((P, T, TWO, (1, 1), 3), fp.ArgumentError, "blank=3"),
-        ((P, T, TWO, (1, 1), -1), fp.ArgumentError, "blank=-1"),
-        ((P, T, TWO, (1, 1), 1.0), fp.ArgumentError, r"blank=1\.0"),
-        ((P, T, TWO, (1, 1), 1, "avg"), fp.ArgumentError, "reduction='avg'"),
-        ((P, T, TWO, (1, 1), 1, "sum", None), fp.ArgumentError, "zero_infinity=None"),
-    ],
-)
+@pytest.mark.parametrize(("args", "error", "message"), [
+    ((P.tolist(), T, TWO, (1, 1)), fp.DTypeError, "log_probs is a list"),
+    ((P[0, 0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(3,\)"),
+    ((P[:0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(0, 2, 3\)"),
+    ((P, [1, 2], TWO, (1, 1)), fp.DTypeError, "targets is a list"),
+    ((P, T * 1.0, TWO, (1, 1)), fp.DTypeError, "targets of float64"),
+    ((P, T[None, None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 1, 2\)"),
+    ((P, T[None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 2\)"),
+    ((P[:, 0], T[None], (4,), (2,)), fp.ShapeError, r"targets of shape \(1, 2\)"),
+    ((P, T + 1, TWO, (1, 2)), fp.ShapeError, "expected 3 targets"),
+    ((P, T + 1, TWO, (1, 1)), fp.ArgumentError, "label 3 at 0 of target 1"),
+    ((P, T, TWO, (1, 1)), fp.ArgumentError, "label 0 at 0 of target 0"),
+    ((P, T, (2, 5), (1, 1)), fp.ArgumentError, r"input_lengths \[2, 5\]: expected 0 to 4"),
+    ((P, T, (2, -1), (1, 1)), fp.ArgumentError, "input_lengths"),
+    ((P, T, (2,), (1, 1)), fp.ShapeError, r"input_lengths of shape \(1,\): expected \(2,\)"),
+    ((P, T, (2.0, 2.0), (1, 1)), fp.DTypeError, "input_lengths of float64"),
+    ((P, T, TWO, (1, 3)), fp.ArgumentError, "target_lengths"),
+    ((P, T, TWO, ((1,), (1, 2))), fp.DTypeError, "target_lengths"),
+    ((P, T, TWO, None), fp.DTypeError, "target_lengths"),
+    ((P, T, TWO, (1, 1), 3), fp.ArgumentError, "blank=3"),
+    ((P, T, TWO, (1, 1), -1), fp.ArgumentError, "blank=-1"),
+    ((P, T, TWO, (1, 1), 1.0), fp.ArgumentError, r"blank=1\.0"),
+    ((P, T, TWO, (1, 1), 1, "avg"), fp.ArgumentError, "reduction='avg'"),
+    ((P, T, TWO, (1, 1), 1, "sum", None), fp.ArgumentError, "zero_infinity=None"),
+])  # fmt: skip
 def test_sequences_that_do_not_fit_are_refused_by_name(args, error, message):
     refuses(error, f"ctc_loss: .*{message}", F.ctc_loss, *args)

@@ -163,8 +163,7 @@ X, V = np.ones((2, 4, 3), "float32"), np.ones(3, "float32")
 
 
 def test_what_does_not_fit_is_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.group_norm(X.tolist(), 2) -> DTypeError: group_norm: input is a list
     F.group_norm(x, 3) -> ArgumentError: num_groups=3 does not divide the 4
     F.group_norm(x, 0) -> ArgumentError: num_groups=0
@@ -226,10 +225,7 @@ def test_what_does_not_fit_is_refused_by_name():
     nn.LayerNorm((2, -1)) -> ShapeError: normalized_shape=\(2, -1\)
     nn.RMSNorm(4, eps=-1) -> ArgumentError: RMSNorm: eps=-1
     nn.RMSNorm("a") -> DTypeError: RMSNorm: normalized_shape='a'
-        """,
-        names={"V": V, "X": X},
-        x=X,
-    )
+    """, names={"V": V, "X": X}, x=X)  # fmt: skip
 
 
 def test_a_normalisation_that_is_refused_leaves_its_running_statistics():

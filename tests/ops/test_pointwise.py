@@ -221,8 +221,7 @@ X = np.linspace(-1, 1, 6).reshape(2, 3)
 
 
 def test_bad_input_is_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     fp.exp([1.0]) -> DTypeError: exp: input is a list: expected a tensor
     fp.erf(0.5) -> DTypeError: erf: input is a float: expected a tensor
     fp.isinf([1.0]) -> DTypeError: isinf: input is a list
@@ -275,9 +274,7 @@ def test_bad_input_is_refused_by_name():
     F.prelu(x, fp.ones(1, 3)) -> ShapeError: prelu: weight of shape \(1, 3\)
     nn.PReLU(0) -> ArgumentError: num_parameters=0: expected a positive integer
     nn.Softmax(3)(x) -> ShapeError: softmax: dim=3
-        """,
-        x=X,
-    )
+    """, x=X)  # fmt: skip
 
 
 def test_settings_may_be_numpys_numbers_and_decide_no_format():

@@ -27,17 +27,14 @@ def gradient_of(fn, x, dy=None):
 
 
 # ---- the largest --------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "name, arguments",
-    [
-        ("max_pool1d", (3, 2, 1)),
-        ("max_pool2d", (2,)),
-        ("max_pool2d", ((3, 2), 1, 1, (1, 2), True)),
-        ("max_pool2d", (6, 1)),
-        ("adaptive_max_pool1d", (4,)),
-        ("adaptive_max_pool2d", ((None, 3),)),
-    ],
-)
+@pytest.mark.parametrize("name, arguments", [
+    ("max_pool1d", (3, 2, 1)),
+    ("max_pool2d", (2,)),
+    ("max_pool2d", ((3, 2), 1, 1, (1, 2), True)),
+    ("max_pool2d", (6, 1)),
+    ("adaptive_max_pool1d", (4,)),
+    ("adaptive_max_pool2d", ((None, 3),)),
+])  # fmt: skip
 def test_the_places_of_the_largest_are_pytorchs(torch, name, arguments):
     ndim = int(name[-2])
     for shape in ((2, 3, 7, 6), (0, 1, 7, 6), (2, 7, 6)):
@@ -128,8 +125,7 @@ SEQUENCE, PICTURE = np.ones((2, 3, 7)), np.ones((2, 3, 7, 6))
 
 
 def test_pooling_names_what_does_not_fit():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.max_pool1d(p, 2) -> ShapeError: max_pool1d: input of shape \(2, 3, 7, 6
     F.avg_pool1d(s[0, 0], 2) -> ShapeError: expected \(N, C, L\) or \(C, L\)
     F.adaptive_avg_pool2d(p[None], 2) -> ShapeError: expected \(N, C, H, W\)
@@ -154,10 +150,7 @@ def test_pooling_names_what_does_not_fit():
     F.max_pool1d(fp.ones(1, 4, dtype="int64"), 2)
         -> DTypeError: max_pool1d: input of int64: expected floating
     F.avg_pool2d([[1.0]], 2) -> DTypeError: avg_pool2d: input is a list
-        """,
-        s=SEQUENCE,
-        p=PICTURE,
-    )
+    """, s=SEQUENCE, p=PICTURE)  # fmt: skip
 
 
 # ---- other sizes --------------------------------------------------------------------------------
@@ -201,8 +194,7 @@ def test_a_size_that_does_not_change_changes_nothing():
 
 
 def test_interpolate_names_what_does_not_fit():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.interpolate(x) -> ArgumentError: expected one of them
     F.interpolate(x, 3, 2) -> ArgumentError: size=3, scale_factor=2: expected
     F.interpolate(x, 0) -> ShapeError: size=0: expected an integer
@@ -224,7 +216,4 @@ def test_interpolate_names_what_does_not_fit():
     F.interpolate(x, 3, antialias=True) -> ArgumentError: antialias=True is not
     F.interpolate([[1.0]], 3) -> DTypeError: input is a list: expected a
     nn.Upsample(scale_factor=2, mode="x")(x) -> ArgumentError: mode='x'
-        """,
-        prefix="interpolate: .*",
-        x=PICTURE,
-    )
+    """, prefix="interpolate: .*", x=PICTURE)  # fmt: skip

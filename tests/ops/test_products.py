@@ -25,18 +25,14 @@ def halves(*shapes, seed=0):
 
 # ---- large sums ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("K", [1, 4096, 65536])
-@pytest.mark.parametrize(
-    "product",
-    [
-        lambda x, y: fp.matmul(x, y),
-        lambda x, y: fp.dot(x[0], y[:, 0]),
-        lambda x, y: fp.mv(x, y[:, 0]),
-        lambda x, y: fp.einsum("ik,kj->ij", x, y),
-        lambda x, y: F.linear(x, y.T),
-        lambda x, y: F.conv1d(x.T[None], y.T.unsqueeze(2)),
-    ],
-    ids=["matmul", "dot", "mv", "einsum", "linear", "conv1d"],
-)
+@pytest.mark.parametrize("product", [
+    lambda x, y: fp.matmul(x, y),
+    lambda x, y: fp.dot(x[0], y[:, 0]),
+    lambda x, y: fp.mv(x, y[:, 0]),
+    lambda x, y: fp.einsum("ik,kj->ij", x, y),
+    lambda x, y: F.linear(x, y.T),
+    lambda x, y: F.conv1d(x.T[None], y.T.unsqueeze(2)),
+], ids=["matmul", "dot", "mv", "einsum", "linear", "conv1d"])  # fmt: skip
 def test_sums_of_65536_products_of_halves_are_the_exact_ones_rounded_once(product, K):
     """Forward; and backward, where the gradient of y is summed over as many rows."""
     with fp.precision("mixed"), Calls() as calls:
@@ -69,19 +65,15 @@ def bits(fn, *arrays, precision="mixed,accumulate=float16"):
         return [y.array, *(x.grad.array for x in xs)]
 
 
-@pytest.mark.parametrize(
-    "fn, same",
-    [
-        (fp.mm, fp.matmul),
-        (lambda x, y: fp.einsum("ik,kj->ij", x, y), fp.matmul),
-        (lambda x, y: fp.einsum("ki,kj->ij", x.T, y), fp.matmul),
-        (lambda x, y: fp.bmm(x[None], y[None])[0], fp.matmul),
-        (lambda x, y: fp.mv(x, y[:, 0]), lambda x, y: (x @ y[:, :1])[:, 0]),
-        (lambda x, y: F.linear(x, y.T), fp.matmul),
-        (lambda x, y: fp.addmm(fp.zeros(1), x, y), fp.matmul),
-    ],
-    ids=["mm", "einsum", "einsum turned", "bmm", "mv", "linear", "addmm"],
-)
+@pytest.mark.parametrize("fn, same", [
+    (fp.mm, fp.matmul),
+    (lambda x, y: fp.einsum("ik,kj->ij", x, y), fp.matmul),
+    (lambda x, y: fp.einsum("ki,kj->ij", x.T, y), fp.matmul),
+    (lambda x, y: fp.bmm(x[None], y[None])[0], fp.matmul),
+    (lambda x, y: fp.mv(x, y[:, 0]), lambda x, y: (x @ y[:, :1])[:, 0]),
+    (lambda x, y: F.linear(x, y.T), fp.matmul),
+    (lambda x, y: fp.addmm(fp.zeros(1), x, y), fp.matmul),
+], ids=["mm", "einsum", "einsum turned", "bmm", "mv", "linear", "addmm"])  # fmt: skip
 def test_products_of_all_names_add_in_the_same_order(fn, same):
     arrays = halves((6, 300), (300, 5))
     for a, b in zip(bits(fn, *arrays), bits(same, *arrays), strict=True):
@@ -129,27 +121,24 @@ def test_einsum_of_any_equation_is_numpys(data):
 X, Y = fp.tensor(np.ones((2, 3))), fp.tensor(np.ones((3, 4)))
 
 
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        ((X, "ij"), fp.DTypeError, "equation is a Tensor: expected a text"),
-        (("ij,jk", X), fp.ArgumentError, "1 operands, expected 2"),
-        (("ij", X, Y), fp.ArgumentError, "2 operands, expected 1"),
-        (("ij",), fp.ArgumentError, "0 operands, expected 1"),
-        (("ij,jk", X, [1.0]), fp.DTypeError, "operand 1 is a list: expected a tensor"),
-        (("i,jk", X, Y), fp.ShapeError, 'operand 0 has 2 dimensions, not those of "i"'),
-        (("ijk...,jk", X, Y), fp.ShapeError, r'operand 0 has 2 dimensions, not those of "ijk\.'),
-        (("ij,ik", X, Y), fp.ShapeError, "i has size 3 in operand 1, and 2 before"),
-        (("ii", X), fp.ShapeError, "i has size 3 in operand 0, and 2 before"),
-        (("...,...", X, Y), fp.ShapeError, r"\.\.\. has size 3 in operand 1, and 2 before"),
-        (("ij->ijj", X), fp.ArgumentError, 'the result "ijj" may have each letter'),
-        (("ij->k", X), fp.ArgumentError, 'the result "k" may have each letter'),
-        (("i1->i", X), fp.ArgumentError, '"i1": expected letters'),
-        (("i.j", X), fp.ArgumentError, r'"i\.j": expected letters'),
-        (("ij->i->j", X), fp.ArgumentError, '"i->j": expected letters'),
-        (("......", X), fp.ArgumentError, "expected letters, and perhaps one ellipsis"),
-    ],
-)
+@pytest.mark.parametrize("arguments, error, message", [
+    ((X, "ij"), fp.DTypeError, "equation is a Tensor: expected a text"),
+    (("ij,jk", X), fp.ArgumentError, "1 operands, expected 2"),
+    (("ij", X, Y), fp.ArgumentError, "2 operands, expected 1"),
+    (("ij",), fp.ArgumentError, "0 operands, expected 1"),
+    (("ij,jk", X, [1.0]), fp.DTypeError, "operand 1 is a list: expected a tensor"),
+    (("i,jk", X, Y), fp.ShapeError, 'operand 0 has 2 dimensions, not those of "i"'),
+    (("ijk...,jk", X, Y), fp.ShapeError, r'operand 0 has 2 dimensions, not those of "ijk\.'),
+    (("ij,ik", X, Y), fp.ShapeError, "i has size 3 in operand 1, and 2 before"),
+    (("ii", X), fp.ShapeError, "i has size 3 in operand 0, and 2 before"),
+    (("...,...", X, Y), fp.ShapeError, r"\.\.\. has size 3 in operand 1, and 2 before"),
+    (("ij->ijj", X), fp.ArgumentError, 'the result "ijj" may have each letter'),
+    (("ij->k", X), fp.ArgumentError, 'the result "k" may have each letter'),
+    (("i1->i", X), fp.ArgumentError, '"i1": expected letters'),
+    (("i.j", X), fp.ArgumentError, r'"i\.j": expected letters'),
+    (("ij->i->j", X), fp.ArgumentError, '"i->j": expected letters'),
+    (("......", X), fp.ArgumentError, "expected letters, and perhaps one ellipsis"),
+])  # fmt: skip
 def test_an_equation_that_does_not_fit_is_refused(arguments, error, message):
     refuses(error, "einsum.*" + message, fp.einsum, *arguments)
 
@@ -159,8 +148,7 @@ V = fp.tensor(np.ones(3))
 
 
 def test_products_name_what_does_not_fit():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     fp.mm(X, X) -> ShapeError: mm of \(2, 3\) with \(2, 3\): .*\(3\).*\(2\) must
     fp.mm(X, V) -> ShapeError: mm of .*: expected 2 and 2 dimensions
     fp.bmm(X, Y) -> ShapeError: bmm of .*: expected 3 and 3 dimensions
@@ -179,11 +167,7 @@ def test_products_name_what_does_not_fit():
     F.linear(X, [[1.0]]) -> DTypeError: linear: weight is a list: expected
     F.linear(X, Y.T, [1.0]) -> DTypeError: linear: bias is a list: expected
     F.linear(fp.tensor([[1]]), X) -> DTypeError: linear: input of int64: expected
-        """,
-        X=np.ones((2, 3)),
-        Y=np.ones((3, 2)),
-        V=np.ones(3),
-    )
+    """, X=np.ones((2, 3)), Y=np.ones((3, 2)), V=np.ones(3))  # fmt: skip
 
 
 def test_whole_numbers_are_multiplied_exactly():

@@ -381,8 +381,7 @@ pair = lambda *shape: (fp.ones(*shape), fp.ones(*shape))  # noqa: E731
 
 
 def test_what_does_not_fit_is_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     nn.RNN(3, 4, nonlinearity="sin") -> ArgumentError: RNN: nonlinearity='sin'
     nn.RNNCell(3, 4, nonlinearity=None) -> ArgumentError: RNNCell: nonlinearity=None
     nn.GRU(3, 0) -> ArgumentError: hidden_size=0
@@ -445,9 +444,7 @@ def test_what_does_not_fit_is_refused_by_name():
     ours_rnn.PackedSequence(fp.ones(1), [1], "a") -> DTypeError: sorted_indices: 'a'
     ours_rnn.unpad_sequence([1.0], [1]) -> DTypeError: unpad_sequence: list
     ours_rnn.unpad_sequence(fp.ones(3, 2), [4, 1]) -> ArgumentError: expected 1 to 3
-        """,
-        names=globals(),
-    )
+    """, names=globals())  # fmt: skip
 
 
 OPS = {
@@ -458,19 +455,16 @@ OPS = {
 
 
 @pytest.mark.parametrize("name", OPS)
-@pytest.mark.parametrize(
-    "changed, error, words",
-    [
-        ({"x": (3, 2)}, fp.ShapeError, r"{0}: x of shape \(3, 2\)"),
-        ({"h": (3, 5)}, fp.ShapeError, r"{0}: h of shape \(3, 5\), expected \(2, 5\)"),
-        ({"w_ih": (7, 4)}, fp.ShapeError, r"{0}: w_ih of shape \(7, 4\)"),
-        ({"w_hh": (5,)}, fp.ShapeError, r"{0}: w_hh of shape \(5,\)"),
-        ({"b_ih": (1,), "b_hh": (1,)}, fp.ShapeError, r"{0}: b_ih of shape \(1,\)"),
-        ({"b_ih": (5,)}, fp.ArgumentError, "{0}: b_ih without b_hh"),
-        ({"x": None}, fp.DTypeError, "{0}: x is a NoneType"),
-        ({"w_ih": None}, fp.DTypeError, "{0}: w_ih is a NoneType"),
-    ],
-)
+@pytest.mark.parametrize("changed, error, words", [
+    ({"x": (3, 2)}, fp.ShapeError, r"{0}: x of shape \(3, 2\)"),
+    ({"h": (3, 5)}, fp.ShapeError, r"{0}: h of shape \(3, 5\), expected \(2, 5\)"),
+    ({"w_ih": (7, 4)}, fp.ShapeError, r"{0}: w_ih of shape \(7, 4\)"),
+    ({"w_hh": (5,)}, fp.ShapeError, r"{0}: w_hh of shape \(5,\)"),
+    ({"b_ih": (1,), "b_hh": (1,)}, fp.ShapeError, r"{0}: b_ih of shape \(1,\)"),
+    ({"b_ih": (5,)}, fp.ArgumentError, "{0}: b_ih without b_hh"),
+    ({"x": None}, fp.DTypeError, "{0}: x is a NoneType"),
+    ({"w_ih": None}, fp.DTypeError, "{0}: w_ih is a NoneType"),
+])  # fmt: skip
 def test_the_operations_name_the_argument_that_does_not_fit(name, changed, error, words):
     given = {n: s and fp.ones(*s) for n, s in {**OPS[name], **changed}.items()}
     with pytest.raises(error, match=words.format(name)):

@@ -307,8 +307,7 @@ def test_backward_keeps_the_numbers_alone(in_mixed):
 
 
 def test_bad_arguments_are_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     x.sum(True) -> DTypeError: sum: dim=True: expected an integer
     x.sum((0, 0)) -> ShapeError: sum: dim=\(0, 0\) names a dimension twice
     x.mean(dtype="int64") -> DTypeError: mean: dtype=int64: expected a floating
@@ -332,9 +331,7 @@ def test_bad_arguments_are_refused_by_name():
     x.argmax((0, 1)) -> DTypeError: argmax: dim=\(0, 1\): expected an integer
     x.any(2) -> ShapeError: any: dim=2 for a tensor of 2 dimensions
     fp.count_nonzero(x, "a") -> DTypeError: count_nonzero: dim='a'
-        """,
-        x=np.ones((2, 3)),
-    )
+    """, x=np.ones((2, 3)))  # fmt: skip
 
 
 # ---- any axes -----------------------------------------------------------------------------------

@@ -287,8 +287,7 @@ def test_pixels_are_shuffled_back():
 
 
 def test_bad_arguments_are_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     x.reshape(-2, 3) -> ShapeError: reshape\(-2, 3\): expected integers of at least
     x.reshape("a") -> DTypeError: reshape\('a',\): expected integers, not 'a'
     x.view("float16") -> DTypeError: view\('float16',\): expected integers
@@ -379,9 +378,7 @@ def test_bad_arguments_are_refused_by_name():
     x[np.zeros(2, np.uint8)] -> DTypeError: index of uint8, which PyTorch takes for
     x[fp.tensor(1.0)] -> DTypeError: getitem: an index of float32
     x.__setitem__(5, 0.0) -> ShapeError: x\[index\] = value .*index 5 is out of
-        """,
-        x=np.ones((2, 3)),
-    )
+    """, x=np.ones((2, 3)))  # fmt: skip
 
 
 def test_layers_refuse_what_cannot_be():
