@@ -27,13 +27,8 @@ def gradients(optimizer):
 
 def snapshot(optimizer):
     """Weights, gradients, settings, masters, state, step counts, and the scale if there is one."""
-    return frozen(
-        {
-            "state": optimizer.state_dict(),
-            "weights": [p.array for p in optimizer.parameters],
-            "gradients": gradients(optimizer),
-        }
-    )
+    weights = [p.array for p in optimizer.parameters]
+    return frozen([optimizer.state_dict(), weights, gradients(optimizer)])
 
 
 def refused(optimizer, error, *words, call=None):

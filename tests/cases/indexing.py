@@ -34,7 +34,7 @@ def with_places(name, call, i, *shapes):
     )
 
 
-ROWS, PAIRS = np.array([0, 3, 3]), np.array([1, 2, 2])
+ROWS, PAIRS, PLACES = np.array([0, 3, 3]), np.array([1, 2, 2]), np.array([1, 1, 0])
 MASK = np.array([True, False, True, True])
 
 CASES = [
@@ -43,9 +43,12 @@ CASES = [
     *(index("all", (0, -1, 1)), index("nothing at all", ()), index("mask", MASK)),
     *(index("array", INDEX), index("pairs", (ROWS, PAIRS))),
     *(index("mixed", (slice(None), np.array([2, 2, 0]))), index("negative", np.array([-1, 3, 0]))),
-    *(index("nothing", np.zeros(0, int)), index("apart", (ROWS, slice(None), np.array([1, 1, 0])))),
-    *(index("int beside", (1, slice(None), np.array([1, 1, 0]))), index("true", (..., True))),
+    *(index("nothing", np.zeros(0, int)), index("apart", (ROWS, slice(None), PLACES))),
+    *(index("int beside", (1, slice(None), PLACES)), index("true", (..., True))),
     *(index("mask of two", (np.arange(12).reshape(4, 3) % 3 == 0, 1)), index("false", False)),
+    *(index("int at the end", (ROWS, slice(None), 0)), index("int between", (ROWS, 1, PLACES))),
+    *(index("None first", (None, ROWS, slice(None), PLACES)), index("0-d", (np.array(1), ..., 0))),
+    *(index("0-d true", (slice(None), True, PAIRS)), index("true first", (True, 1))),
     index("broadcast", (ROWS[:, None], np.array([[2, 2]]), slice(None, None, 2))),
     with_places("gather", lambda m, x, i: m.gather(x, 1, i), [[0, 0, 2], [1, 2, 1]], (3, 3)),
     with_places("gather nothing", lambda m, x, i: x.gather(0, i), np.zeros((0, 2), int), (3, 2)),

@@ -944,18 +944,13 @@ def is_available():
     return True
 
 
+_PUBLIC = (Stream, Event, Graph, Device, MemoryPool, get_current_stream, is_available)
 cuda = _module(
     "cuda",
-    Stream=Stream,
-    Event=Event,
-    Graph=Graph,
-    Device=Device,
-    MemoryPool=MemoryPool,
-    get_current_stream=get_current_stream,
+    **{member.__name__: member for member in _PUBLIC},
     using_allocator=_using_allocator,
     alloc=_malloc,
     alloc_pinned_memory=_alloc_pinned_memory,
-    is_available=is_available,
     memory=_module("memory", OutOfMemoryError=OutOfMemoryError),
     runtime=_module(
         "runtime",

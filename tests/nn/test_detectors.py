@@ -19,7 +19,7 @@ SMALL = {
     "SSD300": {"size": (32, 40), "stem": "smaller", "width": 1 / 8},
     "FasterRCNN": {"stem": "smaller", "width": 1 / 16, "dropout": 0.0, "anchor_sizes": (8, 16)},
 }
-DETECTORS = ("SSD300", "FasterRCNN")
+DETECTORS = tuple(SIZES)
 
 
 def scenes(count, size=(32, 40), seed=0, most=2):

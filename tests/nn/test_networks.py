@@ -10,10 +10,6 @@ from minifp import models, nn, optim
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 
-NETWORKS = (
-    "AlexNet", "VGG16", "VGG16BN", "GoogLeNet", "InceptionV2", "InceptionV3", "ResNet18",
-    "ResNet34", "ResNet50", "PreActResNet50", "MobileNetV2", "DenseNet121", "ViTTiny",
-)  # fmt: skip
 SIZES = {  # weights and multiply-adds: torchvision's documentation has those that it has
     "AlexNet": (61_100_840, 714_188_480),
     "VGG16": (138_357_544, 15_470_264_320),
@@ -29,6 +25,7 @@ SIZES = {  # weights and multiply-adds: torchvision's documentation has those th
     "DenseNet121": (7_978_856, 2_834_161_664),
     "ViTTiny": (5_717_416, 1_253_683_200),
 }
+NETWORKS = tuple(SIZES)
 THEIRS = {"VGG16": "vgg16", "VGG16BN": "vgg16_bn", "InceptionV3": "inception_v3"}
 THEIRS |= {"MobileNetV2": "mobilenet_v2"}
 

@@ -235,7 +235,6 @@ def test_bad_arguments_are_refused_by_name():
     fp.linspace(0, None, 3) -> DTypeError: linspace: end=None: expected a number
     fp.eye(-1) -> ArgumentError: eye: n=-1: expected an integer, at least 0
     fp.eye(2, 1.5) -> ArgumentError: eye: m=1\.5
-    fp.zeros_like([1]) -> DTypeError: zeros_like: input is a list
     fp.rand(-1) -> ShapeError: rand: size \(-1,\): expected integers of at least 0
     fp.rand(2, dtype="int64") -> DTypeError: rand: dtype=int64: expected a floating o
     fp.randn("a") -> DTypeError: randn: size \('a',\)
@@ -249,7 +248,6 @@ def test_bad_arguments_are_refused_by_name():
     fp.from_numpy(np.array(["a"])) -> DTypeError: data of type <U1
     fp.from_numpy(np.zeros(2, ">f4")) -> DTypeError: from_numpy: an array of >f4
     fp.as_tensor("a") -> DTypeError: data of type <U1
-    fp.as_tensor([1.0], dtype="float8") -> PrecisionError: no dtype 'float8'
     fp.as_tensor([1.0], device="cuda") -> DeviceError: cuda
     fp.zeros(2, dtype="int64", requires_grad=True) -> TapeError: only floating tensor
     """)

@@ -362,7 +362,6 @@ def test_what_does_not_fit_is_refused_by_name():
         -> ArgumentError: weight requires a gradient
     F.kl_div(z, fp.ones(2)) -> ShapeError: kl_div: .* do not broadcast
     F.kl_div(z, z, log_target=None) -> ArgumentError: log_target=None
-    F.cross_entropy(Z.tolist(), T) -> DTypeError: cross_entropy: input is a list
     F.cross_entropy(z, Z.tolist()) -> DTypeError: targets of float64: expected int
     F.cross_entropy(z, [[0], [1, 2]]) -> DTypeError: cross_entropy: target
     F.cross_entropy(z, fp.ones(2)) -> ShapeError: expected probabilities of its
@@ -381,7 +380,6 @@ def test_what_does_not_fit_is_refused_by_name():
     F.nll_loss(z, T + 1) -> ArgumentError: nll_loss: target 3 at \(1,\)
     F.nll_loss(z, T[:1]) -> ShapeError: nll_loss: input of shape \(2, 3\) with
     F.nll_loss(z, T, fp.ones(2)) -> ShapeError: nll_loss: weight of shape
-    F.nll_loss([1.0], T) -> DTypeError: nll_loss: input is a list
     F.cosine_embedding_loss(z, z, [1, 1]) -> DTypeError: target is a list
     F.cosine_embedding_loss(z, [1.0], T) -> DTypeError: input2 is a list
     F.cosine_embedding_loss(z, z, T) -> ArgumentError: expected only 1 and -1
@@ -412,7 +410,6 @@ def test_what_does_not_fit_is_refused_by_name():
     ((P, T, TWO, (1, 1), 3), fp.ArgumentError, "blank=3"),
     ((P, T, TWO, (1, 1), -1), fp.ArgumentError, "blank=-1"),
     ((P, T, TWO, (1, 1), 1.0), fp.ArgumentError, r"blank=1\.0"),
-    ((P, T, TWO, (1, 1), 1, "avg"), fp.ArgumentError, "reduction='avg'"),
     ((P, T, TWO, (1, 1), 1, "sum", None), fp.ArgumentError, "zero_infinity=None"),
 ])  # fmt: skip
 def test_sequences_that_do_not_fit_are_refused_by_name(args, error, message):

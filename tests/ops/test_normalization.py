@@ -164,7 +164,6 @@ X, V = np.ones((2, 4, 3), "float32"), np.ones(3, "float32")
 
 def test_what_does_not_fit_is_refused_by_name():
     check_refusals(r"""
-    F.group_norm(X.tolist(), 2) -> DTypeError: group_norm: input is a list
     F.group_norm(x, 3) -> ArgumentError: num_groups=3 does not divide the 4
     F.group_norm(x, 0) -> ArgumentError: num_groups=0
     F.group_norm(x, 2.0) -> ArgumentError: num_groups=2\.0
@@ -189,7 +188,6 @@ def test_what_does_not_fit_is_refused_by_name():
     F.layer_norm(x, "a") -> DTypeError: normalized_shape='a'
     F.layer_norm(x, 3, [1, 1, 1]) -> DTypeError: layer_norm: weight is a list
     F.layer_norm(x, 3, eps=np.nan) -> ArgumentError: layer_norm: eps=nan
-    F.layer_norm([1.0], 1) -> DTypeError: layer_norm: input is a list
     F.layer_norm(fp.tensor([[1, 2]]), 2) -> DTypeError: input of int64
     F.batch_norm(x, fp.zeros(4), None) -> ArgumentError: running_var is None
     F.batch_norm(x, V, V) -> ShapeError: running_mean of shape \(3,\)
@@ -200,7 +198,6 @@ def test_what_does_not_fit_is_refused_by_name():
     F.normalize(x, p=0) -> ArgumentError: normalize: p=0
     F.normalize(x, p=-1) -> ArgumentError: normalize: p=-1
     F.normalize(x, dim=3) -> ShapeError: normalize: dim=3
-    F.normalize([1.0]) -> DTypeError: normalize: input is a list
     F.cosine_similarity(x, V[:2]) -> ShapeError: cosine_similarity: .*broadcast
     F.cosine_similarity(x, [1.0]) -> DTypeError: cosine_similarity: x2 is a list
     F.cosine_similarity(x, x, 5) -> ShapeError: cosine_similarity: dim=5
@@ -210,7 +207,6 @@ def test_what_does_not_fit_is_refused_by_name():
     F.pairwise_distance(fp.tensor(1.0), fp.tensor(2.0)) -> ShapeError: without dimensions
     F.softmax(x, None) -> DTypeError: softmax: dim=None
     F.log_softmax(x, 3) -> ShapeError: log_softmax: dim=3
-    F.softmin([1.0], 0) -> DTypeError: softmin: input is a list
     F.softmax(fp.tensor([1, 2]), 0) -> DTypeError: softmax: input of int64
     nn.BatchNorm1d(3, momentum=-0.1) -> ArgumentError: BatchNorm1d: momentum=-0.1
     nn.BatchNorm2d(3, eps="a") -> ArgumentError: BatchNorm2d: eps='a'

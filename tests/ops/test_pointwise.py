@@ -222,15 +222,12 @@ X = np.linspace(-1, 1, 6).reshape(2, 3)
 
 def test_bad_input_is_refused_by_name():
     check_refusals(r"""
-    fp.exp([1.0]) -> DTypeError: exp: input is a list: expected a tensor
     fp.erf(0.5) -> DTypeError: erf: input is a float: expected a tensor
-    fp.isinf([1.0]) -> DTypeError: isinf: input is a list
     fp.add(x, [1.0]) -> DTypeError: add\(float32 \(2, 3\), \[1\.0\]\): a list: exp
     fp.mul([1.0], x) -> DTypeError: mul\(\[1\.0\], .*a list: expected tensors or nu
     fp.eq(x, [1.0]) -> DTypeError: eq\(.*a list: expected tensors or numbers
     fp.where(x > 0, x, [1.0]) -> DTypeError: where\(.*a list: expected tensors
     x.lerp(x, [0.5]) -> DTypeError: lerp\(.*a list: expected tensors or numbers
-    fp.lerp([1.0], x, 0.5) -> DTypeError: lerp: input is a list
     x.lerp(fp.ones(2), 0.5) -> ShapeError: lerp\(.*broadcast
     fp.exp(np.array(1j)) -> DTypeError: exp\(complex128 \(\)\): .*expected tensors or
     fp.erf(np.array(["a"])) -> DTypeError: erf\(<U1 \(1,\)\): .*expected tensors or

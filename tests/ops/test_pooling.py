@@ -11,7 +11,7 @@ from refusals import check_refusals
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.numerics.formats import float16, float32
+from minifp.numerics.formats import float16
 
 
 def random_array(*shape, seed=0):
@@ -60,13 +60,6 @@ def test_the_tape_keeps_a_byte_for_each_window_where_that_is_enough(arguments, b
     assert [a.dtype for a in kept] == [byte]
 
 
-def test_windows_of_more_than_256_places_choose_the_right_one():
-    x = np.zeros((1, 1, 20, 20))
-    x[0, 0, 18, 19] = 1.0
-    y, dx = gradient_of(lambda x: F.max_pool2d(x, 18, 1), x)
-    assert (y[0, 0, 1:, 2].tolist(), dx[0, 0, 18, 19]) == ([1.0, 1.0], 2.0)
-
-
 @pytest.mark.parametrize("walks", [2, 40])
 def test_of_equal_ones_the_first_gets_the_gradient(walks):
     """In windows that are walked by places, and in ones that are walked one by one."""
@@ -108,19 +101,6 @@ def test_adaptive_windows_cover_everything_evenly(n, count):
             np.testing.assert_allclose(y.array, expected, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
-@pytest.mark.parametrize("arguments", [(2,), (3, 2, 1), (3, 1, 1), ((40, 3), 1)])
-def test_pictures_of_any_number_are_pooled_each_by_itself(name, arguments):
-    """What is worked on at once are blocks of some pictures."""
-    x = random_array(9, 17, 44, 42).astype(float32)
-    pooled = lambda x: getattr(F, name)(x, *arguments)  # noqa: E731
-    y, dx = gradient_of(pooled, x)
-    for n, c in ((0, 0), (4, 11), (8, 16)):
-        one, slope = gradient_of(pooled, x[n : n + 1, c : c + 1])
-        np.testing.assert_array_equal(y[n, c], one[0, 0])
-        np.testing.assert_allclose(dx[n, c], slope[0, 0], rtol=1e-6)
-
-
 SEQUENCE, PICTURE = np.ones((2, 3, 7)), np.ones((2, 3, 7, 6))
 
 
@@ -149,7 +129,6 @@ def test_pooling_names_what_does_not_fit():
     F.max_pool1d(s[..., :0], 1) -> ShapeError: \(2, 3, 0\) has nothing to p
     F.max_pool1d(fp.ones(1, 4, dtype="int64"), 2)
         -> DTypeError: max_pool1d: input of int64: expected floating
-    F.avg_pool2d([[1.0]], 2) -> DTypeError: avg_pool2d: input is a list
     """, s=SEQUENCE, p=PICTURE)  # fmt: skip
 
 
@@ -214,6 +193,5 @@ def test_interpolate_names_what_does_not_fit():
     F.interpolate(x, scale_factor=2, recompute_scale_factor=True)
         -> ArgumentError: recompute_scale_factor=True is not supported
     F.interpolate(x, 3, antialias=True) -> ArgumentError: antialias=True is not
-    F.interpolate([[1.0]], 3) -> DTypeError: input is a list: expected a
     nn.Upsample(scale_factor=2, mode="x")(x) -> ArgumentError: mode='x'
     """, prefix="interpolate: .*", x=PICTURE)  # fmt: skip

@@ -161,7 +161,6 @@ def test_products_name_what_does_not_fit():
     fp.addmm(V, X, Y) -> ShapeError: addmm: input of shape \(3,\) does not broad
     fp.addmm(V, X, X) -> ShapeError: addmm of \(2, 3\) with \(2, 3\)
     fp.addmm(fp.ones(1), X, Y, beta="1") -> DTypeError: addmm: beta='1': expected
-    fp.mm([[1.0]], X) -> DTypeError: mm: input is a list: expected a tensor
     fp.mm(X, [[1.0]]) -> DTypeError: mm: mat2 is a list: expected a tensor
     X.matmul(2.0) -> DTypeError: matmul: other is a float: expected a tensor
     F.linear(X, [[1.0]]) -> DTypeError: linear: weight is a list: expected

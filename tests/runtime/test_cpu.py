@@ -47,55 +47,19 @@ TRAIN = """
 """
 
 
-# ---- conversions --------------------------------------------------------------------------------
 CONVERT = """
-    import numpy as np
+    import sys, pytest
     from minifp.runtime.cpu import formats_ir
-    from minifp.runtime.cpu.half import load, store
-    from minifp.runtime.cpu.compile import compiled
-
-    @compiled
-    def widen(x, y):
-        for i in range(len(x)):
-            y[i] = load(x, i)
-
-    @compiled
-    def narrow(x, y):
-        for i in range(len(x)):
-            store(y, i, x[i])
-
-    print("hardware" if formats_ir.IN_HARDWARE else "integers")
-    bits = np.arange(65536, dtype=np.uint16)
-    wide = np.empty(65536, np.float32)
-    widen(bits, wide)
-    exact = bits.view(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(wide, exact)
-    np.testing.assert_array_equal(np.signbit(wide), np.signbit(exact))
-
-    rng = np.random.default_rng(0)
-    every = rng.integers(0, 2**32, 1_000_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
-    near = rng.standard_normal(1_000_000) * np.exp2(rng.integers(-30, 18, 1_000_000))
-    halves = exact[np.isfinite(exact) & (exact >= 0)]
-    halves.sort()
-    ties = (halves[1:] + halves[:-1]) / 2
-    limits = [65519.996, 65520, 2.0**-25, np.nextafter(np.float32(2.0**-25), 1), np.inf, np.nan]
-    x = np.concatenate([every, near, ties, -ties, limits]).astype(np.float32)
-    found = np.empty(x.size, np.uint16)
-    narrow(x, found)
-    with np.errstate(all="ignore"):
-        expected = x.astype(np.float16)
-    known = ~np.isnan(x)
-    np.testing.assert_array_equal(found[known], expected.view(np.uint16)[known])
-    assert np.isnan(found.view(np.float16)[~known]).all()
+    assert not formats_ir.IN_HARDWARE or "arm" in __import__("os").uname().machine
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests/numerics/test_formats.py"]))
 """
 
 
+@pytest.mark.nightly
 @compiled
-@pytest.mark.parametrize("name", ["", pytest.param("generic", marks=pytest.mark.nightly)])
-def test_halves_are_converted_as_numpy_does_with_hardware_for_them_and_without(name):
-    """Nothing differs on a CPU without F16C, whose instructions would end the process there."""
-    how = run(CONVERT, NUMBA_CPU_NAME=name)[0].strip()
-    assert name != "generic" or how == "integers" or "arm" in os.uname().machine
+def test_halves_are_converted_as_numpy_does_without_hardware_for_them_too(tmp_path):
+    """On a CPU without F16C, whose instructions would end the process there."""
+    run(CONVERT, NUMBA_CPU_NAME="generic", NUMBA_CACHE_DIR=str(tmp_path))
 
 
 @pytest.mark.nightly
