@@ -21,17 +21,7 @@ from refusals import refuses
 from minifp.errors import ArgumentError, DeviceError, ShapeError
 from minifp.numerics.accumulate import primitives
 from minifp.runtime.cuda import cublas, math_modes, product
-from minifp.runtime.cuda.cublas import (
-    COMPUTE_TYPES,
-    CublasError,
-    Handles,
-    Matrix,
-    candidates,
-    codes,
-    load,
-    loaded_libraries,
-    supported,
-)
+from minifp.runtime.cuda.cublas import COMPUTE_TYPES, CublasError, Handles, Matrix, load
 
 if not IMITATED:
     pytest.skip("it looks into the imitation", allow_module_level=True)
@@ -466,9 +456,9 @@ def test_the_table_of_formats_is_that_of_the_imitation(library):
     for a, b, out, compute in every(kinds, kinds, kinds, COMPUTE_TYPES):
         x, y, z = (Matrix(0, cublas.DATA_TYPES[t.name], 1) for t in (a, b, out))
         call = library.gemm, (handle, COMPUTE_TYPES[compute], (1, 1, 1), here, x, y, z)
-        if supported(a, b, out, compute):
+        if cublas.supported(a, b, out, compute):
             call[0](*call[1])
-            assert codes(a, b, out, compute) == (x.kind, z.kind, COMPUTE_TYPES[compute])
+            assert cublas.codes(a, b, out, compute) == (x.kind, z.kind, COMPUTE_TYPES[compute])
         else:
             with pytest.raises(CublasError, match="status 15, NOT_SUPPORTED"):
                 call[0](*call[1])
@@ -522,14 +512,14 @@ def search(tmp_path, major=None, platform="linux", maps="", **environment):
     """The candidates in a folder tree, without the plain names at the end."""
     roots, toolkits = [tmp_path / "site", tmp_path / "user"], [tmp_path / "cuda"]
     given = {"environment": environment, "roots": roots, "toolkits": toolkits, "maps": maps}
-    found = candidates(major, platform=platform, **given)
+    found = cublas.candidates(major, platform=platform, **given)
     assert sum(not os.path.dirname(path) for path in found) == 2
     return [path for path in found if os.path.dirname(path)]
 
 
 def test_what_is_loaded_is_found_in_the_map_of_the_process():
-    assert loaded_libraries(MAPS) == [(12, "/opt/lib/libcublas.so.12.8.4.1")]
-    assert loaded_libraries("") == []
+    assert cublas.loaded_libraries(MAPS) == [(12, "/opt/lib/libcublas.so.12.8.4.1")]
+    assert cublas.loaded_libraries("") == []
 
 
 def test_on_linux_what_is_loaded_comes_before_pip_and_pip_before_cuda(tmp_path):
@@ -559,18 +549,19 @@ def test_on_windows_the_dlls_of_pip_come_before_those_of_cuda(tmp_path):
 
 def test_the_loader_is_asked_last():
     nowhere = {"environment": {}, "roots": [], "toolkits": []}
-    assert candidates(platform="linux", **nowhere) == ["libcublas.so.13", "libcublas.so.12"]
-    assert candidates(12, platform="win32", **nowhere) == ["cublas64_12.dll", "cublas64_13.dll"]
-    assert candidates(platform="darwin", **nowhere) == ["libcublas.so.13", "libcublas.so.12"]
+    assert cublas.candidates(platform="linux", **nowhere) == ["libcublas.so.13", "libcublas.so.12"]
+    dlls = cublas.candidates(12, platform="win32", **nowhere)
+    assert dlls == ["cublas64_12.dll", "cublas64_13.dll"]
+    assert cublas.candidates(platform="darwin", **nowhere) == ["libcublas.so.13", "libcublas.so.12"]
 
 
 def test_a_path_in_the_environment_is_the_only_one(tmp_path):
     put(tmp_path, "site/nvidia/cu13/lib/libcublas.so.13")
     (own,) = put(tmp_path, "own/libcublas.so")
     given = {"platform": "linux", "roots": [tmp_path / "site"], "maps": MAPS}
-    assert candidates(environment={"MINIFP_CUBLAS": own}, **given) == [own]
+    assert cublas.candidates(environment={"MINIFP_CUBLAS": own}, **given) == [own]
     with pytest.raises(DeviceError, match="MINIFP_CUBLAS=.*: no such file; expected the path of"):
-        candidates(environment={"MINIFP_CUBLAS": own + "x"}, **given)
+        cublas.candidates(environment={"MINIFP_CUBLAS": own + "x"}, **given)
 
 
 def test_the_first_candidate_that_loads_is_taken(library, tmp_path):

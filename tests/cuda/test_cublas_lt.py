@@ -23,18 +23,11 @@ from minifp.errors import ArgumentError, DeviceError
 from minifp.numerics.formats import as_dtype, downcast, float32, format_of, upcast
 from minifp.numerics.operands import CURRENT, ROW, Rounding, rounded
 from minifp.runtime import callers
-from minifp.runtime.cuda import (
-    capturing,
-    cublas,
-    cublas_lt,
-    float8_products,
-    float8_trial,
-    math_modes,
-    noted,
-    product,
-)
+from minifp.runtime.cuda import capturing, cublas, cublas_lt, float8_products, math_modes, product
 from minifp.runtime.cuda.arrays import empty, to_device, to_host
 from minifp.runtime.cuda.cublas_lt import E4M3, E5M2, PAIRS, RESULTS, Problem
+from minifp.runtime.cuda.float8_trial import INNER
+from minifp.runtime.cuda.noted import noted
 
 FIELDS = "m n k a b d fast schemes workspace aligned stream calls asked alive"
 
@@ -163,12 +156,12 @@ def test_gradients_of_a_model_are_those_in_16_bits_where_sums_are_exact(precisio
             (y * y).sum().backward()
             return [to_host(p.grad.array).tobytes() for p in model.parameters()]
 
-    theirs, before, held = gradients("tensor_cores"), calls(library), set(noted.noted)
+    theirs, before, held = gradients("tensor_cores"), calls(library), set(noted)
     assert gradients("float8") == theirs
     trial = len(PAIRS) * len(RESULTS)
     # Forward, and for the gradients of weights, in both layers; for those of activations in one.
     assert calls(library) - before == trial + 5
-    assert set(noted.noted) <= held  # nothing is held of arrays that are gone
+    assert set(noted) <= held  # nothing is held of arrays that are gone
 
 
 @pytest.mark.parametrize("refused", [0, 32])
@@ -270,7 +263,7 @@ def test_sums_of_fewer_bits_than_float32_are_refused_for_good(bits, is_refused, 
 
 def test_a_library_without_algorithms_for_the_trial_is_refused(library):
     fp.set_gpu_math("float8")
-    library.fake_lt_refuse(ctypes.c_int64(float8_trial.INNER))
+    library.fake_lt_refuse(ctypes.c_int64(INNER))
     a, b = as_operand(numbers((16, 16), 1)), as_operand(numbers((16, 16), 2))
     with pytest.warns(
         RuntimeWarning, match="cublasLt has no algorithm for a product .* from now on"

@@ -9,16 +9,7 @@ from refusals import refuses
 import minifp as fp
 from minifp.derive.dtypes import NATIVE
 from minifp.numerics import formats
-from minifp.numerics.formats import (
-    FORMATS,
-    as_dtype,
-    downcast,
-    float16,
-    float32,
-    float64,
-    round_to,
-    upcast,
-)
+from minifp.numerics.formats import FORMATS, as_dtype, downcast, float16, float32, float64, upcast
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 
@@ -97,7 +88,7 @@ def test_all_65536_halves_come_back_and_what_is_in_the_format_already_is_not_cop
         assert same_bits(downcast(upcast(HALVES, dtype), float16), HALVES)
     for dtype in (float16, float32, float64):
         x = np.ones(3, dtype)
-        assert upcast(x, dtype) is x and downcast(x, dtype) is x and round_to(x, dtype) is x
+        assert upcast(x, dtype) is x and downcast(x, dtype) is x and formats.round_to(x, dtype) is x
 
 
 def test_any_float32_is_rounded_as_numpy_rounds_it_and_midpoints_to_even():
@@ -115,7 +106,7 @@ def test_any_float32_is_rounded_as_numpy_rounds_it_and_midpoints_to_even():
     random = np.random.default_rng(1)
     bits = random.integers(0, 2**32, 300_000, dtype=np.uint32)
     for x in (midpoints(), bits.view(float32), cast(HALVES, float32)):
-        y = round_to(x, float16)
+        y = formats.round_to(x, float16)
         assert y.dtype == float32
         assert same_bits(y, cast(cast(x, float16), float32))
 
@@ -159,10 +150,10 @@ def test_every_memory_order_is_rounded_alike(source):
     x[::11] *= 1e6
     for name, a in arrangements(x).items():
         a, before = np.asarray(a), np.array(a)
-        for y in (downcast(a, float16), round_to(a, float16).astype(float16)):
+        for y in (downcast(a, float16), formats.round_to(a, float16).astype(float16)):
             assert same_bits(np.array(y), np.array(cast(a, float16))), name
         assert y.shape == a.shape
-        assert round_to(a, float16).dtype == source
+        assert formats.round_to(a, float16).dtype == source
         assert source == float64 or downcast(a, float16).flags.forc
         np.testing.assert_array_equal(a, before, err_msg=name)
         wide = upcast(downcast(a, float16), source)
