@@ -15,6 +15,10 @@ SEEDS = (0, 7, 11)  # of the order in which an imitated GPU runs blocks and thre
 NAMES = {k.name: k for k in KERNELS}
 
 
+def normal(*shape, dtype="float16", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
 def results_of(name, *args, to, **params):
     """The results of a kernel's compiled kernel for arrays of the host's, the same in every
     order."""

@@ -17,6 +17,7 @@ import threading
 import weakref
 from contextlib import contextmanager
 from functools import cache, partial
+from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 
 import build
@@ -414,13 +415,10 @@ class ndarray(NDArrayOperatorsMixin):
 
     # -- what it is
 
-    shape = property(lambda self: self.host.shape)
-    dtype = property(lambda self: self.host.dtype)
-    strides = property(lambda self: self.host.strides)
-    ndim = property(lambda self: self.host.ndim)
-    size = property(lambda self: self.host.size)
-    itemsize = property(lambda self: self.host.itemsize)
-    nbytes = property(lambda self: self.host.nbytes)
+    shape, dtype, strides, ndim, size, itemsize, nbytes = (
+        property(attrgetter(f"host.{name}"))
+        for name in ("shape", "dtype", "strides", "ndim", "size", "itemsize", "nbytes")
+    )
     flags = property(lambda self: Flags(self.host, self.base is None))
     T = property(lambda self: self._as_view(self.host.T))
     device = property(lambda self: Device(0))

@@ -15,6 +15,7 @@ import build
 import numpy as np
 import pytest
 from bounds import excess
+from checked import normal
 from conftest import IMITATED
 from refusals import refuses
 
@@ -54,10 +55,6 @@ def multiply(a, b, out, **how):
 
 def of_ones(*shape, dtype=F16):
     return np.ones(shape, dtype)
-
-
-def normal(*shape, dtype=F16, seed=2):
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import build
 import numpy as np
 import pytest
 from bounds import Call
-from checked import NAMES, SEEDS, check, check_all
+from checked import NAMES, SEEDS, check, check_all, normal
 from conftest import IMITATED
 from layer_shapes import PLAIN, convolved
 from refusals import refuses
@@ -205,10 +205,6 @@ only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitatio
 def all_three(case, dtype="float16", bias=None, to=None):
     shape, w_shape, given = case
     return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
-
-
-def normal(*shape, dtype="float16", seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 FORMATS = [

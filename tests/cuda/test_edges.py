@@ -4,7 +4,7 @@ views that are not aligned; and what lies between them that no case of tests/cas
 import build
 import numpy as np
 import pytest
-from checked import NAMES, check, results_of
+from checked import NAMES, check, normal, results_of
 from test_capture import trained
 
 import minifp as fp
@@ -20,10 +20,6 @@ from minifp.runtime.cuda.rows import rows_along
 from minifp.runtime.cuda.source import THREADS, common
 
 EPS = 1e-5
-
-
-def normal(*shape, dtype="float16", seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 # ---- nothing ------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from minifp.runtime.cuda.teaching import TEXT, emulated, matmul
 
 FORMATS = ("float32", "float16")
 SHAPES = [(1, 1, 1), (16, 16, 16), (3, 20, 5), (40, 33, 17), (17, 100, 50), (2, 0, 3), (0, 4, 5)]
-UNIT = {"toward zero": 2.0**-23, "nearest": 2.0**-24}  # of a float32 sum
 in_both = pytest.mark.parametrize("accumulate", FORMATS)
 
 
@@ -47,29 +46,17 @@ def test_float16_sums_of_ones_end_where_half_an_ulp_is_a_block(block):
     assert emulated(*many, "float32", "float32", block=block) == 2048 * block * 2
 
 
-@pytest.mark.parametrize("rounding", UNIT)
+@pytest.mark.parametrize("rounding, unit", [("toward zero", 2.0**-23), ("nearest", 2.0**-24)])
 @pytest.mark.parametrize("block", [1, 4, 16])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_float32_sums_are_within_one_rounding_for_each_block(shape, block, rounding):
-    a, b = factors(*shape)
-    y = emulated(a, b, "float32", "float32", block=block, rounding=rounding)
-    product, magnitude = exact(a, b)
-    blocks = -(-shape[1] // block)
-    assert y.shape == product.shape and y.dtype == "float32"
-    # Each partial sum is at most the magnitude and what was rounded before.
-    bound = ((1 + UNIT[rounding]) ** blocks - 1) * magnitude
-    assert np.all(np.abs(y - product) <= bound)
-
-
-@pytest.mark.parametrize("block", [1, 4, 16])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_float16_sums_are_within_one_rounding_for_each_block(shape, block):
-    a, b = factors(*shape)
-    product, magnitude = exact(a, b)
-    y = emulated(a, b, "float16", block=block)
-    blocks = -(-shape[1] // block)
-    bound = ((1 + 2.0**-11) ** blocks - 1) * magnitude + blocks * 2.0**-25
-    assert y.dtype == "float16" and np.all(np.abs(y - product) <= bound)
+def test_sums_are_within_one_rounding_for_each_block(shape, block, rounding, unit):
+    (product, magnitude), blocks = exact(*factors(*shape)), -(-shape[1] // block)
+    for format, half_ulp, tiny in (("float32", unit, 0), ("float16", 2.0**-11, 2.0**-25)):
+        y = emulated(*factors(*shape), format, format, block=block, rounding=rounding)
+        assert (y.shape, y.dtype) == (product.shape, format)
+        # Each partial sum is at most the magnitude and what was rounded before.
+        bound = ((1 + half_ulp) ** blocks - 1) * magnitude + blocks * tiny
+        assert np.all(np.abs(y - product) <= bound)
 
 
 def test_float32_sums_that_are_cut_off_fall_short():

@@ -184,9 +184,8 @@ def matmul_dx(d):
 
 
 def matmul_dy(d):
-    x, y = factors(d)
-    dz = d.array(*np.matmul(np.zeros(x.shape), np.zeros(y.shape)).shape)
-    return (x, dz), {"shape": y.shape}, d.dtype
+    (dz, y), shape, to = matmul_dx(d)
+    return (d.array(*shape["shape"]), dz), {"shape": y.shape}, to
 
 
 def addmm_forward(d):

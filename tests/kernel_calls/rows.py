@@ -114,22 +114,14 @@ def smoothed(d):
     return args, params | {"smoothing": d.choice(0.0, 0.1, 1.0)}
 
 
-def reduction(d):
-    return {"reduction": d.choice("mean", "sum")}
-
-
 def each_of(draw):
-    def call(d):
-        args, params = draw(d)
-        return args, params, (d.dtype,)
-
-    return call
+    return lambda d: (*draw(d), (d.dtype,))
 
 
 def total_of(draw):
     def call(d):
         args, params = draw(d)
-        return args, params | reduction(d), (float32,)
+        return args, params | {"reduction": d.choice("mean", "sum")}, (float32,)
 
     return call
 

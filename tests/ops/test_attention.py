@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from beside_torch import with_weights_of
 from bounds import Calls
+from random_arrays import random_arrays
 from refusals import check_refusals, refuses
 
 import minifp as fp
@@ -15,11 +16,6 @@ from minifp import nn
 from minifp.numerics.formats import float16
 
 attention = F.scaled_dot_product_attention
-
-
-def random_arrays(*shapes, seed=0, scale=1.0):
-    random = np.random.default_rng(seed)
-    return [random.normal(0, scale, s) for s in shapes]
 
 
 def leaves(*arrays):

@@ -76,15 +76,6 @@ def test_greedy_decoding_says_the_likeliest_path():
     np.testing.assert_array_equal(F.ctc_greedy_decode(x, 10, blank=2).labels[0], [0, 1, 0, 1, 0])
 
 
-def test_paths_to_the_same_labels_are_added_up():
-    """Greedy says nothing, with 0.36; but three paths say 1, with 0.64 together."""
-    x = np.log([[[0.6, 0.4]], [[0.6, 0.4]]])
-    assert len(F.ctc_greedy_decode(x, [2]).labels[0]) == 0
-    found = F.ctc_beam_search_decode(x, [2], beam_width=2)
-    np.testing.assert_array_equal(found.labels[0], [1])
-    assert found.scores[0] == pytest.approx(np.log(0.64))
-
-
 @pytest.mark.skipif(not cpu.can_compile(), reason="nothing is compiled")
 @pytest.mark.parametrize("width", [1, 2, 7, 50])
 def test_the_compiled_search_is_the_reference(width):

@@ -6,21 +6,13 @@ import pytest
 from bounds import Calls
 from hypothesis import given
 from hypothesis import strategies as st
+from random_arrays import bits, halves, random_arrays
 from refusals import check_refusals, refuses
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
 from minifp.numerics.formats import float16, float32
-
-
-def random_arrays(*shapes, seed=0, scale=1.0):
-    random = np.random.default_rng(seed)
-    return [random.normal(0, scale, s) for s in shapes]
-
-
-def halves(*shapes, seed=0):
-    return [a.astype(float16) for a in random_arrays(*shapes, seed=seed)]
 
 
 # ---- large sums ---------------------------------------------------------------------------------
@@ -55,14 +47,6 @@ def test_a_product_of_vectors_is_one_number_and_does_not_overflow():
         small = fp.tensor(np.full(1000, 2.0**-5), requires_grad=True)
         fp.dot(small, small).backward(seed=2.0**16)
         assert small.grad.tolist() == [2.0**12] * 1000
-
-
-def bits(fn, *arrays, precision="mixed,accumulate=float16"):
-    with fp.precision(precision):
-        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        y = fn(*xs)
-        y.backward(gradient=np.ones(y.shape))
-        return [y.array, *(x.grad.array for x in xs)]
 
 
 @pytest.mark.parametrize("fn, same", [
