@@ -89,7 +89,6 @@ def in_mixed():
 
 @pytest.fixture
 def threads():
-    """Sets the number of threads, and back."""
     import minifp as fp
 
     before = fp.get_num_threads()

@@ -19,7 +19,6 @@ def built(out, *options):
 
 @pytest.fixture(scope="session")
 def folders():
-    """The script's options for Pyodide and the wheels."""
     missing = [name for name in FOLDERS.values() if name not in os.environ]
     if missing:
         pytest.skip(f"{' and '.join(missing)} not set: Pyodide and wheels for it, web/README.md")

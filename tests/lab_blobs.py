@@ -23,7 +23,6 @@ def network():
 
 
 def blobs(**changes):
-    """The task, with fields changed."""
     fields = {
         "name": "blobs",
         "model": network,

@@ -40,7 +40,6 @@ class Case:
 
     @property
     def operation(self):
-        """The name of the operation alone."""
         return self.name.split()[0]
 
     def __str__(self):

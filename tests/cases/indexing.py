@@ -134,7 +134,6 @@ def goes_up(i):
 
 
 def can_be_read(i, shape):
-    """Whether the arrays of an index broadcast."""
     try:
         fp.zeros(shape)[i]
     except fp.ShapeError:

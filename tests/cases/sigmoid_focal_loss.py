@@ -22,9 +22,7 @@ def focal(shape, alpha=0.25, gamma=2.0, reduction="none"):
             losses = losses * (alpha * y + (1 - alpha) * (1 - y))
         return REDUCTIONS[reduction](losses)
 
-    def ours(x, y):
-        return F.sigmoid_focal_loss(x, F.sigmoid(y), alpha, gamma, reduction)
-
+    ours = lambda x, y: F.sigmoid_focal_loss(x, F.sigmoid(y), alpha, gamma, reduction)  # noqa: E731
     return Case("sigmoid_focal_loss", ours, (shape, shape), -8.0, 8.0, torch=theirs)
 
 

@@ -162,7 +162,6 @@ def pooled(numbers, x, axes, to, include_pad=True, override=None):
 
 
 def windows(x, size, stride=None, padding=0, ceil_mode=False, dilation=1):
-    """The axes of pool1d or pool2d."""
     return pool_axes("pool", x, x.ndim - 2, size, stride, padding, ceil_mode, dilation)
 
 

@@ -112,7 +112,6 @@ class OnTheHost(gpu_timing.Theirs):
         return time.perf_counter() - start
 
     def forget_peak(self):
-        """Unknown."""
         return 0
 
     def peak(self):

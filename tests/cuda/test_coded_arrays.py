@@ -43,10 +43,8 @@ def is_there(x):
 def test_conversions_are_those_of_the_reference_bit_by_bit(name):
     format, dtype = FORMATS[name], as_dtype(name)
     every = np.arange(2**format.bits).astype(code_dtype(format))
-    values, expected = (
-        to_host(cast(to_device(every.view(dtype)), float32)),
-        values_of(every, format),
-    )
+    values = to_host(cast(to_device(every.view(dtype)), float32))
+    expected = values_of(every, format)
     nan, there = np.isnan(expected), is_there(expected)
     assert np.isnan(values[nan]).all() and values[there].tobytes() == expected[there].tobytes()
     x = singles()

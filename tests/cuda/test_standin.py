@@ -52,7 +52,6 @@ WHOLE += ("test_references_on_cupy.py",)
 
 
 def passes(*chosen):
-    """Whether tests of this folder do there."""
     done = on_standin("-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 

@@ -294,8 +294,6 @@ def test_ssd300_is_torchvisions(torchvision):
 
 
 class TheirSampler:
-    """Ours, called as theirs."""
-
     def __init__(self, count, fraction, purpose):
         self.sampler = detection.BalancedSampler(count, fraction, purpose)
 

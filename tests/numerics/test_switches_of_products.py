@@ -89,11 +89,8 @@ def test_the_numbers_of_a_product_are_those_of_the_precision_that_has_its_switch
     for product, (called, *args) in calls.items():
         how = {"to": None if product == FPROP else float16}
         results = {}
-        for text in (
-            "float16",
-            "float16,accumulate=float32",
-            f"float16,{product}:accumulate=bfloat16",
-        ):
+        texts = "float16", "float16,accumulate=float32", f"float16,{product}:accumulate=bfloat16"
+        for text in texts:
             with fp.precision(text):
                 results[text] = [np.asarray(k(*a, **how)) for k, *a in [(called, *args)]][0]
         with fp.precision(f"float16,{product}:accumulate=float32"):

@@ -152,7 +152,6 @@ def check_nothing_is_narrower(claims, case, run):
 
 
 def nodes(ys):
-    """Every node behind some tensors."""
     seen, stack = set(), [y.node for y in ys]
     while stack:
         node = stack.pop()

@@ -14,7 +14,6 @@ from minifp.runtime import cpu
 
 
 def log_probs(T, N, C, spread=1.0, seed=0):
-    """Logarithms of probabilities (T, N, C), float64."""
     z = np.random.default_rng(seed).normal(0, spread, (T, N, C))
     return z - np.logaddexp.reduce(z, -1)[..., None]
 

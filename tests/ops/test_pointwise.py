@@ -213,6 +213,7 @@ def test_prelu_weights_meet_activations_in_their_format():
         layer = nn.PReLU(2, init=0.1)
         y = layer(fp.tensor([[-1.0, 1.0]]))
     assert (layer.weight.dtype, y.dtype) == (float32, float16)
+    assert layer.state_dict()["weight"].tolist() == [float(float32.type(0.1))] * 2
     assert y.tolist() == [[-float(float16.type(0.1)), 1]]
 
 
@@ -292,15 +293,6 @@ def test_settings_may_be_numpys_numbers_and_decide_no_format():
 @pytest.mark.parametrize("make", [make for make, _ in activation.LAYERS.values()])
 def test_layers_are_written_as_pytorchs(torch, make):
     assert repr(make(nn)) == repr(make(torch.nn))
-
-
-def test_the_weight_of_a_prelu_is_a_parameter_in_the_weight_format():
-    for precision, stored in (("mixed", float16), ("float32", float32), ("float64", float64)):
-        with fp.precision(precision):
-            layer = nn.PReLU(3, init=0.1)
-        assert layer.weight.dtype == stored and layer.weight.shape == (3,)
-        assert list(layer.state_dict()) == ["weight"]
-        np.testing.assert_array_equal(layer.state_dict()["weight"].array, np.full(3, 0.1, float32))
 
 
 def test_a_missing_number_leaves_its_mark_on_the_gradient():

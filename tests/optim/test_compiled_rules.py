@@ -74,7 +74,6 @@ def arguments(kernel, states, size, formats, random):
 
 
 def by_reference(kernel, args, to, settings):
-    """What the reference gives in float32, rounded once."""
     wide = [upcast(a, SINGLE) if isinstance(a, np.ndarray) else a for a in args]
     wide = [SINGLE.type(a) if isinstance(a, float) else a for a in wide]
     with np.errstate(all="ignore"):

@@ -27,7 +27,6 @@ def parameter(values, gradient=None, precision="float32"):
 
 
 def give(p, gradient):
-    """Add `gradient` to p.grad, through the tape."""
     with fp.precision(p.precision):
         (p * fp.tensor(np.broadcast_to(np.asarray(gradient, np.float64), p.shape))).sum().backward()
 

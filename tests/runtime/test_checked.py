@@ -36,7 +36,6 @@ def plan(forms="aa", n=N, dtype=HALF):
 
 
 def entry(kernels, forms="aa"):
-    """The kernel of contiguous arrays that gives halves."""
     kinds, settings = (HALF, HALF), {"a": 0.5}
     return kernels.kernel(kernels.formulas(kinds, settings), forms, (HALF,))[0]
 

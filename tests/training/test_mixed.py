@@ -356,7 +356,6 @@ BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.ba
 
 
 def plain_backward(*ps):
-    """Give each the gradient 0.25, past its optimizer."""
     with fp.precision("mixed"):
         sum((p * 0.25).sum() for p in ps).backward()
 
@@ -899,12 +898,10 @@ DAMAGES = {
     "an optimizer is missing": lambda s: s["optimizers"].pop(),
     "the scale of another kind": lambda s: s["loss_scale"].update(kind="NoLossScale"),
     "an impossible scale": lambda s: s["loss_scale"].update(value=-1.0),
-    "a count of steps is missing": lambda s: s["optimizers"][1].pop("steps"),
     "a master is missing": lambda s: s["optimizers"][1]["state"][0].pop("master"),
     "a master of another shape": lambda s: s["optimizers"][1]["state"][0].update(
         master=np.zeros(2)
     ),
-    "an impossible rate": lambda s: s["optimizers"][1]["param_groups"][0].update(lr=-1.0),
     "a scale that is none": lambda s: s.update(loss_scale=None),
     "no list of optimizers": lambda s: s.update(optimizers=None),
     "an optimizer that is none": lambda s: s["optimizers"].__setitem__(1, 5),
