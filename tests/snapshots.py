@@ -27,8 +27,8 @@ def gradients(optimizer):
 
 def snapshot(optimizer):
     """Weights, gradients, settings, masters, state, step counts, and the scale if there is one."""
-    weights = [p.array for p in optimizer.parameters]
-    return frozen([optimizer.state_dict(), weights, gradients(optimizer)])
+    held = {"state": optimizer.state_dict(), "weights": [p.array for p in optimizer.parameters]}
+    return frozen(held | {"gradients": gradients(optimizer)})
 
 
 def refused(optimizer, error, *words, call=None):
