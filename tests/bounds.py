@@ -64,8 +64,6 @@ def excess(stored, exact, magnitude, addends=1):
 
 
 # ---- kernel calls -------------------------------------------------------------------------------
-
-
 @dataclass
 class Call:
     """One call of a kernel: its stored arguments, its parameters and its stored results."""
@@ -88,7 +86,6 @@ class Call:
         ]
 
     def run(self, sum, dot, cumsum, prod, unrounded=lambda x: x):
-        """The results of the reference in float64 with these primitives."""
         given = {"sum": sum, "dot": dot, "accumulate": unrounded, "store": unrounded}
         given |= {"enter": unrounded}
         given |= {"cumsum": cumsum, "prod": prod, "cumprod": np.cumprod}
@@ -116,7 +113,6 @@ class Call:
         return self.run(total, product, running, np.prod), max(addends)
 
     def exact(self):
-        """The results in float64, and the largest number of addends."""
         return self._exact
 
     def magnitudes(self, exact):
@@ -170,35 +166,43 @@ class Calls(list):
         kernels.observers.remove(self)
 
     def on_kernel(self, kernel, args, results, formats):
-        """Called by the kernels."""
         args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
         self.append(Call(kernel, args, self.begun[-1], results, formats))
 
 
 # ---- M where sums go through further arithmetic -------------------------------------------------
-
 MAGNITUDES, STEPWISE = {}, {}  # by kernel: M, or how to check a call
 
 
-def magnitude(fn):
-    """Register what gives M for the results of the kernel of this name: see tests/cases.
+def magnitude(fn, name=None):
+    """Register what gives M for the results of the kernel of its name, or this: see tests/cases.
 
     First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by
     its result, and errors pass through f(x) as |f'(x)| dx.
     """
-    MAGNITUDES[_kernel_name(fn)] = fn
+    MAGNITUDES[_kernel_named(name or fn.__name__)] = fn
     return fn
+
+
+def magnitude_of_losses(name, terms):
+    """The same of the kernels `each` and `total` of a loss, from the sizes of its terms."""
+
+    def total(*args, exact, divisor, **settings):
+        return 2 * terms(*args, **settings).sum() / divisor
+
+    magnitude(lambda *args, exact, **settings: terms(*args, **settings), f"{name}_each")
+    magnitude(total, f"{name}_total")
 
 
 def stepwise(fn):
     """Register what gives the excess of a Call of the kernel of this name, checked step by step."""
-    STEPWISE[_kernel_name(fn)] = fn
+    STEPWISE[_kernel_named(fn.__name__)] = fn
     return fn
 
 
-def _kernel_name(fn):
-    found = [k.name for k in kernels.KERNELS if k.name.partition(".")[2] == fn.__name__]
-    assert len(found) == 1, f"bounds for {fn.__name__}, but kernels {found}"
+def _kernel_named(name):
+    found = [k.name for k in kernels.KERNELS if k.name.partition(".")[2] == name]
+    assert len(found) == 1, f"bounds for {name}, but kernels {found}"
     return found[0]
 
 

@@ -24,7 +24,6 @@ def pixels(i, size=SIZE):
 
 
 def xml(objects, size=SIZE, hard=()):
-    """An annotation as VOC has it."""
     parts = [
         f"<object><name>{name}</name><difficult>{int(k in hard)}</difficult><bndbox>"
         + "".join(
@@ -70,7 +69,6 @@ def coco(**changes):
 
 
 def write_coco(folder, image, **changes):
-    """The pictures and the file; returns the file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     for i, name in enumerate(("seven", "three")):
         image.fromarray(pixels(i)).save(folder / f"{name}.png")
@@ -80,8 +78,6 @@ def write_coco(folder, image, **changes):
 
 
 # ---- detections ----------------------------------------------------------------------------------
-
-
 def detections(pictures, seed=0, *, classes=3, most_true=8, most_found=30, side=200, levels=None):
     """(outputs, targets) of so many pictures: true boxes, and detections of which some are near.
 

@@ -68,7 +68,6 @@ def memory_goes_back():
 
 @pytest.fixture(scope="session")
 def torch():
-    """PyTorch, where it is installed."""
     return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
 
 
@@ -81,14 +80,26 @@ def torchvision():
 
 
 @pytest.fixture
-def one_thread():
-    """Threads that are late to wake really hold more, which no test should depend on."""
+def in_mixed():
+    import minifp as fp
+
+    with fp.precision("mixed"):
+        yield
+
+
+@pytest.fixture
+def threads():
     import minifp as fp
 
     before = fp.get_num_threads()
-    fp.set_num_threads(1)
-    yield
+    yield fp.set_num_threads
     fp.set_num_threads(before)
+
+
+@pytest.fixture
+def one_thread(threads):
+    """Threads that are late to wake really hold more, which no test should depend on."""
+    threads(1)
 
 
 @pytest.fixture(autouse=True)

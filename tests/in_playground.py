@@ -14,14 +14,12 @@ FOLDERS = {"--pyodide": "MINIFP_PYODIDE", "--wheels": "MINIFP_WASM_WHEELS"}
 
 
 def built(out, *options):
-    """Run the script."""
     command = [sys.executable, SCRIPT, "--out", out, *options]
     return subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def folders():
-    """The script's options for Pyodide and the wheels."""
     missing = [name for name in FOLDERS.values() if name not in os.environ]
     if missing:
         pytest.skip(f"{' and '.join(missing)} not set: Pyodide and wheels for it, web/README.md")
@@ -100,7 +98,6 @@ def write(page, program):
 
 
 def written(page):
-    """The text in the editor."""
     lines = page.locator("#program .cm-line").all()
     return (
         "\n".join(line.text_content() for line in lines) if lines else page.input_value("#program")
@@ -108,7 +105,6 @@ def written(page):
 
 
 def run(page, program, text="Done"):
-    """Run a program to its end; what it printed."""
     write(page, program)
     page.click("#run")
     page.wait_for_timeout(50)

@@ -10,7 +10,6 @@ from minifp.nn import functional as F
 
 
 def clouds(n, seed):
-    """n points around four centres, and which centre each belongs to."""
     generator = np.random.default_rng(seed)
     t = generator.integers(0, 4, n)
     centres = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
@@ -33,12 +32,10 @@ class Watched:
 
 
 def network():
-    """A perceptron with dropout."""
     return nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))
 
 
 def blobs(**changes):
-    """The task, with fields changed."""
     fields = {
         "name": "blobs",
         "model": network,

@@ -19,7 +19,6 @@ class Page(HTMLParser):
 
     @property
     def words(self):
-        """All that is read, in one line."""
         return " ".join(" ".join(self.texts).split())
 
     def values(self, *names):

@@ -22,8 +22,14 @@ def has_gpu():
     return not reason
 
 
+def __getattr__(name):
+    """IMITATED, for tests/cuda: whether "cuda" is an imitation there."""
+    if name != "IMITATED":
+        raise AttributeError(name)
+    return not has_gpu()
+
+
 def why_none():
-    """Why there is no GPU, None if there is one."""
     try:
         import cupy
     except ModuleNotFoundError as error:

@@ -31,7 +31,6 @@ def as_wav(samples, rate=RATE, channels=1, width=2):
 
 
 def files(indices=(0, 4, 5, 6), digits=range(10)):
-    """{name: content} of all recordings."""
     return {
         f"{digit}_{speaker}_{index}.wav": as_wav(tone(digit, speaker, index))
         for digit in digits
@@ -41,7 +40,6 @@ def files(indices=(0, 4, 5, 6), digits=range(10)):
 
 
 def write_folder(folder, **which):
-    """Write them into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files(**which).items():
         (folder / name).write_bytes(content)

@@ -83,7 +83,6 @@ def takes_sample(config):
 
 
 def paths(config):
-    """The files and folders that were named."""
     return {(config.invocation_params.dir / arg).resolve() for arg in config.args}
 
 

@@ -1,6 +1,7 @@
 """Everything that a step may change, as plain values that can be compared: to the last bit."""
 
 import numpy as np
+import pytest
 
 from minifp.autograd.tape import Tensor
 
@@ -26,10 +27,14 @@ def gradients(optimizer):
 
 def snapshot(optimizer):
     """Weights, gradients, settings, masters, state, step counts, and the scale if there is one."""
-    return frozen(
-        {
-            "state": optimizer.state_dict(),
-            "weights": [p.array for p in optimizer.parameters],
-            "gradients": gradients(optimizer),
-        }
-    )
+    held = {"state": optimizer.state_dict(), "weights": [p.array for p in optimizer.parameters]}
+    return frozen(held | {"gradients": gradients(optimizer)})
+
+
+def refused(optimizer, error, *words, call=None):
+    """The call (by default step()) raises `error` with all the words, and changes nothing."""
+    before = snapshot(optimizer)
+    with pytest.raises(error) as caught:
+        (call or optimizer.step)()
+    assert [w for w in words if w not in str(caught.value)] == []
+    assert snapshot(optimizer) == before

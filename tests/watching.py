@@ -3,6 +3,7 @@
 import threading
 
 from minifp.autograd import tape
+from minifp.numerics import kernels
 
 
 class Flow(list):
@@ -23,6 +24,20 @@ class Flow(list):
 
     def on_release(self, node):
         self.append(("release", node.op, node.saved))
+
+
+class Kernels(list):
+    """An observer of kernels, in its `with` block: (kernel, arguments, results, formats)."""
+
+    def __enter__(self):
+        kernels.observers.append(self)
+        return self
+
+    def __exit__(self, *_):
+        kernels.observers.remove(self)
+
+    def on_kernel(self, *call):
+        self.append(call)
 
 
 def at_once(*calls):

@@ -47,3 +47,6 @@ LAYERS = {name: layer for f in FAMILIES for name, layer in getattr(f, "LAYERS", 
 LOGIC = ("logical_and", "logical_or", "logical_xor")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", *LOGIC)  # of two tensors, without gradient
 TESTS = ("isfinite", "isinf", "isnan", "logical_not")  # of one
+OF_NUMPY = {name: name for name in (*COMPARISONS, *TESTS)}  # what NumPy calls them
+OF_NUMPY |= {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal"}
+OF_NUMPY |= {"gt": "greater", "ge": "greater_equal"}

@@ -50,8 +50,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn(*PLAIN, "tanhshrink")
 def draw_plain(draw, name):
     return called(name, draw(shapes()))

@@ -62,8 +62,6 @@ def draw_attention(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 @magnitude
 def attention_scores(q, k, mask, *, exact, scale, is_causal):
     s = np.abs(scale) * (np.abs(q) @ np.abs(k).swapaxes(-1, -2))

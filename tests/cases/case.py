@@ -40,7 +40,6 @@ class Case:
 
     @property
     def operation(self):
-        """The name of the operation alone."""
         return self.name.split()[0]
 
     def __str__(self):
@@ -60,7 +59,6 @@ def functional(name, fn, *shapes, **limits):
 
 
 # ---- cases drawn at random ----------------------------------------------------------------------
-
 DRAWN = {}  # operation -> a strategy of its Cases
 
 SIZES = st.sampled_from([0, 1, 1, 2, 3, 5])
@@ -83,7 +81,6 @@ def shapes(least=0, most=4, sizes=SIZES):
 
 
 def broadcast_shapes(count):
-    """Several shapes that broadcast together."""
     return hnp.mutually_broadcastable_shapes(
         num_shapes=count, min_side=0, max_side=4, max_dims=3
     ).map(lambda drawn: drawn.input_shapes)
@@ -96,8 +93,6 @@ def axis_of(draw, shape):
 
 
 # ---- how an input may lie in memory -------------------------------------------------------------
-
-
 def every_other(a):
     """As a view of every other element of a larger array, along each axis."""
     gap = as_stored(np.nan, a.dtype) if a.dtype.kind in "fV" else 0

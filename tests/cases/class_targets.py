@@ -73,8 +73,6 @@ def draw_of_classes(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def class_axis(z):
     return min(z.ndim - 1, 1)
 
@@ -88,7 +86,6 @@ def surprise(z):
 
 
 def weights_of(t, w, ignore_index, z):
-    """What each row weighs, and each class, beside z."""
     kept = t != ignore_index
     w = np.ones(z.shape[class_axis(z)]) if w is None else np.abs(w)
     rows = np.where(kept, w[np.where(kept, t, 0)], 0)
@@ -96,7 +93,6 @@ def weights_of(t, w, ignore_index, z):
 
 
 def hard_losses(z, t, w, ignore_index, smoothing):
-    """M of each loss."""
     axis, (_, m) = class_axis(z), surprise(z)
     kept, rows, w = weights_of(t, w, ignore_index, z)
     chosen = np.take_along_axis(m, np.expand_dims(np.where(kept, t, 0), axis), axis).squeeze(axis)

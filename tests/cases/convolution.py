@@ -52,8 +52,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d")
 def draw_conv(draw, name):
     ndim, back = int(name[-2]), "transpose" in name

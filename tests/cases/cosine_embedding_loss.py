@@ -1,7 +1,7 @@
 """The loss of pairs that should be alike, or not."""
 
 import numpy as np
-from bounds import magnitude
+from bounds import magnitude, magnitude_of_losses
 from hypothesis import strategies as st
 
 from cases.case import drawn
@@ -33,26 +33,17 @@ def draw_embedding_loss(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def embedding_units(x):
     d = np.sqrt((x * x).sum(-1, keepdims=True) + 1e-12)
     return np.abs(x) / d, d
 
 
-def embedding_losses(x1, x2, t, margin):
+def embedding_losses(x1, x2, t, *, margin):
     y = 3 * (embedding_units(x1)[0] * embedding_units(x2)[0]).sum(-1)
     return y + np.where(t == 1, 1, abs(margin))
 
 
-@magnitude
-def cosine_embedding_loss_each(x1, x2, t, *, exact, margin):
-    return embedding_losses(x1, x2, t, margin)
-
-
-@magnitude
-def cosine_embedding_loss_total(x1, x2, t, *, exact, margin, divisor):
-    return 2 * embedding_losses(x1, x2, t, margin).sum() / divisor
+magnitude_of_losses("cosine_embedding_loss", embedding_losses)
 
 
 @magnitude

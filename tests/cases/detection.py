@@ -27,10 +27,8 @@ def of_boxes(name, *shapes, low=0.0, high=0.2, **settings):
 
 
 def decoding(deltas, references, **settings):
-    def decode(t, r):
-        return F.decode_boxes(t, as_boxes(r), **settings)
-
-    return Case("decode_boxes", decode, (deltas, references), 0.0, 0.2, stays_wide=True)
+    fn = lambda t, r: F.decode_boxes(t, as_boxes(r), **settings)  # noqa: E731
+    return Case("decode_boxes", fn, (deltas, references), 0.0, 0.2, stays_wide=True)
 
 
 # Inside, across the lower right corner, outside of the picture, without any area, and a whole one.
@@ -66,6 +64,8 @@ CASES = [
     of_boxes("generalized_box_iou_loss", (2, 3, 4), (2, 3, 4), eps=0.001),
     of_boxes("encode_boxes", (5, 4), (5, 4)),
     of_boxes("encode_boxes", (2, 5, 4), (5, 4), weights=STEEP),
+    of_boxes("encode_boxes", (0, 4), (0, 4)),
+    of_boxes("generalized_box_iou_loss", (0, 4), (0, 4), reduction="sum"),
     decoding((5, 4), (5, 4)),
     decoding((2, 5, 4), (5, 4), weights=STEEP),
     decoding((0, 4), (0, 4)),
@@ -78,12 +78,11 @@ CASES = [
     of_regions("roi_pool", NUMBERED, 2, 0.75),
     of_regions("roi_pool", [REGIONS, np.zeros((0, 4))], 4, 0.5, shape=(2, 35, 5, 4)),
     of_regions("roi_pool", [np.zeros((0, 4))], 2, shape=(1, 2, 3, 3)),
+    *(of_regions(name, [], 2, shape=(0, 3, 4, 4)) for name in ("roi_align", "roi_pool")),
 ]
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def absolute_sum(v, shape):
     """Absolute values, summed to a shape as the kernel sums."""
     return sum_to(np.abs(v), shape, np.sum)
@@ -94,9 +93,7 @@ def box_convert_forward(p, q, *, a, b, exact):
     return (np.abs(p * a) if a else 0) + (np.abs(q * b) if b else 0)
 
 
-@magnitude
-def box_convert_dx(p, q, *, a, b, exact):
-    return box_convert_forward(p, q, a=a, b=b, exact=exact)
+magnitude(box_convert_forward, "box_convert_dx")
 
 
 @magnitude

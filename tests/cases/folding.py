@@ -14,8 +14,6 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 @drawn("unfold", "fold")
 def draw_windows(draw, name):
     pair = st.tuples(*[st.integers(1, 3)] * 2)
@@ -36,7 +34,6 @@ def draw_windows(draw, name):
 
 
 def settings_area(settings):
-    """How many places a window has."""
     size = settings["kernel_size"]
     return size * size if isinstance(size, int) else size[0] * size[1]
 

@@ -34,7 +34,7 @@ def with_places(name, call, i, *shapes):
     )
 
 
-ROWS, PAIRS = np.array([0, 3, 3]), np.array([1, 2, 2])
+ROWS, PAIRS, PLACES = np.array([0, 3, 3]), np.array([1, 2, 2]), np.array([1, 1, 0])
 MASK = np.array([True, False, True, True])
 
 CASES = [
@@ -43,9 +43,12 @@ CASES = [
     *(index("all", (0, -1, 1)), index("nothing at all", ()), index("mask", MASK)),
     *(index("array", INDEX), index("pairs", (ROWS, PAIRS))),
     *(index("mixed", (slice(None), np.array([2, 2, 0]))), index("negative", np.array([-1, 3, 0]))),
-    *(index("nothing", np.zeros(0, int)), index("apart", (ROWS, slice(None), np.array([1, 1, 0])))),
-    *(index("int beside", (1, slice(None), np.array([1, 1, 0]))), index("true", (..., True))),
+    *(index("nothing", np.zeros(0, int)), index("apart", (ROWS, slice(None), PLACES))),
+    *(index("int beside", (1, slice(None), PLACES)), index("true", (..., True))),
     *(index("mask of two", (np.arange(12).reshape(4, 3) % 3 == 0, 1)), index("false", False)),
+    *(index("int at the end", (ROWS, slice(None), 0)), index("int between", (ROWS, 1, PLACES))),
+    *(index("None first", (None, ROWS, slice(None), PLACES)), index("0-d", (np.array(1), ..., 0))),
+    *(index("0-d true", (slice(None), True, PAIRS)), index("true first", (True, 1))),
     index("broadcast", (ROWS[:, None], np.array([[2, 2]]), slice(None, None, 2))),
     with_places("gather", lambda m, x, i: m.gather(x, 1, i), [[0, 0, 2], [1, 2, 1]], (3, 3)),
     with_places("gather nothing", lambda m, x, i: x.gather(0, i), np.zeros((0, 2), int), (3, 2)),
@@ -53,12 +56,10 @@ CASES = [
     with_places("take_along_dim flat", lambda m, x, i: x.take_along_dim(i), [[0, 5, 5]], (2, 3)),
     with_places("index_select", lambda m, x, i: m.index_select(x, 1, i), ROWS, (2, 4, 3)),
     with_places(
-        *("scatter_add", lambda m, x, s, i: m.scatter_add(x, 0, i, s)),
-        *(INDEX, (4, 3), (2, 3)),
+        *("scatter_add", lambda m, x, s, i: m.scatter_add(x, 0, i, s)), *(INDEX, (4, 3), (2, 3))
     ),
     with_places(
-        *("scatter", lambda m, x, s, i: m.scatter(x, 0, i, s)),
-        *([[0, 3], [1, 2]], (4, 3), (2, 2)),
+        *("scatter", lambda m, x, s, i: m.scatter(x, 0, i, s)), *([[0, 3], [1, 2]], (4, 3), (2, 2))
     ),
     with_places("scatter number", lambda m, x, i: x.scatter(1, i, 0.3), [[0], [1]], (2, 3)),
     Case(  # PyTorch's own gradient of src has the wrong shape
@@ -75,8 +76,6 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 @st.composite
 def parts_of(draw, shape):
     """An index into a shape: integers, slices, None, arrays of places and masks, one for each axis
@@ -135,7 +134,6 @@ def goes_up(i):
 
 
 def can_be_read(i, shape):
-    """Whether the arrays of an index broadcast."""
     try:
         fp.zeros(shape)[i]
     except fp.ShapeError:
@@ -175,8 +173,7 @@ def draw_gather(draw, name):
     i = draw(hnp.arrays("int64", tuple(sizes), elements=st.integers(0, shape[dim] - 1)))
     if name == "scatter_add":
         return with_places(
-            *(name, lambda m, x, s, i: m.scatter_add(x, dim, i, s)),
-            *(i, shape, tuple(sizes)),
+            *(name, lambda m, x, s, i: m.scatter_add(x, dim, i, s)), *(i, shape, tuple(sizes))
         )
     return with_places(name, lambda m, x, i: getattr(m, name)(*ordered(name, x, dim, i)), i, shape)
 

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from bounds import magnitude
+from bounds import magnitude, magnitude_of_losses
 from hypothesis import strategies as st
 
 import minifp as fp
@@ -77,7 +77,6 @@ def in_minifp(case):
 
 
 def divergence(x, t, **settings):
-    """kl_div of these shapes, of positive numbers unless targets are logarithms."""
     limits = {} if settings.get("log_target") else {"low": 0.1, "high": 3.0}
     return with_constants("kl_div", lambda f, c, a, b: f.kl_div(a, b, **settings), x, t, **limits)
 
@@ -109,8 +108,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 def draw_of_differences(draw, name):
     settings = {"reduction": draw(REDUCTION)}
@@ -123,7 +120,6 @@ def draw_of_differences(draw, name):
 
 @st.composite
 def weight_shapes(draw, shape):
-    """None, or a shape that broadcasts to this one."""
     if draw(st.booleans()):
         return None
     kept = shape[draw(st.integers(0, len(shape))) :]
@@ -153,23 +149,11 @@ def draw_divergence(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def logits_terms(x, t, w, p):
     """The absolute values of the two terms that a loss of logits is made of."""
     s, w = np.logaddexp(0, x), 1 if w is None else np.abs(w)
     q = np.abs(t if p is None else t * p)
     return (np.abs(1 - t) * s + q * np.logaddexp(0, -x)) * w
-
-
-@magnitude
-def binary_cross_entropy_with_logits_each(x, t, w, p, *, exact):
-    return logits_terms(x, t, w, p)
-
-
-@magnitude
-def binary_cross_entropy_with_logits_total(x, t, w, p, *, exact, divisor):
-    return logits_terms(x, t, w, p).sum() * 2 / divisor
 
 
 @magnitude
@@ -190,20 +174,10 @@ def logarithms(x):
     return np.minimum(np.abs(np.log(x)), 100), np.minimum(np.abs(np.log1p(-x)), 100)
 
 
-def probability_terms(x, t, w):
+def probability_terms(x, t, w, p):
     """The absolute values of the two terms that a loss of probabilities is made of."""
     log, log1m = logarithms(x)
     return (np.abs(t) * log + np.abs(1 - t) * log1m) * (1 if w is None else np.abs(w))
-
-
-@magnitude
-def binary_cross_entropy_each(x, t, w, p, *, exact):
-    return probability_terms(x, t, w)
-
-
-@magnitude
-def binary_cross_entropy_total(x, t, w, p, *, exact, divisor):
-    return probability_terms(x, t, w).sum() * 2 / divisor
 
 
 @magnitude
@@ -212,21 +186,16 @@ def binary_cross_entropy_dt(dl, x, t, w, p, *, exact, divisor, shape):
     return slope * np.abs(dl) / divisor
 
 
-def divergence_terms(x, t, log_target):
+def divergence_terms(x, t, w, p, *, log_target):
     """The absolute values of the two terms that a loss is made of."""
     if log_target:
         return np.exp(t) * (np.abs(t) + np.abs(x))
     return np.where(t == 0, 0, np.abs(t * np.log(t))) + np.abs(t * x)
 
 
-@magnitude
-def kl_div_each(x, t, w, p, *, exact, log_target):
-    return divergence_terms(x, t, log_target)
-
-
-@magnitude
-def kl_div_total(x, t, w, p, *, exact, log_target, divisor):
-    return divergence_terms(x, t, log_target).sum() * 2 / divisor
+magnitude_of_losses("binary_cross_entropy_with_logits", logits_terms)
+magnitude_of_losses("binary_cross_entropy", probability_terms)
+magnitude_of_losses("kl_div", divergence_terms)
 
 
 @magnitude

@@ -1,5 +1,6 @@
 """Normalisation and softmax."""
 
+from functools import partial
 from math import inf, prod
 
 import numpy as np
@@ -30,26 +31,17 @@ def with_statistics(name, shape, call, parameters=2):
     return Case(name, ours, (shape, *[shape[1:2]] * parameters), torch=theirs)
 
 
-def batch_norm(shape, training, momentum=0.1, eps=1e-3, parameters=2):
-    return with_statistics(
-        f"batch_norm training={training}",
-        shape,
-        lambda m, mean, var, x, *p: m.batch_norm(
-            x, mean, var, *(*p, None, None)[:2], training, momentum, eps
-        ),
-        parameters,
-    )
+def of_its_own(name, flag, shape, is_set, momentum=0.1, eps=1e-3, parameters=2):
+    """A normalisation with the statistics of its input where a flag says so."""
+
+    def call(m, mean, var, x, *p):
+        return getattr(m, name)(x, mean, var, *(*p, None, None)[:2], is_set, momentum, eps)
+
+    return with_statistics(f"{name} {flag}={is_set}", shape, call, parameters)
 
 
-def instance_norm(shape, use_input_stats, momentum=0.1, eps=1e-3, parameters=2):
-    return with_statistics(
-        f"instance_norm use_input_stats={use_input_stats}",
-        shape,
-        lambda m, mean, var, x, *p: m.instance_norm(
-            x, mean, var, *(*p, None, None)[:2], use_input_stats, momentum, eps
-        ),
-        parameters,
-    )
+batch_norm = partial(of_its_own, "batch_norm", "training")
+instance_norm = partial(of_its_own, "instance_norm", "use_input_stats")
 
 
 def group_norm(shape, groups, parameters=2, eps=1e-5):
@@ -67,16 +59,10 @@ def local_response_norm(shape, *settings):
 
 
 CASES = [
-    *(
-        batch_norm(shape, training)
-        for shape in ((6, 3), (4, 3, 2, 5))
-        for training in (True, False)
-    ),
+    *(batch_norm(s, training) for s in ((6, 3), (4, 3, 2, 5)) for training in (True, False)),
     batch_norm((0, 3), False),
     functional(
-        "layer_norm",
-        lambda f, *a: f.layer_norm(a[0], (2, 4), *a[1:]),
-        *[(3, 2, 4), (2, 4)] + [(2, 4)],
+        "layer_norm", lambda f, x, *p: f.layer_norm(x, (2, 4), *p), (3, 2, 4), *[(2, 4)] * 2
     ),
     functional("layer_norm", lambda f, x, w: f.layer_norm(x, (4,), w), (2, 3, 4), (4,)),
     functional("layer_norm", lambda f, x: f.layer_norm(x, (4,)), (3, 4)),
@@ -107,8 +93,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("batch_norm")
 def draw_batch_norm(draw, name):
     training = draw(st.booleans())
@@ -125,11 +109,8 @@ def draw_batch_norm(draw, name):
 
 @drawn("instance_norm")
 def draw_instance_norm(draw, name):
-    shape = (
-        draw(ABOVE_0),
-        draw(ABOVE_0),
-        *draw(st.lists(st.integers(2, 4), min_size=1, max_size=2)),
-    )
+    sizes = draw(st.lists(st.integers(2, 4), min_size=1, max_size=2))
+    shape = (draw(ABOVE_0), draw(ABOVE_0), *sizes)
     stats, momentum = draw(st.booleans()), draw(st.sampled_from([0.0, 0.1, 1.0]))
     if stats and draw(st.booleans()):
         eps = draw(EPS)
@@ -198,8 +179,6 @@ def draw_normalize(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 def columns(v, ndim):
     """(C) as (1, C, 1, ...)."""
     return v.reshape(1, -1, *(1,) * (ndim - 2))
@@ -215,14 +194,8 @@ def softmax_dx(dy, y, *, exact, axis):
     return y * (np.abs(dy) + np.sum(np.abs(dy) * y, axis, keepdims=True))
 
 
-@magnitude
-def softmin_forward(x, *, exact, axis):
-    return softmax_forward(-x, exact=exact, axis=axis)
-
-
-@magnitude
-def softmin_dx(dy, y, *, exact, axis):
-    return softmax_dx(dy, y, exact=exact, axis=axis)
+magnitude(lambda x, **given: softmax_forward(-x, **given), "softmin_forward")
+magnitude(softmax_dx, "softmin_dx")
 
 
 @magnitude
@@ -358,16 +331,17 @@ def local_response_norm_dx(dy, x, *, exact, size, alpha, beta, k):
     return direct + np.abs(2 * alpha * beta / size * x) * shared
 
 
+def tracked(m, **settings):
+    return m.InstanceNorm2d(3, track_running_stats=True, **settings)
+
+
 # A layer in minifp.nn or torch.nn, and the shape of its input.
 LAYERS = {
     "BatchNorm1d": (lambda m: m.BatchNorm1d(3), (6, 3)),
     "BatchNorm1d of sequences": (lambda m: m.BatchNorm1d(3, momentum=0.3), (6, 3, 4)),
     "BatchNorm2d": (lambda m: m.BatchNorm2d(3, eps=1e-3), (4, 3, 5, 2)),
     "BatchNorm2d without parameters": (lambda m: m.BatchNorm2d(3, affine=False), (4, 3, 5, 2)),
-    "BatchNorm2d without statistics": (
-        lambda m: m.BatchNorm2d(3, track_running_stats=False),
-        (4, 3, 5, 2),
-    ),
+    "BatchNorm2d untracked": (lambda m: m.BatchNorm2d(3, track_running_stats=False), (4, 3, 5, 2)),
     "BatchNorm2d in evaluation": (lambda m: m.BatchNorm2d(3).eval(), (4, 3, 5, 2)),
     "BatchNorm2d of all batches": (lambda m: m.BatchNorm2d(3, momentum=None), (4, 3, 5, 2)),
     "LayerNorm": (lambda m: m.LayerNorm(5), (2, 4, 5)),
@@ -379,14 +353,8 @@ LAYERS = {
     "InstanceNorm1d": (lambda m: m.InstanceNorm1d(3), (4, 3, 5)),
     "InstanceNorm1d without a batch": (lambda m: m.InstanceNorm1d(3, affine=True), (3, 5)),
     "InstanceNorm2d": (lambda m: m.InstanceNorm2d(3, affine=True), (4, 3, 5, 2)),
-    "InstanceNorm2d with statistics": (
-        lambda m: m.InstanceNorm2d(3, eps=1e-3, track_running_stats=True),
-        (4, 3, 5, 2),
-    ),
-    "InstanceNorm2d in evaluation": (
-        lambda m: m.InstanceNorm2d(3, affine=True, track_running_stats=True).eval(),
-        (4, 3, 5, 2),
-    ),
+    "InstanceNorm2d with statistics": (partial(tracked, eps=1e-3), (4, 3, 5, 2)),
+    "InstanceNorm2d in evaluation": (lambda m: tracked(m, affine=True).eval(), (4, 3, 5, 2)),
     "LocalResponseNorm": (lambda m: m.LocalResponseNorm(5), (2, 7, 3, 3)),
     "LocalResponseNorm as in GoogLeNet": (lambda m: m.LocalResponseNorm(4, 1e-2, k=2.0), (2, 3, 4)),
     "RMSNorm": (lambda m: m.RMSNorm(5), (2, 4, 5)),

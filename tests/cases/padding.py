@@ -19,8 +19,6 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 @drawn("pad")
 def draw_padded(draw, name):
     mode = draw(st.sampled_from(["constant", *MODES]))

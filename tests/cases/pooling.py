@@ -45,8 +45,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 def one_or_each(draw, ndim, low, high):
     """A number for all axes, or one for each."""
     each = draw(st.tuples(*[st.integers(low, high)] * ndim))

@@ -61,8 +61,6 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 @drawn("matmul")
 def draw_matmul(draw, name):
     m, k, n = (draw(SIZES) for _ in range(3))

@@ -57,10 +57,7 @@ CASES = [
 
 
 # ---- drawn --------------------------------------------------------------------------------------
-
-
 def factors(draw, count):
-    """A shape of so many numbers."""
     shape = []
     while count > 1 and draw(st.booleans()):
         divisors = [d for d in range(1, count + 1) if count % d == 0]
@@ -143,7 +140,6 @@ def draw_order(draw, name):
 
 
 def stretchable(draw, shape):
-    """A shape that broadcasts to this one."""
     own = [1 if draw(st.booleans()) else n for n in shape]
     return tuple(own[draw(st.integers(0, len(own))) :])
 

@@ -1,7 +1,7 @@
 """The focal loss of logits, with targets that are sigmoids, so that they lie between 0 and 1."""
 
 import numpy as np
-from bounds import magnitude
+from bounds import magnitude, magnitude_of_losses
 from hypothesis import strategies as st
 
 import minifp.nn.functional as F
@@ -22,9 +22,7 @@ def focal(shape, alpha=0.25, gamma=2.0, reduction="none"):
             losses = losses * (alpha * y + (1 - alpha) * (1 - y))
         return REDUCTIONS[reduction](losses)
 
-    def ours(x, y):
-        return F.sigmoid_focal_loss(x, F.sigmoid(y), alpha, gamma, reduction)
-
+    ours = lambda x, y: F.sigmoid_focal_loss(x, F.sigmoid(y), alpha, gamma, reduction)  # noqa: E731
     return Case("sigmoid_focal_loss", ours, (shape, shape), -8.0, 8.0, torch=theirs)
 
 
@@ -49,19 +47,12 @@ def draw_focal(draw, name):
 # A power magnifies the relative error of q by gamma.
 
 
-def losses(x, t, alpha, gamma):
+def losses(x, t, w, p, *, alpha, gamma):
     weight, entropy, _, _, _, focus = parts_of(x, t, alpha, gamma)
     return weight * entropy * focus * (1 + gamma)
 
 
-@magnitude
-def sigmoid_focal_loss_each(x, t, w, p, *, alpha, gamma, exact):
-    return losses(x, t, alpha, gamma)
-
-
-@magnitude
-def sigmoid_focal_loss_total(x, t, w, p, *, alpha, gamma, divisor, exact):
-    return losses(x, t, alpha, gamma).sum() * 2 / divisor
+magnitude_of_losses("sigmoid_focal_loss", losses)
 
 
 @magnitude

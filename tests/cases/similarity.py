@@ -11,17 +11,15 @@ from cases.case import axis_of, drawn, functional
 from minifp.ops.elementwise import sum_to
 from minifp.ops.normalization.normalize import p_norm, p_norm_slope
 
+
+def of_pairs(name, *settings, pair=((3, 4), (3, 4))):
+    return functional(name, lambda f, x, y: getattr(f, name)(x, y, *settings), *pair)
+
+
 CASES = [
-    functional("cosine_similarity", lambda f, x, y: f.cosine_similarity(x, y), (3, 4), (3, 4)),
-    functional(
-        "cosine_similarity", lambda f, x, y: f.cosine_similarity(x, y, -1), (3, 1, 4), (2, 1)
-    ),
-    functional("pairwise_distance", lambda f, x, y: f.pairwise_distance(x, y), (3, 4), (3, 4)),
-    functional(
-        "pairwise_distance",
-        lambda f, x, y: f.pairwise_distance(x, y, 1.0, 0.1, True),
-        *((2, 3, 4), (3, 1)),
-    ),
+    *(of_pairs("cosine_similarity"), of_pairs("pairwise_distance")),
+    of_pairs("cosine_similarity", -1, pair=((3, 1, 4), (2, 1))),
+    of_pairs("pairwise_distance", 1.0, 0.1, True, pair=((2, 3, 4), (3, 1))),
 ]
 
 
@@ -37,7 +35,7 @@ def broadcast_vectors(draw, least=1):
 def draw_cosine(draw, name):
     pair, shape = draw(broadcast_vectors())
     dim, eps = draw(axis_of(shape)), draw(st.sampled_from([1e-8, 0.5, 4.0]))
-    return functional(name, lambda f, x, y: f.cosine_similarity(x, y, dim, eps), *pair)
+    return of_pairs(name, dim, eps, pair=pair)
 
 
 @drawn("pairwise_distance")
@@ -45,7 +43,7 @@ def draw_distance(draw, name):
     pair, _ = draw(broadcast_vectors())
     p, eps = draw(st.sampled_from([1.0, 2.0, 3.0, inf])), draw(st.sampled_from([1e-6, 0.5]))
     keepdim = draw(st.booleans())
-    return functional(name, lambda f, x, y: f.pairwise_distance(x, y, p, eps, keepdim), *pair)
+    return of_pairs(name, p, eps, keepdim, pair=pair)
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------

@@ -11,7 +11,6 @@ MASK = np.array([True, False, True])
 
 
 def choosing(name, fn, mask, *shapes):
-    """A case of fn(module, condition, *tensors)."""
     return Case(
         *(name, lambda *a: fn(fp, fp.tensor(mask), *a), shapes),
         torch=lambda t, *a: fn(t, t.tensor(mask), *a),
@@ -30,10 +29,7 @@ CASES = [
 
 
 # ---- drawn at random ----------------------------------------------------------------------------
-
-
 def masks(draw, shape):
-    """Random booleans of a shape."""
     return np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.5
 
 
@@ -73,8 +69,6 @@ def draw_lerp(draw, name):
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
-
-
 @magnitude
 def lerp_forward(x, y, w, *, exact):
     """w (y - x) is rounded before it is added."""

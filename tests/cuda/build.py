@@ -85,7 +85,6 @@ def forget(path, room):
 
 @cache
 def headers():
-    """The text of all headers here."""
     return "".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("**/*.h")))
 
 
@@ -116,7 +115,6 @@ def built(text, *flags, link=()):
 
 
 def run(command):
-    """Run the compiler, which has to succeed."""
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         raise RuntimeError(f"{done.stderr[:2000]}\n({' '.join(command)})")
@@ -134,7 +132,6 @@ def beginning(text, *flags):
 
 @cache
 def runtime(*flags):
-    """The library of runtime.cpp, loaded."""
     path = built((HERE / "runtime.cpp").read_text(encoding="utf-8"), "-O2", *flags)
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     for name in ("rig_stream", "rig_end_capture", "rig_event"):

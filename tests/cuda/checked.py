@@ -6,13 +6,17 @@ from contextlib import suppress
 import build
 import numpy as np
 from bounds import Call
-from conftest import IMITATED
+from real_gpu import IMITATED
 
 from minifp.numerics.kernels import KERNELS
 from minifp.runtime.cuda.arrays import to_device, to_host
 
 SEEDS = (0, 7, 11)  # of the order in which an imitated GPU runs blocks and threads; 0: as they come
 NAMES = {k.name: k for k in KERNELS}
+
+
+def normal(*shape, dtype="float16", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 def results_of(name, *args, to, **params):

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from real_gpu import has_gpu, why_broken
+from real_gpu import IMITATED, why_broken
 
+from minifp.numerics import kernels
 from minifp.runtime.cuda import arrays, product
 
-IMITATED = not has_gpu()
 MOST_HELD = 2**26  # bytes that the imitation's pool may hold from one test to the next
 # What a machine may lack on which nothing was installed for minifp.
 OPTIONAL = {"click", "hypothesis", "tqdm"}
@@ -64,6 +64,16 @@ def gpu(monkeypatch):
         yield
     give_back(fake_cupy.get_default_memory_pool())
     forget()
+
+
+@pytest.fixture
+def on_device():
+    """Fail where something is computed on the CPU."""
+    before = {*kernels.ran_on_host}
+    kernels.ran_on_host.clear()
+    yield
+    assert not kernels.ran_on_host
+    kernels.ran_on_host.update(before)
 
 
 def give_back(pool):

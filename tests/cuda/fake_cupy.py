@@ -17,6 +17,7 @@ import threading
 import weakref
 from contextlib import contextmanager
 from functools import cache, partial
+from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 
 import build
@@ -35,8 +36,6 @@ class CapturedRead(RuntimeError):
 
 
 # ---- memory -------------------------------------------------------------------------------------
-
-
 class OutOfMemoryError(MemoryError):
     """CuPy's, which a pool raises at its limit."""
 
@@ -50,7 +49,6 @@ class MemoryPointer:
 
     @property
     def mem(self):
-        """What it points into: the memory itself."""
         return self
 
     def __del__(self):
@@ -59,7 +57,6 @@ class MemoryPointer:
             pool.free(self)
 
     def copy_from_host_async(self, memory, size, stream=None):
-        """Copy `size` bytes from an address of the host's, in the stream's order."""
         _copy_from_host(self.ptr, memory, size, stream)
 
 
@@ -119,7 +116,6 @@ class MemoryPool:
         self.free_all_blocks()
 
     def free(self, pointer):
-        """Take a place back."""
         arena = self.freed.setdefault(pointer.arena, {})
         arena.setdefault(pointer.size, []).append(pointer.bytes)
         self.used -= pointer.size
@@ -134,28 +130,19 @@ class MemoryPool:
         self.freed.clear()
 
     def n_free_blocks(self):
-        """How many blocks nobody uses."""
         return sum(len(held) for arena in self.freed.values() for held in arena.values())
 
     def free_bytes(self):
-        """Bytes that nobody uses."""
         return self.total - self.used
 
     def total_bytes(self):
-        """Bytes taken from the host."""
         return self.total
 
     def used_bytes(self):
-        """Bytes in use."""
         return self.used
 
     def set_limit(self, size=None, fraction=None):
-        """Let it take no more than so many bytes; 0 for any number."""
         self.limit = size or 0
-
-    def get_limit(self):
-        """The limit in bytes, 0 for none."""
-        return self.limit
 
 
 live = 0  # bytes that pools have taken from the host and not given back
@@ -164,7 +151,6 @@ _here = threading.local()
 
 
 def get_default_memory_pool():
-    """The pool that arrays come from outside of `using_allocator`."""
     return _default_pool
 
 
@@ -196,15 +182,11 @@ def _alloc_pinned_memory(size):
 
 
 # ---- streams and graphs -------------------------------------------------------------------------
-
-
 class CUDARuntimeError(RuntimeError):
     """What CUDA refuses."""
 
 
 class Stream:
-    """An order of work."""
-
     null: "Stream"
 
     def __init__(self, null=False, non_blocking=False, ptds=False, priority=None):
@@ -226,18 +208,15 @@ class Stream:
         _here.stream = self.before.pop()
 
     def use(self):
-        """Make it the current one."""
         _here.stream = self
         return self
 
     def synchronize(self):
-        """Wait for it. That makes what it captures invalid."""
         _never_in_capture("to wait for a stream", self)
         build.runtime().rig_wait(self.pointer)
         _raise_late()
 
     def wait_event(self, event):
-        """Let what comes after wait for an event."""
         if event.captured != self.is_capturing():
             build.runtime().rig_invalidate(ctypes.c_void_p(self.ptr))
             raise CUDARuntimeError("cudaErrorStreamCaptureIsolation: an event of another capture")
@@ -245,7 +224,6 @@ class Stream:
             build.runtime().rig_wait_event(self.pointer, event.pointer)
 
     def record(self, event=None):
-        """An event at this point."""
         event = event or Event()
         event.captured = self.is_capturing()
         if not event.captured:
@@ -260,7 +238,6 @@ class Stream:
         build.runtime().rig_begin_capture(self.pointer)
 
     def is_capturing(self):
-        """Whether it is between begin_capture and end_capture."""
         status = build.runtime().rig_is_capturing(ctypes.c_void_p(self.ptr))
         if status == 2:
             raise CUDARuntimeError("cudaErrorStreamCaptureInvalidated: operation failed due to a "
@@ -268,7 +245,6 @@ class Stream:
         return bool(status)
 
     def end_capture(self):
-        """The graph of what was noted."""
         pointer = ctypes.c_void_p(self.ptr)
         if not build.runtime().rig_is_capturing(pointer):
             raise CUDARuntimeError("cudaErrorIllegalState: the stream is not capturing")
@@ -280,13 +256,10 @@ class Stream:
 
 
 class Graph:
-    """What a stream has captured."""
-
     def __init__(self, pointer, nodes):
         self.pointer, self.nodes = ctypes.c_void_p(pointer), nodes
 
     def launch(self, stream=None):
-        """Do it all."""
         build.runtime().rig_graph_launch(self.pointer, (stream or get_current_stream()).pointer)
 
     def upload(self, stream=None):
@@ -303,8 +276,6 @@ class Graph:
 
 
 class Event:
-    """A point in the order of work."""
-
     def __init__(self, *flags, **settings):
         self.pointer, self.captured = ctypes.c_void_p(build.runtime().rig_event()), False
 
@@ -312,11 +283,9 @@ class Event:
         build.runtime().rig_event_free(self.pointer)
 
     def record(self, stream=None):
-        """Set it to now."""
         (stream or get_current_stream()).record(self)
 
     def synchronize(self):
-        """Wait for it."""
         if self.captured:
             _never_in_capture("to wait for an event", get_current_stream())
         build.runtime().rig_wait_for(self.pointer)
@@ -327,7 +296,6 @@ Stream.null = Stream(null=True)
 
 
 def get_current_stream(device_id=-1):
-    """The stream that work goes to."""
     return getattr(_here, "stream", Stream.null)
 
 
@@ -344,7 +312,6 @@ def _never_in_capture(what, stream):
 
 
 # ---- work ---------------------------------------------------------------------------------------
-
 _works: dict = {}  # by number, what a queue or a graph has to do in Python
 _numbers = itertools.count()
 _failed: list = []  # what was raised where nobody could catch it
@@ -418,8 +385,6 @@ def _copy_from_host(target, memory, size, stream):
 
 
 # ---- arrays -------------------------------------------------------------------------------------
-
-
 class Flags:
     """What CuPy says of how an array lies in memory."""
 
@@ -450,13 +415,10 @@ class ndarray(NDArrayOperatorsMixin):
 
     # -- what it is
 
-    shape = property(lambda self: self.host.shape)
-    dtype = property(lambda self: self.host.dtype)
-    strides = property(lambda self: self.host.strides)
-    ndim = property(lambda self: self.host.ndim)
-    size = property(lambda self: self.host.size)
-    itemsize = property(lambda self: self.host.itemsize)
-    nbytes = property(lambda self: self.host.nbytes)
+    shape, dtype, strides, ndim, size, itemsize, nbytes = (
+        property(attrgetter(f"host.{name}"))
+        for name in ("shape", "dtype", "strides", "ndim", "size", "itemsize", "nbytes")
+    )
     flags = property(lambda self: Flags(self.host, self.base is None))
     T = property(lambda self: self._as_view(self.host.T))
     device = property(lambda self: Device(0))
@@ -469,17 +431,11 @@ class ndarray(NDArrayOperatorsMixin):
 
     @property
     def data(self):
-        """Where it begins: `.data.ptr`."""
         return _Place(self)
 
-    def __len__(self):
-        return len(self.host)
-
-    def __iter__(self):
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self):
-        return repr(self.get())
+    __len__ = lambda self: len(self.host)  # noqa: E731
+    __iter__ = lambda self: (self[i] for i in range(len(self)))  # noqa: E731
+    __repr__ = lambda self: repr(self.get())  # noqa: E731
 
     # -- views
 
@@ -508,7 +464,6 @@ class ndarray(NDArrayOperatorsMixin):
         _do(work)
 
     def reshape(self, *shape, order="C"):
-        """A view where there can be one, or else a copy."""
         shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         made = self.host.reshape(shape, order=order)
         if np.shares_memory(made, self.host) or not made.size:
@@ -516,20 +471,11 @@ class ndarray(NDArrayOperatorsMixin):
         return self.copy().reshape(shape)
 
     def ravel(self, order="C"):
-        """One axis."""
         return self.reshape(-1)
 
-    def transpose(self, *axes):
-        """A view."""
-        return self._as_view(self.host.transpose(*axes))
-
-    def swapaxes(self, first, second):
-        """A view."""
-        return self._as_view(self.host.swapaxes(first, second))
-
-    def squeeze(self, axis=None):
-        """A view."""
-        return self._as_view(self.host.squeeze(axis))
+    transpose = lambda self, *axes: self._as_view(self.host.transpose(*axes))  # noqa: E731
+    swapaxes = lambda self, *axes: self._as_view(self.host.swapaxes(*axes))  # noqa: E731
+    squeeze = lambda self, axis=None: self._as_view(self.host.squeeze(axis))  # noqa: E731
 
     def view(self, dtype=None, type=None):
         """The same memory, perhaps as other numbers, or of a class that is derived from this."""
@@ -538,31 +484,26 @@ class ndarray(NDArrayOperatorsMixin):
     # -- copies
 
     def copy(self, order="C"):
-        """A copy, C-contiguous."""
         made = ndarray(self.shape, self.dtype)
         made[...] = self
         return made
 
     def astype(self, dtype, copy=True, **settings):
-        """A copy in another format."""
         made = ndarray(self.shape, dtype)
         with np.errstate(all="ignore"):
             made[...] = self
         return made
 
     def fill(self, value):
-        """Set all numbers."""
         self[...] = value
 
     def set(self, array, stream=None):
-        """Copy from the host."""
         _check_dtype(self)
         _refuse_in_capture("a copy from the host")
         host, copied = self.host, np.array(array)
         _do(lambda: host.__setitem__(..., copied))
 
     def get(self, stream=None, order="C", out=None, blocking=True):
-        """A copy on the host."""
         _check_dtype(self)
         _refuse_in_capture("a copy to the host")
         get_current_stream().synchronize()
@@ -571,14 +512,8 @@ class ndarray(NDArrayOperatorsMixin):
             return out
         return np.array(self.host, order="C")
 
-    def item(self, *place):
-        """One number, on the host."""
-        return self.get().item(*place)
-
-    def tolist(self):
-        """Numbers on the host."""
-        return self.get().tolist()
-
+    item = lambda self, *place: self.get().item(*place)  # noqa: E731
+    tolist = lambda self: self.get().tolist()  # noqa: E731
     __bool__ = lambda self: bool(self.get())  # noqa: E731
     __float__ = lambda self: float(self.get())  # noqa: E731
     __int__ = lambda self: int(self.get())  # noqa: E731
@@ -631,7 +566,6 @@ class ndarray(NDArrayOperatorsMixin):
 
 
 def _as_strided(x, shape=None, strides=None):
-    """A view with other strides."""
     return x._as_view(np.lib.stride_tricks.as_strided(x.host, shape, strides))
 
 
@@ -644,11 +578,9 @@ class _Place:
         self.mem = array.memory
 
     def copy_from_host_async(self, memory, size, stream=None):
-        """Copy `size` bytes from an address of the host's."""
         _copy_from_host(self.ptr, memory, size, stream)
 
     def copy_from_device_async(self, source, size, stream=None):
-        """Copy `size` bytes from another place of the device's."""
         stream = stream or get_current_stream()
         build.runtime().rig_copy(
             stream.pointer, ctypes.c_void_p(self.ptr), ctypes.c_void_p(source.ptr),
@@ -751,8 +683,6 @@ def _writeable(host):
 
 
 def _results(function):
-    """Those that compute."""
-
     def apply(*args, **settings):
         _check_host([*args, *settings.values()])
         given, others = _unwrapped(args), {n: _unwrapped(a) for n, a in settings.items()}
@@ -860,29 +790,24 @@ for _name in {name[1:] for name in PARAMETERS if name[0] == "." and hasattr(np, 
 
 
 def empty(shape, dtype=float, order="C"):
-    """An array that holds NaN."""
     return ndarray(shape, dtype)
 
 
 def zeros(shape, dtype=float, order="C"):
-    """An array of zeros."""
     return full(shape, 0, dtype)
 
 
 def ones(shape, dtype=float, order="C"):
-    """An array of ones."""
     return full(shape, 1, dtype)
 
 
 def full(shape, value, dtype=None, order="C"):
-    """An array of one number."""
     made = ndarray(shape, dtype or np.asarray(value).dtype)
     made.fill(value)
     return made
 
 
 def asarray(a, dtype=None, order=None):
-    """An array, copied from the host unless it is one."""
     if isinstance(a, ndarray):
         return a if dtype is None or a.dtype == dtype else a.astype(dtype)
     host = np.asarray(a, dtype)
@@ -894,24 +819,11 @@ def asarray(a, dtype=None, order=None):
 array = asarray
 
 
-def asnumpy(a, stream=None, order="C", out=None, blocking=True):
-    """A copy on the host."""
-    return a.get(out=out) if isinstance(a, ndarray) else np.asarray(a)
-
-
 def ascontiguousarray(a):
-    """An array whose numbers lie in C order, copied where they do not."""
     return a if a.flags.c_contiguous else a.copy()
 
 
-def shares_memory(a, b):
-    """Whether two arrays do."""
-    return np.shares_memory(a.host, b.host)
-
-
 # ---- kernels ------------------------------------------------------------------------------------
-
-
 @cache
 def _library(text, flags):
     return build.kernels(text, *flags)
@@ -930,7 +842,6 @@ class RawModule:
         self.code, self.options = code, options
 
     def get_function(self, name):
-        """The kernel of this name."""
         return RawKernel(_library(self.code, flags), name, build.bounds(self.code)[name])
 
 
@@ -992,17 +903,11 @@ def _as_argument(a):
         if a.dtype == "float16":
             return ctypes.c_uint16(int(a.view(np.uint16)))
         return TYPES[a.dtype](a.item())
-    if isinstance(a, np.ndarray):
-        raise TypeError(f"Unsupported type {type(a)}")
     raise TypeError(f"Unsupported type {type(a)}")
 
 
 # ---- the device ---------------------------------------------------------------------------------
-
-
 class Device:
-    """The one GPU that is imitated."""
-
     compute_capability = "90"
     mem_info = (8 * 2**30, 16 * 2**30)  # free and all bytes
     attributes = {"MultiProcessorCount": 4, "MaxSharedMemoryPerBlock": 49152}
@@ -1022,7 +927,6 @@ class Device:
         """Make it the current one."""
 
     def synchronize(self):
-        """Wait for all its streams."""
         _never_in_capture("to wait for a device", get_current_stream())
         _wait_for_all()
         _raise_late()
@@ -1035,22 +939,16 @@ def _module(name, **members):
 
 
 def is_available():
-    """Whether there is a GPU."""
     return True
 
 
+_PUBLIC = (Stream, Event, Graph, Device, MemoryPool, get_current_stream, is_available)
 cuda = _module(
     "cuda",
-    Stream=Stream,
-    Event=Event,
-    Graph=Graph,
-    Device=Device,
-    MemoryPool=MemoryPool,
-    get_current_stream=get_current_stream,
+    **{member.__name__: member for member in _PUBLIC},
     using_allocator=_using_allocator,
     alloc=_malloc,
     alloc_pinned_memory=_alloc_pinned_memory,
-    is_available=is_available,
     memory=_module("memory", OutOfMemoryError=OutOfMemoryError),
     runtime=_module(
         "runtime",

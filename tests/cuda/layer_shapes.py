@@ -17,16 +17,13 @@ from minifp.ops.windows import window_count
 
 EPS = 1e-5
 
+
 # ---- normalisation ------------------------------------------------------------------------------
-
-
 def parameters(numbers, C, dtype="float32"):
-    """A scale and a shift."""
     return numbers.normal(C, dtype, 0.5, 1.0), numbers.normal(C, dtype)
 
 
 def batch(numbers, shape, dtype, shift=2.0, of_parameters="float32"):
-    """Statistics, forward and gradient of a batch."""
     x, dy = numbers.normal(shape, dtype, 1, shift), numbers.normal(shape, dtype)
     w, b = parameters(numbers, shape[1], of_parameters)
     m, v = yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
@@ -137,7 +134,6 @@ def rms_norm(numbers):
 
 
 # ---- windows ------------------------------------------------------------------------------------
-
 POOLS = [  # size, stride, padding, ceil_mode, dilation
     ((5, 7, 24, 22), (2,)),
     ((3, 4, 23, 25), (3, 2, 1)),  # windows that overlap
@@ -155,7 +151,6 @@ EVEN = [((3, 5, 13, 7), (5, 3)), ((2, 3, 50), (7,)), ((1, 2, 60, 90), (2, 4)),
 
 
 def pooled(numbers, x, axes, to, include_pad=True, override=None):
-    """Forward and gradient of both kinds."""
     places = "uint8" if np.prod([a.size for a in axes]) <= 256 else "int32"
     y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=(to, places))
     dy = numbers.normal(y.shape, x.dtype)
@@ -167,7 +162,6 @@ def pooled(numbers, x, axes, to, include_pad=True, override=None):
 
 
 def windows(x, size, stride=None, padding=0, ceil_mode=False, dilation=1):
-    """The axes of pool1d or pool2d."""
     return pool_axes("pool", x, x.ndim - 2, size, stride, padding, ceil_mode, dilation)
 
 
@@ -251,7 +245,6 @@ def padding(numbers):
 
 
 # ---- convolutions -------------------------------------------------------------------------------
-
 PLAIN = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 PICTURES = [
     ((3, 5, 19, 21), (7, 5, 3, 3), {"padding": (1, 1)}),  # more than one block, side by side
@@ -270,7 +263,6 @@ GROUPS = [  # of one channel, and sequences with long kernels
 
 
 def convolved(numbers, shape, w_shape, dtype="float16", bias="float16", to=None, **given):
-    """Forward and both gradients."""
     given, to = {**PLAIN, **given}, to or dtype
     sizes = zip(shape[2:], w_shape[2:], given["stride"], given["padding"], given["dilation"])
     counts = tuple(window_count(n, k, s, p, d) for n, k, s, p, d in sizes)
@@ -336,7 +328,6 @@ def conv_transpose(numbers):
 
 
 # ---- element by element, in more than one block -------------------------------------------------
-
 PAIRS = [((7,), (7,)), ((3, 1, 500), (40, 1)), ((), (5,)), ((0, 3), (3,)),
          ((2, 3, 4, 5), (3, 1, 5))]  # fmt: skip
 
@@ -363,7 +354,6 @@ def remainder(numbers):
 
 @shapes()
 def gate(numbers):
-    """Of what is not finite."""
     x = np.array([0, 1, np.nan, np.inf, -np.inf, 65504, -65504, -80], "float16")
     a, b = halves(np.stack(np.broadcast_arrays(x[:, None], x)).reshape(2, -1), 0)
     yield call("glu_prelu.glu_forward", a, b, to="float16")
@@ -372,7 +362,6 @@ def gate(numbers):
 
 
 # ---- places -------------------------------------------------------------------------------------
-
 # Entries, places, numbers of each: one run, several, long ones, none, no packs, more than a warp's.
 ENTRIES = [
     *((5, 10, 8), (0, 4, 8), (70, 3, 5), (1000, 300, 16), (5000, 40, 24), (2048, 2, 40)),
@@ -427,14 +416,12 @@ def boxes(numbers):
 
 
 # ---- recurrences --------------------------------------------------------------------------------
-
 ROOM = 5, 70, 6, 11  # steps, sequences, inputs, units
 WALKS = [*product((False, True), (None, (70, 70, 33, 2, 1)))]  # backwards; sizes of each step
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
 def drawn(numbers, dtype, *sizes):
-    """Arrays of these shapes."""
     return [numbers.normal(s, dtype, 0.7) for s in sizes]
 
 

@@ -40,7 +40,6 @@ def library():
 
 @cache
 def version():
-    """NVRTC's version, as text."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     called("Version", ctypes.byref(major), ctypes.byref(minor))
     return f"NVRTC {major.value}.{minor.value}"
@@ -67,7 +66,6 @@ def compiled(text, arch, *options):
 
 
 def made(text, options):
-    """(log, cubin) of a text."""
     program = ctypes.c_void_p()
     called("CreateProgram", ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
     try:
@@ -82,7 +80,6 @@ def made(text, options):
 
 
 def result(name, program):
-    """What a program has of this name, as bytes."""
     size = ctypes.c_size_t()
     called(f"Get{name}Size", program, ctypes.byref(size))
     found = ctypes.create_string_buffer(size.value)
@@ -91,14 +88,12 @@ def result(name, program):
 
 
 def called(name, *args):
-    """Call one of NVRTC's functions, which must not fail."""
     code = getattr(library()[0], f"nvrtc{name}")(*args)
     if code:
         raise RuntimeError(f"nvrtc{name}: {error(code)}")
 
 
 def error(code):
-    """What NVRTC calls an error."""
     return library()[0].nvrtcGetErrorString(code).decode()
 
 

@@ -23,7 +23,6 @@ CALLS, ONE_IN = map(int, sys.argv[1:])  # of each kernel; of how many kernels on
 
 
 def main() -> None:
-    """Run them, and say how many."""
     done = 0
     kernels = [k for k in test_device_kernels.KERNELS if has_text(k)]
     for kernel in kernels[number_of(os.environ[ENVIRONMENT]) % ONE_IN :: ONE_IN]:
@@ -37,7 +36,6 @@ def main() -> None:
 
 
 def has_text(kernel) -> bool:
-    """Whether a kernel launches texts of its own."""
     module = sys.modules.get(getattr(kernel.device_kernel, "__module__", ""))
     return module is not None and any(isinstance(v, Text) for v in vars(module).values())
 

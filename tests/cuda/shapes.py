@@ -28,7 +28,6 @@ class Call:
 
 
 def call(name, *args, to, **params):
-    """A call whose results are of one format, or of one each."""
     return Call(name, args, to if isinstance(to, tuple) else (to,), params)
 
 
@@ -54,15 +53,12 @@ class Numbers:
         self.random, self.seed = np.random.default_rng(0), seed
 
     def normal(self, shape, dtype="float16", scale=1.0, shift=0.0):
-        """Normal numbers."""
         return np.asarray(self.random.normal(size=shape) * scale + shift).astype(dtype)
 
     def uniform(self, low, high, shape, dtype="float16"):
-        """Numbers between two."""
         return np.asarray(self.random.uniform(low, high, shape)).astype(dtype)
 
     def integers(self, low, high, shape):
-        """Whole numbers from low to less than high."""
         return np.asarray(self.random.integers(low, high, shape))
 
     def rows(self, rows, *settings):
@@ -76,7 +72,6 @@ class Numbers:
 
 
 # ---- rows: one thread, a warp, a block, chunks of a block, and columns beside each other ---------
-
 # Behind the axis nothing, few numbers, many.
 LINES = [
     *(((70, 10), 1), ((300, 8), 1), ((33, 100), 1), ((9, 1024), 1), ((3, 1500), 1), ((2, 9000), 1)),
@@ -90,7 +85,6 @@ AXES = [
 
 
 def rest(shape, axes):
-    """What is left of a shape without some axes."""
     return [n for i, n in enumerate(shape) if i not in axes]
 
 
@@ -253,7 +247,6 @@ def pairwise_distance(p, numbers):
 
 
 # ---- losses -------------------------------------------------------------------------------------
-
 CLASSES = [(5, 10), (40, 16), (7, 100), (3, 2000), (3, 5, 6), (2, 60, 35), (9,), (40000, 2)]
 ONE = np.array(1.5, "float32")
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp.numerics.kernels import ran_on_host
 
 NUMBERS = np.array([[0.0, 1.5, np.nan], [np.inf, 0.0, -2.0]], "f4")
 ASKED = {
@@ -29,16 +28,6 @@ OF_INTEGERS = {
 }
 
 
-@pytest.fixture
-def nothing_on_the_host():
-    """Fail where something is computed on the CPU."""
-    before = {*ran_on_host}
-    ran_on_host.clear()
-    yield
-    assert not ran_on_host
-    ran_on_host.update(before)
-
-
 def check_alike(ask, x):
     """The same on both devices, and where the tensor is."""
     here, there = ask(x), ask(x.to(device="cuda"))
@@ -46,21 +35,21 @@ def check_alike(ask, x):
     np.testing.assert_array_equal(there.numpy(), here.numpy())
 
 
-@pytest.mark.usefixtures("nothing_on_the_host")
+@pytest.mark.usefixtures("on_device")
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_what_is_asked_of_numbers(ask, dtype):
     check_alike(ask, fp.tensor(NUMBERS, dtype=dtype))
 
 
-@pytest.mark.usefixtures("nothing_on_the_host")
+@pytest.mark.usefixtures("on_device")
 @pytest.mark.parametrize("ask", OF_INTEGERS.values(), ids=OF_INTEGERS)
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
 def test_what_is_asked_of_integers(ask, dtype):
     check_alike(ask, fp.tensor(np.arange(6).reshape(2, 3)).to(dtype))
 
 
-@pytest.mark.usefixtures("nothing_on_the_host")
+@pytest.mark.usefixtures("on_device")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
 def test_whether_two_tensors_are_equal(dtype):
     x = fp.tensor([1, 2, 3]).to(dtype).to(device="cuda")

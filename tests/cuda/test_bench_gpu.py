@@ -9,21 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import IMITATED
+from real_gpu import IMITATED
+from refusals import refuses
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import bench_gpu
-from benchmarks import (
-    gpu_bars,
-    gpu_child,
-    gpu_conv,
-    gpu_gemm,
-    gpu_loading,
-    gpu_networks,
-    gpu_parent,
-    gpu_report,
-    gpu_timing,
-)
+from benchmarks import gpu_child, gpu_gemm, gpu_loading, gpu_networks, gpu_parent, gpu_timing
+from benchmarks.gpu_bars import bars as bars_of
+from benchmarks.gpu_conv import means
+from benchmarks.gpu_report import notes_of
 
 pytestmark = pytest.mark.skipif(not IMITATED, reason="make gpu runs the script itself")
 LINES = """
@@ -51,7 +45,6 @@ class TimedEvent:
         self.at = None
 
     def record(self, stream=None):
-        """Set it to now."""
         self.at = time.perf_counter()
 
     def synchronize(self):
@@ -70,7 +63,6 @@ def timed(gpu, monkeypatch):
 
 @pytest.fixture
 def given(tmp_path):
-    """What the command line says."""
     flags = ["--tiny", "--repeat", "2", "--seconds", "0.001", "--limit", "600"]
     return bench_gpu.options(["--out", str(tmp_path), *flags])
 
@@ -115,21 +107,17 @@ class OnTheHost(gpu_timing.Theirs):
         """Nothing to wait for."""
 
     def seconds(self, run):
-        """By the clock."""
         start = time.perf_counter()
         run()
         return time.perf_counter() - start
 
     def forget_peak(self):
-        """Unknown."""
         return 0
 
     def peak(self):
-        """Unknown."""
         return 1
 
     def repeated(self, call, seconds, most=100, **about):
-        """Without graphs."""
         self.seconds(call)
         return gpu_timing.Contestant(lambda: self.seconds(call), {"launches": 1, **about})
 
@@ -155,7 +143,7 @@ def test_pytorch_does_the_same_beside(timed, given, monkeypatch):
             has_layouts = name in ("conv", "steps", "compiled")
             assert layouts <= ({"NCHW", "NHWC"} if has_layouts else {None})
             assert not row.get("notes")
-    states = [bar.state for bar in gpu_bars.bars(found.rows)]
+    states = [bar.state for bar in bars_of(found.rows)]
     assert states.count("not measured") < len(states)
     text = (given.out / "bench.md").read_text(encoding="utf-8")
     assert "Without PyTorch" not in text and "PyTorch compiled" in text
@@ -172,11 +160,10 @@ def test_of_two_layouts_the_faster_is_compared_with():
     found = gpu_timing.contest({"PyTorch": lambda: gpu_timing.fastest(both)}, 1)["PyTorch"]
     assert (found["seconds"], found["layout"]) == (1.0, "NHWC")
     row = {"sides": {"PyTorch": found}, "name": "x"}
-    notes = gpu_report.notes_of({"errors": {}, "left_out": [], "rows": {"steps": [row]}})
+    notes = notes_of({"errors": {}, "left_out": [], "rows": {"steps": [row]}})
     assert "channels_last" in next(notes)
     assert gpu_timing.fastest({**both, "NHWC": fails}).about["layout"] == "NCHW"
-    with pytest.raises(ValueError, match="no such layout"):
-        gpu_timing.fastest({"NCHW": fails})
+    refuses(ValueError, "no such layout", gpu_timing.fastest, {"NCHW": fails})
 
 
 def test_an_error_is_a_row_and_the_rest_goes_on(timed, given, monkeypatch):
@@ -226,9 +213,9 @@ def test_a_process_that_cannot_begin_ends_it_with_its_reason():
 
 
 def test_bars_are_met_missed_or_not_measured():
-    assert {bar.state for bar in gpu_bars.bars({})} == {"not measured"}
+    assert {bar.state for bar in bars_of({})} == {"not measured"}
     row = {"kind": "float16", "size": 1024, "times": 0.94}
-    bars = list(gpu_bars.bars({"gemm": [row, {**row, "times": 0.98}]}))
+    bars = list(bars_of({"gemm": [row, {**row, "times": 0.98}]}))
     assert [bar.state for bar in bars[:2]] == ["missed", "met"]
 
 
@@ -248,7 +235,7 @@ def test_a_mean_is_of_layers_that_all_sides_have():
     sides = {"minifp float16": {"seconds": 1e-3}, "minifp float32": {"seconds": 4e-3}}
     row = {"network": "VGG-16", "layer": "a", "pass": "forward", "count": 2, "flops": 8 * 10**9}
     other = {**row, "layer": "b", "sides": {"minifp float16": {"seconds": 1.0}}}
-    found = gpu_conv.means([{**row, "sides": sides}, other])["VGG-16"]
+    found = means([{**row, "sides": sides}, other])["VGG-16"]
     assert found["layers"] == 1
     assert found["minifp float16"] == pytest.approx(8) == 4 * found["minifp float32"]
 

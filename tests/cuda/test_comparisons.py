@@ -3,29 +3,18 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("hypothesis")
+from cases import COMPARISONS, OF_NUMPY
+
 import minifp as fp
 import minifp.functional as F
 from minifp.autograd.tape import Tensor
-from minifp.numerics.kernels import ran_on_host
 from minifp.runtime.cuda.arrays import to_device
 
-NAMES = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-         "ge": "greater_equal", "logical_and": None, "logical_or": None, "logical_xor": None,
-}  # fmt: skip
 # Shapes that broadcast, of one block and more.
 PAIRS = [((7,), (7,)), ((3, 1, 500), (40, 1)), ((), (5,)), ((0, 3), (3,)),
          ((2, 3, 4, 5), (3, 1, 5))]  # fmt: skip
 KINDS = ("int64", "int64"), ("int32", "uint8"), ("bool", "int64"), ("int8", "uint32")
-
-
-@pytest.fixture
-def on_device():
-    """Fail where something is computed on the CPU."""
-    before = {*ran_on_host}
-    ran_on_host.clear()
-    yield
-    assert not ran_on_host
-    ran_on_host.update(before)
 
 
 def compared(name, *operands):
@@ -33,13 +22,13 @@ def compared(name, *operands):
     placed = [Tensor(to_device(a)) if isinstance(a, np.ndarray) else a for a in operands]
     found = getattr(fp, name)(*placed).numpy()
     with np.errstate(over="ignore"):  # a number of Python's becomes Inf
-        expected = getattr(np, NAMES.get(name) or name)(*operands)
+        expected = getattr(np, OF_NUMPY[name])(*operands)
     said = (name, *[(a.shape, a.dtype) if isinstance(a, np.ndarray) else a for a in operands])
     assert found.dtype == bool and np.array_equal(found, expected), said
 
 
 @pytest.mark.usefixtures("on_device")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons_are_numpys(name):
     rng = np.random.default_rng(0)
     for shapes in PAIRS:
@@ -58,6 +47,8 @@ def test_comparisons_are_numpys(name):
     compared(name, special, np.ones(7, "int64"))
     compared(name, special, 0.0)
     compared(name, special[:4], 1e300)
+    for test in ("isfinite", "isinf", "isnan"):
+        compared(test, special)
 
 
 @pytest.mark.filterwarnings("ignore::minifp.numerics.kernels.OnHostWarning")

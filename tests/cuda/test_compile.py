@@ -45,7 +45,6 @@ MOST_ALONG = build.number_of("MOST_ALONG", common())  # threads of a block of ro
 
 
 def every_other(a):
-    """A view of every other element of an array on the device, along each axis."""
     wide = np.zeros([2 * n for n in a.shape], a.dtype)
     return to_device(wide)[tuple(slice(None, None, 2) for _ in a.shape)]
 
@@ -92,12 +91,10 @@ def launches():
 
 
 def texts():
-    """All texts, in the order in which they are first launched."""
     return tuple(dict.fromkeys(text for text, _ in launches()))
 
 
 def called(found):
-    """Call the kernels of all cases, which remember no launch."""
     for call in (call for name in test_device_kernels.NAMES for call in found.get(name, ())):
         getattr(call.kernel.device_kernel, "plans", {}).clear()
         for place in LAYOUTS:
@@ -139,7 +136,6 @@ DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
 
 
 def own(text):
-    """A text without what all begin with."""
     return text.removeprefix(common())
 
 
@@ -271,7 +267,6 @@ def test_every_file_compiles_for_formats_that_cuda_lacks(arch):
 
 
 # ---- the compiler -------------------------------------------------------------------------------
-
 MANY_NUMBERS = """
 extern "C" __global__ void many(float *x, int n) {
   float v[64];

@@ -18,14 +18,15 @@ import build
 import numpy as np
 import pytest
 from bounds import Call
-from checked import NAMES, SEEDS, check, check_all
-from conftest import IMITATED
+from checked import NAMES, SEEDS, check, check_all, normal
 from layer_shapes import PLAIN, convolved
+from real_gpu import IMITATED
+from refusals import refuses
 from shapes import Numbers
+from test_capture import assert_same, trained
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import nn, optim
+from minifp import nn
 from minifp.errors import ArgumentError, DeviceError
 from minifp.ops.windows import window_count
 from minifp.runtime.cuda import capturing, cudnn, math_modes
@@ -44,16 +45,11 @@ CASES = [  # pictures, weights, what is not one
 ]
 
 
-# ---- the imitation ------------------------------------------------------------------------------
-
-
 class NotSupported(Exception):
     """What the frontend raises where no engine is left."""
 
 
 class Tensor:
-    """A tensor of a graph."""
-
     def __init__(self, dim=None, stride=None, data_type=None, uid=None):
         self.dim, self.stride, self.data_type, self.uid = dim, stride, data_type, uid
         self.is_output = False
@@ -69,7 +65,6 @@ class Tensor:
         return set_it
 
     def at(self, pointer):
-        """The numbers that lie there."""
         expected = np.empty(self.dim, self.data_type)
         assert self.stride == [s // expected.itemsize for s in expected.strides]
         assert pointer % 16 == 0
@@ -119,7 +114,6 @@ class Graph:
         return self.module.workspace
 
     def execute(self, pointers, workspace, handle):
-        """Enqueue it."""
         assert self.asked[-1][0] == "build_plans"
         stream = cupy().cuda.get_current_stream()
         assert self.module.streams[handle] == stream.ptr
@@ -208,16 +202,9 @@ only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitatio
 
 
 # ---- results ------------------------------------------------------------------------------------
-
-
 def all_three(case, dtype="float16", bias=None, to=None):
-    """Forward and both gradients of a case, each checked."""
     shape, w_shape, given = case
     return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
-
-
-def normal(*shape, dtype="float16", seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 FORMATS = [
@@ -269,8 +256,6 @@ def test_arrays_in_another_order_or_place_are_copied(library):
 
 
 # ---- plans --------------------------------------------------------------------------------------
-
-
 @only_imitated
 def test_a_plan_is_made_once_for_each_geometry_and_device(library):
     for case in (*CASES[:2], *CASES[:2]):
@@ -373,35 +358,18 @@ def test_memory_that_grows_is_not_given_back():
 
 
 # ---- a captured step ----------------------------------------------------------------------------
-
-
-def trained(captured, steps=8):
-    """(losses, weights) of a small net, with or without a graph."""
-    fp.manual_seed(1)
-    with fp.precision("mixed"):
-        layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
-        model = nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5)).to("cuda")
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-
-        def step(x, t):
-            loss = F.cross_entropy(model(x), t)
-            optimizer.minimize(loss)
-            return loss
-
-        step, losses = fp.capture(step, device="cuda") if captured else step, []
-        random = np.random.default_rng(0)
-        for _ in range(steps):
-            x = fp.tensor(random.normal(size=(6, 1, 8, 8)).astype("float32"), device="cuda")
-            t = fp.tensor(random.integers(0, 5, 6), device="cuda")
-            losses.append(step(x, t))
-        weights = [v.numpy().tobytes() for v in model.state_dict().values()]
-        return [loss.item() for loss in losses], weights
+def small_net():
+    layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5))
 
 
 def test_a_captured_step_is_the_same_bit_for_bit(library):
-    eager = trained(False)
+    random = np.random.default_rng(0)
+    data = [(random.normal(size=(6, 1, 8, 8)), random.integers(0, 5, 6)) for _ in range(8)]
+    data = [(fp.tensor(x, "float32"), fp.tensor(t)) for x, t in data]
+    eager = trained(False, net=small_net, data=data)
     graphs = len(library.graphs) if IMITATED else 0
-    assert trained(True) == eager
+    assert_same(eager, trained(True, net=small_net, data=data))
     if IMITATED:
         # Two convolutions forward, two for weights, one for what enters the second.
         assert graphs == len(library.graphs) == 5 and not cudnn.refused()
@@ -421,8 +389,6 @@ def test_no_plan_is_made_while_a_stream_captures(library):
 
 
 # ---- the choice ---------------------------------------------------------------------------------
-
-
 def test_products_are_the_default_and_need_no_cudnn(monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
     all_three(CASES[0])
@@ -440,10 +406,8 @@ def test_the_environment_chooses(value, expected, library, monkeypatch):
 
 def test_another_value_is_an_error_that_names_both(monkeypatch):
     monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cuDNN")
-    with pytest.raises(ArgumentError, match="MINIFP_CONVOLUTIONS='cuDNN': expected gemm or cudnn"):
-        cudnn.is_chosen()
-    with pytest.raises(ArgumentError, match="expected True or False"):
-        cudnn.use("cudnn")
+    refuses(ArgumentError, "MINIFP_CONVOLUTIONS='cuDNN': expected gemm or cudnn", cudnn.is_chosen)
+    refuses(ArgumentError, "expected True or False", cudnn.use, "cudnn")
 
 
 @pytest.mark.parametrize("missing", ["the frontend", "cuDNN itself"])
@@ -453,16 +417,12 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkey
 
     found = None if missing == "the frontend" else SimpleNamespace(backend_version=no_symbol)
     monkeypatch.setitem(sys.modules, "cudnn", found)
-    with pytest.raises(DeviceError, match=r'pip install "minifp\[cudnn13\]"'):
-        cudnn.use(True)
+    refuses(DeviceError, r'pip install "minifp\[cudnn13\]"', cudnn.use, True)
     assert not cudnn.is_chosen()
     monkeypatch.setattr(cudnn, "chosen", None)
     monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cudnn")
-    with pytest.raises(DeviceError, match="MINIFP_CONVOLUTIONS=cudnn"):
-        all_three(CASES[0])
+    refuses(DeviceError, "MINIFP_CONVOLUTIONS=cudnn", all_three, CASES[0])
 
-
-# ---- the frontend -------------------------------------------------------------------------------
 
 # All that a graph is asked before cuDNN itself is.
 STUB = 'extern "C" __SIZE_TYPE__ cudnnGetVersion() { return 92800; }'
@@ -495,7 +455,6 @@ json.dump([answers, notes, known], sys.stdout)
 
 
 def geometries():
-    """Those of the cases in all formats."""
     for shape, w_shape, given in CASES:
         given, one = {**PLAIN, **given}, (1,) * (4 - len(shape))
         x, w = shape[:2] + one + shape[2:], w_shape[:2] + one + w_shape[2:]

@@ -46,7 +46,6 @@ def calls():
 
 
 def run(case):
-    """A case, forward and backward."""
     leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
     y = case.fn(*leaves)
     for out in y if isinstance(y, tuple) else (y,):

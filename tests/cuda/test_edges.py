@@ -4,14 +4,14 @@ views that are not aligned; and what lies between them that no case of tests/cas
 import build
 import numpy as np
 import pytest
-from checked import NAMES, check, results_of
+from checked import NAMES, check, normal, results_of
+from test_capture import trained
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim
+from minifp import nn
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.autograd.tape import Tensor
-from minifp.numerics.kernels import ran_on_host
 from minifp.ops.convolution import conv_cuda
 from minifp.ops.recurrent.sequence import states_before, steps_of
 from minifp.runtime.cuda.arrays import cupy, to_device, to_host
@@ -22,16 +22,8 @@ from minifp.runtime.cuda.source import THREADS, common
 EPS = 1e-5
 
 
-def normal(*shape, dtype="float16", seed=0):
-    """Normal numbers."""
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
-
-
 # ---- nothing ------------------------------------------------------------------------------------
-
-
 def launched(name, *args, to, **params):
-    """Results on the device of one call of a kernel there."""
     results = NAMES[name].device_kernel(*args, to=tuple(map(np.dtype, to)), **params)
     return results if isinstance(results, tuple) else (results,)
 
@@ -75,8 +67,6 @@ def test_a_mean_of_no_row_is_nan():
 
 
 # ---- what the reference does not say ------------------------------------------------------------
-
-
 def test_rows_whose_squares_are_beyond_float32_are_0():
     x = np.full((3, 40), 3e38, "float32")
     x[:, 1::2] = -3e38
@@ -106,8 +96,6 @@ def test_views_that_are_not_aligned():
 
 
 # ---- places that are not there: on a GPU numbers are not looked at, as one would have to wait ----
-
-
 @pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
 def test_a_target_that_is_no_class_gives_nan(loss):
     z = Tensor(to_device(np.zeros((4, 3), "float32")), requires_grad=True)
@@ -153,8 +141,6 @@ def test_targets_and_lengths_may_be_on_either_device():
 
 
 # ---- results that are places ---------------------------------------------------------------------
-
-
 def test_one_hot():
     y = F.one_hot(Tensor(to_device(np.array([[2, 0]]))))
     assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]
@@ -181,8 +167,6 @@ def test_the_largest_along_an_axis_and_its_place():
 
 
 # ---- how work is divided ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
 def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(behind):
     for n in (1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20):
@@ -236,12 +220,7 @@ def test_states_before_are_those_that_each_step_read(sizes, reverse):
     assert np.array_equal(states_before(states, first, steps), expected)
 
 
-# ---- a model of text ----------------------------------------------------------------------------
-
-
 class Reader(nn.Module):
-    """Embedding, recurrences, attention, and a loss."""
-
     def __init__(self):
         self.embed, self.lstm, self.gru = nn.Embedding(30, 12), nn.LSTM(12, 16, 2), nn.GRU(16, 16)
         self.rnn, self.attend = nn.RNN(16, 16), nn.MultiheadAttention(16, 2)
@@ -249,30 +228,17 @@ class Reader(nn.Module):
 
     def forward(self, i):
         h = self.rnn(self.gru(self.lstm(self.embed(i))[0])[0])[0]
-        return self.out(h + self.attend(h, h, h)[0])
+        return self.out(h + self.attend(h, h, h)[0]).reshape(-1, 30)
 
 
 def losses_of(device, captured):
-    """Losses of a short training."""
-    fp.manual_seed(0)
-    with fp.precision("mixed,loss_scale=1024"):
-        model = Reader().to(device)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
-
-        def step(i, t):
-            loss = F.cross_entropy(model(i).reshape(-1, 30), t.reshape(-1))
-            optimizer.minimize(loss)
-            return loss
-
-        run = fp.capture(step, device="cuda") if captured else step
-        texts = [np.random.default_rng(k).integers(0, 30, size=(7, 4)) for k in range(8)]
-        found = [run(*(fp.tensor(a, device=device) for a in (i, np.roll(i, -1)))) for i in texts]
-        return [loss.item() for loss in found]
+    texts = [np.random.default_rng(k).integers(0, 30, size=(7, 4)) for k in range(8)]
+    data = [(fp.tensor(i), fp.tensor(np.roll(i, -1).ravel())) for i in texts]
+    settings = {"precision": "mixed,loss_scale=1024", "net": Reader, "device": device}
+    return trained(captured, data=data, **settings)[0]
 
 
-def test_a_reader_trains_on_a_gpu_as_on_the_cpu_and_in_a_graph():
-    before = set(ran_on_host)
-    alone, captured = losses_of("cuda", False), losses_of("cuda", True)
-    assert set(ran_on_host) == before
-    assert alone == captured
+def test_a_reader_trains_on_a_gpu_as_on_the_cpu_and_in_a_graph(on_device):
+    alone = losses_of("cuda", False)
+    assert alone == losses_of("cuda", True)
     np.testing.assert_allclose(alone, losses_of("cpu", False), rtol=1e-3)

@@ -20,7 +20,6 @@ ULPS = 64  # of float16, of the largest number: results of one operation that we
 
 
 def results(case, device, monkeypatch):
-    """The values and gradients of a case on a device, as arrays of the host's."""
     monkeypatch.setenv("MINIFP_DEVICE", device)  # for tensors that the case makes itself
     fp.manual_seed(0)
     leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]

@@ -30,7 +30,6 @@ def references(monkeypatch):
 
 
 def run(case):
-    """A case, forward and backward."""
     y = case.fn(*(fp.tensor(a, requires_grad=True) for a in case.arrays()))
     for out in y if isinstance(y, tuple) else (y,):
         if out.requires_grad:
@@ -102,9 +101,7 @@ def test_a_text_that_does_not_compile_leaves_its_kernel_to_the_reference(monkeyp
     with precision("float32,storage=float16"):
         with pytest.warns(RuntimeWarning, match=r"relu_forward: kernel .* does not compile: mine"):
             y = F.relu(x)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert F.relu(x).tolist() == y.tolist() == np.maximum(x.numpy(), 0).tolist()
+        assert F.relu(x).tolist() == y.tolist() == np.maximum(x.numpy(), 0).tolist()
 
 
 def test_references_that_only_launch_are_captured():

@@ -33,7 +33,6 @@ def on_standin(*command, **environment):
 
 
 # ---- what passes ---------------------------------------------------------------------------------
-
 QUICK = "libraries derived_kernel product teaching_kernel capture_after_a_refused_one uploads"
 
 
@@ -54,7 +53,6 @@ WHOLE += ("test_references_on_cupy.py",)
 
 
 def passes(*chosen):
-    """Whether tests of this folder do there."""
     done = on_standin("-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
@@ -84,7 +82,6 @@ def test_lessons_have_figures_of_the_gpu(lesson, tmp_path):
 
 
 # ---- what is found -------------------------------------------------------------------------------
-
 # A check of gpu_smoke.py as it is, and after a change that it is to find.
 PLANTED = """
 import sys

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import test_capture
 import test_device
-from conftest import IMITATED
+from real_gpu import IMITATED
+from refusals import refuses
 from test_capture import assert_same, batches, made, trained, training_step
 
 import minifp as fp
@@ -138,8 +139,6 @@ def test_a_missing_event_is_found(waits):
 
 
 # ---- captures that fail -------------------------------------------------------------------------
-
-
 def waits_for_the_stream():
     cupy().cuda.get_current_stream().synchronize()  # HERE
 
@@ -165,8 +164,7 @@ def test_a_capture_that_was_made_invalid_is_ended(wrong):
     for _ in range(WARM_UP):
         step(x)
     before = step.stream
-    with pytest.raises(fp.CaptureError, match=rf"StreamCapture.*test_streams\.py:{line}\b"):
-        step(x)
+    refuses(fp.CaptureError, rf"StreamCapture.*test_streams\.py:{line}\b", step, x)
     assert not before.is_capturing() and step.stream != before
     assert (x + 1.0).tolist() == [2] * 5
     assert [step(x).tolist() for _ in range(2)] == [[3] * 5] * 2
@@ -186,13 +184,10 @@ def test_an_error_that_is_caught_in_a_capture_is_not_forgotten():
     step, x = fp.capture(step, device="cuda"), fp.ones(5, device="cuda")
     for _ in range(WARM_UP):
         step(x)
-    with pytest.raises(fp.CaptureError, match="reads a result on the CPU: .*test_streams.py"):
-        step(x)
+    refuses(fp.CaptureError, "reads a result on the CPU: .*test_streams.py", step, x)
 
 
 # ---- memory -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("refusals", [1, 3])
 def test_a_capture_that_runs_out_of_memory_is_refused(refusals, monkeypatch):
     """CuPy gives blocks back, and tries again: kernels that are captured already write to them.
@@ -221,8 +216,7 @@ def test_a_capture_that_runs_out_of_memory_is_refused(refusals, monkeypatch):
     captured, x = fp.capture(step, device="cuda"), fp.ones(50_000, device="cuda")
     for _ in range(WARM_UP):
         captured(x)
-    with pytest.raises(fp.CaptureError, match=r"runs out of memory.*test_streams.py:\d+"):
-        captured(x)
+    refuses(fp.CaptureError, r"runs out of memory.*test_streams.py:\d+", captured, x)
     assert captured(x).tolist() == [6] * 50_000
     assert captured.graphs == 1
 
@@ -259,8 +253,7 @@ def test_a_captured_step_that_is_dropped_gives_its_memory_back():
         step = fp.capture(step, device="cuda")
         for _ in range(WARM_UP):
             step(fp.ones(500, device="cuda"))
-        with pytest.raises(fp.CaptureError, match="missing"):
-            step(fp.ones(500, device="cuda"))
+        refuses(fp.CaptureError, "missing", step, fp.ones(500, device="cuda"))
 
     gc.collect()  # what other tests have dropped
     before = of_graphs()

@@ -29,7 +29,6 @@ def isdefined(value):
 
 @pytest.fixture
 def both(monkeypatch):
-    """CuPy, if it is installed, and the imitation."""
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     if find_spec("cupy") is None:
         pytest.skip("CuPy is not installed")

@@ -9,8 +9,9 @@ import build
 import numpy as np
 import nvrtc
 import pytest
-from conftest import IMITATED
 from nvrtc import compiled, spills
+from real_gpu import IMITATED
+from refusals import refuses
 
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from minifp.runtime.cuda import headers, source
@@ -19,18 +20,15 @@ from minifp.runtime.cuda.teaching import TEXT, emulated, matmul
 
 FORMATS = ("float32", "float16")
 SHAPES = [(1, 1, 1), (16, 16, 16), (3, 20, 5), (40, 33, 17), (17, 100, 50), (2, 0, 3), (0, 4, 5)]
-UNIT = {"toward zero": 2.0**-23, "nearest": 2.0**-24}  # of a float32 sum
 in_both = pytest.mark.parametrize("accumulate", FORMATS)
 
 
 def factors(m, k, n, seed=0):
-    """Matrices of normal numbers."""
     random = np.random.default_rng(seed)
     return tuple(random.normal(size=s).astype("float16") for s in ((m, k), (k, n)))
 
 
 def ones(k):
-    """A row of ones, and a column."""
     return np.ones((1, k), np.float16), np.ones((k, 1), np.float16)
 
 
@@ -41,47 +39,24 @@ def exact(a, b):
 
 
 # ---- the emulation ------------------------------------------------------------------------------
-
-
-def test_4096_ones_with_one_addition_at_a_time():
-    assert emulated(*ones(4096), "float16", block=1) == 2048
-    assert emulated(*ones(4096), "float32", block=1) == 4096
-
-
-def test_a_block_of_4_moves_the_end_of_float16_sums_to_8192():
-    assert emulated(*ones(4096), "float16") == 4096
-    assert emulated(*ones(16384), "float16") == 8192
-    assert emulated(*ones(16384), "float32") == 16384
-
-
 @pytest.mark.parametrize("block", [1, 4, 8, 16])
 def test_float16_sums_of_ones_end_where_half_an_ulp_is_a_block(block):
-    assert emulated(*ones(2048 * block * 2), "float16", "float32", block=block) == 2048 * block
+    many = ones(2048 * block * 2)
+    assert emulated(*many, "float16", "float32", block=block) == 2048 * block
+    assert emulated(*many, "float32", "float32", block=block) == 2048 * block * 2
 
 
-@pytest.mark.parametrize("rounding", UNIT)
+@pytest.mark.parametrize("rounding, unit", [("toward zero", 2.0**-23), ("nearest", 2.0**-24)])
 @pytest.mark.parametrize("block", [1, 4, 16])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_float32_sums_are_within_one_rounding_for_each_block(shape, block, rounding):
-    a, b = factors(*shape)
-    y = emulated(a, b, "float32", "float32", block=block, rounding=rounding)
-    product, magnitude = exact(a, b)
-    blocks = -(-shape[1] // block)
-    assert y.shape == product.shape and y.dtype == "float32"
-    # Each partial sum is at most the magnitude and what was rounded before.
-    bound = ((1 + UNIT[rounding]) ** blocks - 1) * magnitude
-    assert np.all(np.abs(y - product) <= bound)
-
-
-@pytest.mark.parametrize("block", [1, 4, 16])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_float16_sums_are_within_one_rounding_for_each_block(shape, block):
-    a, b = factors(*shape)
-    product, magnitude = exact(a, b)
-    y = emulated(a, b, "float16", block=block)
-    blocks = -(-shape[1] // block)
-    bound = ((1 + 2.0**-11) ** blocks - 1) * magnitude + blocks * 2.0**-25
-    assert y.dtype == "float16" and np.all(np.abs(y - product) <= bound)
+def test_sums_are_within_one_rounding_for_each_block(shape, block, rounding, unit):
+    (product, magnitude), blocks = exact(*factors(*shape)), -(-shape[1] // block)
+    for format, half_ulp, tiny in (("float32", unit, 0), ("float16", 2.0**-11, 2.0**-25)):
+        y = emulated(*factors(*shape), format, format, block=block, rounding=rounding)
+        assert (y.shape, y.dtype) == (product.shape, format)
+        # Each partial sum is at most the magnitude and what was rounded before.
+        bound = ((1 + half_ulp) ** blocks - 1) * magnitude + blocks * tiny
+        assert np.all(np.abs(y - product) <= bound)
 
 
 def test_float32_sums_that_are_cut_off_fall_short():
@@ -116,8 +91,6 @@ def test_inf_nan_and_overflow():
 
 
 # ---- the kernel ---------------------------------------------------------------------------------
-
-
 @in_both
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_kernel_is_within_the_bound(shape, accumulate):
@@ -230,15 +203,9 @@ def test_headers_are_sought_in_pips_folders_and_in_cuda_installations(tmp_path, 
 
 def test_what_there_is_no_product_of():
     a, b = factors(3, 4, 5)
-    with pytest.raises(ShapeError, match=r"\(3, 4\) times \(3, 4\)"):
-        emulated(a, a)
-    with pytest.raises(DTypeError, match="float32 times float16"):
-        emulated(a.astype("float32"), b)
-    with pytest.raises(ArgumentError, match="float64"):
-        emulated(a, b, "float64")
-    with pytest.raises(ArgumentError, match="block=0"):
-        emulated(a, b, block=0)
-    with pytest.raises(ArgumentError, match="rounding='up'"):
-        emulated(a, b, rounding="up")
-    with pytest.raises(DeviceError, match="emulated"):
-        matmul(a, b)
+    refuses(ShapeError, r"\(3, 4\) times \(3, 4\)", emulated, a, a)
+    refuses(DTypeError, "float32 times float16", emulated, a.astype("float32"), b)
+    refuses(ArgumentError, "float64", emulated, a, b, "float64")
+    refuses(ArgumentError, "block=0", emulated, a, b, block=0)
+    refuses(ArgumentError, "rounding='up'", emulated, a, b, rounding="up")
+    refuses(DeviceError, "emulated", matmul, a, b)

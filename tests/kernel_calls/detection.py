@@ -1,7 +1,7 @@
 """Calls of what is done with boxes and inside of them.
 
-Each function draws one call of the kernel of its name: (arguments, keywords, format of the result,
-or None to be told by its rule).
+Each row or function draws one call of the kernel of its name: (arguments, keywords, format of the
+result, or None to be told by its rule).
 """
 
 import numpy as np
@@ -12,134 +12,55 @@ from minifp.ops.detection import roi_align, roi_pool
 
 
 def shapes(d):
-    """Two shapes that broadcast."""
     n, m = (1200, 90) if d.large else (d.size(0, 9), d.size(1, 40))
     return d.choice(((n, 1), (1, m)), ((n, m), (n, m)), ((n, m), (m,)))
 
 
-def whole(first, second):
-    """The shape of both together."""
-    return first[0], second[-1]
+VALUES = {  # by setting
+    **{
+        "a": (0.0, 1.0),
+        "b": (1.0, -0.5),
+        "most": (0.75,),
+        "sign": (-1.0, 1.0),
+        "is_low": (True, False),
+    },
+    **{"generalized": (True, False), "eps": (0.0, 0.01), "w": (10.0, 0.3), "v": (5.0, 0.7)},
+}
+EDGES = {  # by kernel: its arguments, its settings, whose shape its result has, and its format
+    "box_area_forward": ("ffff", "", None, float32),
+    "box_area_dx": ("fffff", "sign"),
+    "box_convert_forward": ("ff", "a b", None, float32),
+    "box_convert_dx": ("ff", "a b"),
+    "clip_edge": ("f", "most", None, float32),
+    "clip_edge_dx": ("ff", "most"),
+    "box_iou_forward": ("ffffssss", "generalized eps", None, float32),
+    "box_iou_slope": ("ffssffss", "generalized eps is_low", None, float32),
+    "box_iou_dx": ("gg", "", 0),
+    "encode_shift": ("ffss", "w", None, float32),
+    "encode_growth": ("ffss", "v", None, float32),
+    "encode_dx": ("ggffss", "w v sign", 0),
+    "encode_dreference": ("ggffss", "w v sign", 1),
+    "decode_edge": ("ffss", "w v sign", None, float32),
+    "decode_dt": ("ggss", "w", 0),
+    "decode_du": ("ggfss", "v", 0),
+    "decode_dreference": ("ggff", "w v sign", 1),
+}
 
 
-def edges(d, first, second):
-    """Four numbers of arrays of one shape, and as many of another."""
-    return [d.array(*first) for _ in range(4)] + [d.array(*second) for _ in range(4)]
+def of_edges(letters, names, whose=None, to=None):
+    """Draws a call of arrays of the first (f) or second shape (s), or of both together (g)."""
 
+    def call(d):
+        first, second = pair = shapes(d)
+        places = {"f": first, "s": second, "g": (first[0], second[-1])}
+        settings = {name: d.choice(*VALUES[name]) for name in names.split()}
+        settings |= {} if whose is None else {"shape": pair[whose]}
+        return [d.array(*places[letter]) for letter in letters], settings, to or d.dtype
 
-def box_area_forward(d):
-    n, _ = shapes(d)
-    return [d.array(*n) for _ in range(4)], {}, float32
-
-
-def box_area_dx(d):
-    n, _ = shapes(d)
-    return [d.array(*n) for _ in range(5)], {"sign": d.choice(-1, 1)}, d.dtype
-
-
-def weighted(d):
-    n, _ = shapes(d)
-    return [d.array(*n) for _ in range(2)], {"a": d.choice(0.0, 1.0), "b": d.choice(1.0, -0.5)}
-
-
-def box_convert_forward(d):
-    return *weighted(d), float32
-
-
-def box_convert_dx(d):
-    return *weighted(d), d.dtype
-
-
-def clip_edge(d):
-    n, _ = shapes(d)
-    return (d.array(*n),), {"most": 0.75}, float32
-
-
-def clip_edge_dx(d):
-    n, _ = shapes(d)
-    return (d.array(*n), d.array(*n)), {"most": 0.75}, d.dtype
-
-
-def overlapping(d):
-    pair = shapes(d)
-    return edges(d, *pair), {"generalized": d.choice(True, False), "eps": d.choice(0.0, 0.01)}
-
-
-def box_iou_forward(d):
-    return *overlapping(d), float32
-
-
-def box_iou_slope(d):
-    args, settings = overlapping(d)
-    a, b, c, e = args[:2], args[4:6], args[2:4], args[6:]
-    return [*a, *b, *c, *e], settings | {"is_low": d.choice(True, False)}, float32
-
-
-def box_iou_dx(d):
-    pair = shapes(d)
-    return (d.array(*whole(*pair)), d.array(*whole(*pair))), {"shape": pair[0]}, d.dtype
-
-
-def coded(d):
-    """Edges, or what is learned of them, of boxes and of references; their weights."""
-    first, second = shapes(d)
-    args = [d.array(*first) for _ in range(2)], [d.array(*second) for _ in range(2)]
-    return args, (first, second), {"w": d.choice(10.0, 0.3), "v": d.choice(5.0, 0.7)}
-
-
-def encode_shift(d):
-    (boxes, references), _, settings = coded(d)
-    settings.pop("v")
-    return (*boxes, *references), settings, float32
-
-
-def encode_growth(d):
-    (boxes, references), _, settings = coded(d)
-    settings.pop("w")
-    return (*boxes, *references), settings, float32
-
-
-def encode_dx(d):
-    (boxes, references), pair, settings = coded(d)
-    dy = [d.array(*whole(*pair)) for _ in range(2)]
-    settings |= {"sign": d.choice(-1.0, 1.0), "shape": pair[0]}
-    return (*dy, *boxes, *references), settings, d.dtype
-
-
-def encode_dreference(d):
-    args, settings, to = encode_dx(d)
-    return args, settings | {"shape": args[4].shape}, to
-
-
-def decode_edge(d):
-    (deltas, references), _, settings = coded(d)
-    return (*deltas, *references), settings | {"sign": d.choice(-1.0, 1.0)}, float32
-
-
-def decode_dt(d):
-    (_, references), pair, settings = coded(d)
-    settings.pop("v")
-    dy = [d.array(*whole(*pair)) for _ in range(2)]
-    return (*dy, *references), settings | {"shape": pair[0]}, d.dtype
-
-
-def decode_du(d):
-    ((u, _), references), pair, settings = coded(d)
-    settings.pop("w")
-    dy = [d.array(*whole(*pair)) for _ in range(2)]
-    return (*dy, u, *references), settings | {"shape": pair[0]}, d.dtype
-
-
-def decode_dreference(d):
-    (deltas, _), pair, settings = coded(d)
-    dy = [d.array(*whole(*pair)) for _ in range(2)]
-    settings |= {"shape": pair[1], "sign": d.choice(-1.0, 1.0)}
-    return (*dy, *deltas), settings, d.dtype
+    return call
 
 
 # ---- inside of boxes -----------------------------------------------------------------------------
-
-
 def regions(d):
     """The shape of pictures, boxes in them or beyond, of which picture each is, and a size."""
     N, C = d.choice((1, 1), (3, d.size(1, 70)), (2, 0), (2, 33))
@@ -193,11 +114,6 @@ def roi_pool_dx(d):
     return (d.array(*chosen.shape), d.laid(chosen), pictures), {"shape": shape}, d.dtype
 
 
-OF_EDGES = [  # element by element
-    box_area_forward, box_area_dx, box_convert_forward, box_convert_dx, clip_edge, clip_edge_dx,
-    box_iou_forward, box_iou_slope, box_iou_dx, encode_shift, encode_growth, encode_dx,
-    encode_dreference, decode_edge, decode_dt, decode_du, decode_dreference,
-]  # fmt: skip
 OF_PICTURES = [roi_align_forward, roi_align_dx, roi_pool_forward, roi_pool_dx]
-CALLS = {f"{kernel.__name__} of edges": kernel for kernel in OF_EDGES}
+CALLS = {f"{name} of edges": of_edges(*row) for name, row in EDGES.items()}
 CALLS |= {kernel.__name__: kernel for kernel in OF_PICTURES}

@@ -21,11 +21,9 @@ class Draw:
         self.dtype, self.special = np.dtype(dtype), special
 
     def size(self, low, high):
-        """A size from low to high."""
         return int(self.random.integers(low, high + 1))
 
     def choice(self, *choices):
-        """One of them."""
         return choices[self.size(0, len(choices) - 1)]
 
     def shape(self, kind, least=1):

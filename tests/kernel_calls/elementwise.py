@@ -97,7 +97,6 @@ GRADIENTS = [
 
 
 def argument(d, letter, shape):
-    """The argument: an array, a number, or None."""
     if letter == "-":
         return None
     if letter in "23n":
@@ -163,7 +162,6 @@ def prelu_dw(d):
 
 
 def gated(d):
-    """Both halves of an array along an axis."""
     lead, rest = d.choice((), (40,), (4, 6)), d.choice((), (22,), (2, 0))
     x = d.array(*lead, 2, 700 if d.large else d.size(1, 33), *rest)
     return len(lead), np.split(x, 2, len(lead))

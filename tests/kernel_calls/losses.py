@@ -49,8 +49,6 @@ def total(draw, settings):
 
 
 def gradient(draw, settings, place):
-    """Of argument `place`: the input, or the target."""
-
     def call(d):
         pair = draw(d)
         whole = max((a.shape for a in pair[:2]), key=lambda shape: shape[:1])

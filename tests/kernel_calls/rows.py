@@ -15,14 +15,6 @@ def batch_norm(d):
     return x, w, b, m, d.array(C, dtype=float32, low=0.1)
 
 
-def batch_norm_statistics(d):
-    return batch_norm(d)[:1], {}, (float32, float32)
-
-
-def batch_norm_forward(d):
-    return batch_norm(d), {"eps": 1e-3}, (d.dtype,)
-
-
 def batch_norm_dx(d):
     x, w, _, m, v = batch_norm(d)
     params = {"eps": 1e-3, "constant": bool(d.choice(True, False))}
@@ -37,10 +29,7 @@ def layer_norm_forward(d):
 
 def layer_norm_dx(d):
     x = d.array(*d.shape("rows", 1))
-    m, r = (
-        d.array(*x.shape[:-1], 1, dtype=float32),
-        d.array(*x.shape[:-1], 1, dtype=float32, low=0.2),
-    )
+    m, r = (d.array(*x.shape[:-1], 1, dtype=float32, low=low) for low in (None, 0.2))
     args = d.array(*x.shape), x, d.parameter(x.shape[-1]), m, r
     return args, {}, (d.dtype, float32, float32)
 
@@ -76,19 +65,10 @@ def group_norm_dx(d):
     return args, {"groups": groups}, (d.dtype, float32, float32)
 
 
-def instance_norm_statistics(d):
-    return (d.array(*d.shape("channels", 3)),), {}, (float32, float32)
-
-
 def windows_of_channels(d):
     x = d.array(*d.shape("channels", 2))
     numbers = {"alpha": d.choice(0.1, 1e-4), "beta": d.choice(0.75, 0.75, 0.4)}
     return x, {"size": d.choice(1, 4, 5, 9), "k": d.choice(1.0, 2.0)} | numbers
-
-
-def local_response_norm_forward(d):
-    x, settings = windows_of_channels(d)
-    return (x,), settings, (d.dtype,)
 
 
 def local_response_norm_dx(d):
@@ -101,9 +81,12 @@ def along(d, **limits):
     return d.array(*shape, **limits), {"axis": d.size(-len(shape), len(shape) - 1)}
 
 
-def softmax(d):
-    x, params = along(d)
-    return (x,), params, (d.dtype,)
+def of_one(draw):
+    def call(d):
+        x, params = draw(d)
+        return (x,), params, (d.dtype,)
+
+    return call
 
 
 def softmax_gradient(d):
@@ -131,22 +114,14 @@ def smoothed(d):
     return args, params | {"smoothing": d.choice(0.0, 0.1, 1.0)}
 
 
-def reduction(d):
-    return {"reduction": d.choice("mean", "sum")}
-
-
 def each_of(draw):
-    def call(d):
-        args, params = draw(d)
-        return args, params, (d.dtype,)
-
-    return call
+    return lambda d: (*draw(d), (d.dtype,))
 
 
 def total_of(draw):
     def call(d):
         args, params = draw(d)
-        return args, params | reduction(d), (float32,)
+        return args, params | {"reduction": d.choice("mean", "sum")}, (float32,)
 
     return call
 
@@ -267,20 +242,10 @@ def distance_gradient(d):
     return (dy, x1, x2), params | {"shape": x1.shape}, to
 
 
-def extreme(d):
-    (x,), params, _ = reduced()(d)
-    return (x,), params, (d.dtype,)
-
-
 def share(d):
     (dy, x), params, to = reduced_gradient()(d)
     y = np.asarray(np.max(x, axis=params["axes"]))
     return (dy, x, y), params | {"nan_is_found": bool(d.choice(True, False))}, to
-
-
-def running(d):
-    x, params = along(d)
-    return (x,), params, (d.dtype,)
 
 
 def running_gradient(d):
@@ -306,12 +271,15 @@ def select_gradient(d):
 CALLS = {
     f.__name__: f
     for f in (
-        *(batch_norm_statistics, batch_norm_forward, batch_norm_dx, layer_norm_forward),
-        *(layer_norm_dx, rms_norm_forward, rms_norm_dx, group_norm_forward, group_norm_dx),
-        *(instance_norm_statistics, local_response_norm_forward, local_response_norm_dx, spread),
+        *(batch_norm_dx, layer_norm_forward, layer_norm_dx, rms_norm_forward, rms_norm_dx),
+        *(group_norm_forward, group_norm_dx, local_response_norm_dx, spread),
     )
 } | {
-    **{name + "_forward": softmax for name in ("softmax", "softmin", "log_softmax")},
+    "batch_norm_statistics": lambda d: (batch_norm(d)[:1], {}, (float32, float32)),
+    "batch_norm_forward": lambda d: (batch_norm(d), {"eps": 1e-3}, (d.dtype,)),
+    "instance_norm_statistics": lambda d: ((d.array(*d.shape("channels", 3)),), {}, (float32,) * 2),
+    "local_response_norm_forward": of_one(windows_of_channels),
+    **{name + "_forward": of_one(along) for name in ("softmax", "softmin", "log_softmax")},
     **{name + "_dx": softmax_gradient for name in ("softmax", "softmin")},
     "log_softmax_dx": log_softmax_gradient,
     "cross_entropy_each": each_of(smoothed),
@@ -341,8 +309,9 @@ CALLS = {
     "cosine_similarity_dx": cosine_gradient,
     "pairwise_distance_forward": distance,
     "pairwise_distance_dx": distance_gradient,
-    **{"amax_forward": extreme, "amin_forward": extreme, "share_dx": share},
-    **dict.fromkeys(("cumsum_forward", "cumsum_dx", "cumprod_forward"), running),
+    **{f"{name}_forward": lambda d: (*reduced()(d)[:2], (d.dtype,)) for name in ("amax", "amin")},
+    **dict.fromkeys(("cumsum_forward", "cumsum_dx", "cumprod_forward"), of_one(along)),
     **{"cumprod_dx": running_gradient, "prod_forward": reduced(), "prod_dx": reduced_gradient()},
+    "share_dx": share,
     **{"select_forward": select, "select_dx": select_gradient},
 }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import LAYERS
 from refusals import refuses
+from watching import Kernels
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -14,14 +15,11 @@ from minifp import nn, optim
 from minifp.autograd.backward import toposort
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.assign_precision import may_multiply
-from minifp.numerics import kernels
 from minifp.numerics.formats import bfloat16, float16, float32
 from minifp.numerics.policy import Precision, shapes_only
 
 
 class Translator(nn.Module):
-    """A recurrent encoder, and a decoder of attention, a layer between norms, and a head."""
-
     def __init__(self):
         self.encoder = nn.LSTM(6, 8, batch_first=True)
         self.decoder = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.BatchNorm1d(8))
@@ -35,14 +33,12 @@ class Translator(nn.Module):
 
 
 def made(precision, build=Translator):
-    """A model that was made in a precision, with its parts assigned."""
     fp.manual_seed(0)
     with fp.precision(precision):
         return fp.assign_precision(build())
 
 
 def batches(count, shape=(4, 5, 6)):
-    """Inputs and classes."""
     numbers = np.random.default_rng(0)
     return [
         (fp.tensor(numbers.normal(0, 1, shape).astype("f4")), numbers.integers(0, 3, shape[0]))
@@ -51,12 +47,10 @@ def batches(count, shape=(4, 5, 6)):
 
 
 def trainer(model):
-    """The optimizer of these tests."""
     return fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01))
 
 
 def train(model, optimizer, data):
-    """A step on each batch; the losses."""
     losses = []
     for x, t in data:
         losses.append(F.cross_entropy(model(x), t))
@@ -222,17 +216,11 @@ def test_a_part_of_a_product_is_no_door_and_shares_weights_with_others():
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
 def test_layers_say_whether_they_multiply(make, shape):
-    class Products(list):
-        def on_kernel(self, kernel, args, results, formats):
-            self.extend([kernel.name] * (kernel.rule.role == "dot"))
-
-    found, layer = Products(), make(nn)
-    kernels.observers.append(found)
-    try:
+    layer = make(nn)
+    with Kernels() as calls:
         layer(fp.ones(*shape))
-    finally:
-        kernels.observers.remove(found)
-    assert any(map(may_multiply, layer.modules())) == bool(found)
+    multiplies = any(kernel.rule.role == "dot" for kernel, *_ in calls)
+    assert any(map(may_multiply, layer.modules())) == multiplies
 
 
 def test_a_model_without_its_parts_neither_computes_nor_trains():

@@ -38,8 +38,7 @@ def test_the_larger_networks_have_the_papers_layers():
 
 
 @pytest.mark.parametrize(
-    "make, size",
-    [(lambda: DCGAN(16, 1, 6, 1 / 64), 16), (lambda: DCGAN128(1, 6, 1 / 64), 128)],
+    "make, size", [(lambda: DCGAN(16, 1, 6, 1 / 64), 16), (lambda: DCGAN128(1, 6, 1 / 64), 128)]
 )
 def test_small_ones_make_pictures_from_minus_1_to_1(make, size):
     with fp.precision("mixed"):
@@ -52,9 +51,8 @@ def test_small_ones_make_pictures_from_minus_1_to_1(make, size):
     assert all(p.grad is not None for p in gan.parameters())
 
 
-def test_its_weights_are_pytorchs_examples():
+def test_its_weights_are_pytorchs_examples(torch):
     """That has the layers by these names; results and gradients in float64."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
     n = torch.nn
     with fp.precision("float64"):
         gan = DCGAN(16, 3, 5, width=1 / 64)

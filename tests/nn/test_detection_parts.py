@@ -152,12 +152,10 @@ def test_the_hardest_boxes_without_object_count_three_for_each_with_one():
 
 
 # ---- the multibox loss --------------------------------------------------------------------------
-
 BOXES = detection.DefaultBoxes([[2], [2]])((200, 200), [(6, 6), (3, 3)])
 
 
 def predictions(pictures, classes=5, spread=1.0, requires_grad=False):
-    """Logits and rows of all BOXES, drawn."""
     rows = (pictures, len(BOXES))
     logits, deltas = fp.randn(*rows, classes) * spread, fp.randn(*rows, 4)
     return [fp.tensor(t.array, requires_grad=requires_grad) for t in (logits, deltas)]
@@ -220,7 +218,6 @@ def test_pictures_without_objects_have_no_loss_and_no_gradient(precision):
 
 
 # ---- targets ------------------------------------------------------------------------------------
-
 BOX = [[10.0, 10.0, 50.0, 40.0]]
 
 
@@ -295,7 +292,6 @@ def test_pictures_that_are_none_are_refused(images, error, what):
     refuses(error, what, detection.DetectionTransform((0.5,) * 3, (0.25,) * 3), images)
 
 
-# ---- the same as torchvision's ------------------------------------------------------------------
 def test_boxes_and_matches_are_those_of_torchvision(torchvision):
     import torch
 

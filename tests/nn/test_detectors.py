@@ -19,7 +19,7 @@ SMALL = {
     "SSD300": {"size": (32, 40), "stem": "smaller", "width": 1 / 8},
     "FasterRCNN": {"stem": "smaller", "width": 1 / 16, "dropout": 0.0, "anchor_sizes": (8, 16)},
 }
-DETECTORS = ("SSD300", "FasterRCNN")
+DETECTORS = tuple(SIZES)
 
 
 def scenes(count, size=(32, 40), seed=0, most=2):
@@ -46,7 +46,6 @@ def small(name, precision="float32", classes=3, **more):
 
 
 def trained(model, steps, batch=4, lr=2e-3, fixed=True):
-    """The losses of a few steps on one batch of scenes, or on others."""
     optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
     losses = []
     for step in range(steps):
@@ -76,7 +75,7 @@ def test_ssd300_has_the_published_maps_and_boxes():
         maps = SSDBackbone(3, "large", 1.0, False)(fp.zeros(1, 3, 300, 300))
         model = models.SSD300()
     assert [x.shape[1:] for x in maps] == [
-        *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1)),
+        *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1))
     ]
     boxes = model.default_boxes((300, 300), [x.shape[2:] for x in maps])
     assert len(boxes) == 8732
@@ -227,13 +226,11 @@ test_what_cannot_be_built_is_refused = each_refused(
 
 # ---- the same as torchvision's ------------------------------------------------------------------
 def loaded(mine, their):
-    """Ours with the weights of theirs."""
     mine.load_state_dict({key: value.numpy() for key, value in their.state_dict().items()})
     return mine
 
 
 def drawn_scene(pictures, size, classes, seed=0):
-    """Pictures of noise with three objects each, in float64."""
     rng, (height, width) = np.random.default_rng(seed), size
     targets = []
     for _ in range(pictures):
@@ -297,8 +294,6 @@ def test_ssd300_is_torchvisions(torchvision):
 
 
 class TheirSampler:
-    """Ours, called as theirs."""
-
     def __init__(self, count, fraction, purpose):
         self.sampler = detection.BalancedSampler(count, fraction, purpose)
 

@@ -31,12 +31,10 @@ class Shared(nn.Module):
 
 
 def small(precision="float32"):
-    """A model with parameters, buffers and dropout."""
     with fp.precision(precision):
         return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(0.5), nn.Linear(6, 3))
 
 
-# ---- the same names and shapes as PyTorch's -----------------------------------------------------
 @every_layer
 def test_names_and_running_statistics_are_pytorchs(make, shape, torch):
     """Shapes, results and gradients too: see test_parity.py."""
@@ -51,28 +49,12 @@ def test_names_and_running_statistics_are_pytorchs(make, shape, torch):
         np.testing.assert_allclose(mine.state_dict()[name].array, t.numpy(), 1e-5, 1e-7)
 
 
-def test_what_is_shared_has_the_names_it_has_in_pytorch(torch):
-    class Theirs(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a = torch.nn.Linear(3, 3)
-            self.b = self.a
-            self.c = torch.nn.Linear(3, 3)
-            self.c.weight = self.a.weight
-
-    mine, theirs = Shared(), Theirs()
-    assert list(mine.state_dict()) == list(theirs.state_dict())
-    assert [n for n, _ in mine.named_parameters()] == [n for n, _ in theirs.named_parameters()]
-    assert [n for n, _ in mine.named_modules()] == [n for n, _ in theirs.named_modules()]
-    mine.load_state_dict(theirs.state_dict())
-    assert frozen(mine.a.weight) == frozen(theirs.a.weight.detach().numpy())
-
-
 # ---- what a module owns -------------------------------------------------------------------------
 def test_what_is_shared_counts_once_and_parameters_know_their_path():
     shared = Shared()
     assert [n for n, _ in shared.named_parameters()] == ["a.weight", "a.bias", "c.bias"]
     assert len(shared.parameters()) == 3 and len(shared.modules()) == 3
+    assert [*shared.state_dict()] == [f"{m}.{p}" for m in "abc" for p in ("weight", "bias")]
     optim.SGD(shared.parameters())  # refuses parameters that are given twice
     shared(fp.ones(2, 3)).sum().backward()
     assert shared.c.weight.grad is shared.a.weight.grad is not None
@@ -126,14 +108,11 @@ def test_a_repr_shows_the_tree_and_the_settings():
 test_an_impossible_size_is_refused_by_name = each_refused(
     (lambda: nn.Linear(0, 3), "in_features=0"),
     (lambda: nn.Linear(4, 2.5), "out_features=2.5"),
-    (lambda: nn.Conv2d(3, 4, 3, groups=2), "groups=2"),
-    (lambda: nn.Conv2d(3, 4, 0), "kernel_size"),
     (lambda: nn.BatchNorm2d(-1), "num_features=-1"),
     (lambda: nn.Embedding(5, "a"), "embedding_dim='a'"),
     (lambda: nn.Dropout(1.5), "p=1.5"),
     (lambda: nn.Dropout(float("nan")), "p=nan"),
     (lambda: nn.LSTM(3, 4, num_layers=0), "num_layers=0"),
-    (lambda: nn.LSTM(3, 4, dropout=-0.1), "dropout=-0.1"),
     error=(fp.ArgumentError, fp.ShapeError),
 )
 
@@ -205,7 +184,6 @@ def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothi
 
 # ---- precision ----------------------------------------------------------------------------------
 def computed(model, x):
-    """The output to the last bit."""
     with fp.no_grad():
         return frozen(model(x))
 
@@ -219,14 +197,7 @@ def test_a_module_computes_in_the_precision_it_was_made_in(precision, elsewhere)
         inside = computed(model, x)
     with fp.precision(elsewhere or fp.get_precision()):
         assert computed(model, x) == inside
-
-
-@every_precision
-def test_a_module_computes_the_same_on_another_thread(precision):
-    model = small(precision).eval()
-    with fp.precision(precision):
-        x = fp.randn(5, 4)
-    assert at_once(lambda: computed(model, x)) == [computed(model, x)]
+        assert at_once(lambda: computed(model, x)) == [inside]
 
 
 @every_precision
@@ -298,7 +269,10 @@ def test_initial_values_depend_on_the_seed_alone_in_every_precision():
 
 @pytest.mark.parametrize(("make", "bound"), [
     (lambda: nn.Linear(64, 50), 1 / 8),
+    (lambda: nn.Conv1d(16, 40, 8, groups=2), 1 / 8),
     (lambda: nn.Conv2d(16, 20, 4, groups=4), 1 / 8),
+    (lambda: nn.ConvTranspose1d(40, 16, 8, groups=2), 1 / 8),
+    (lambda: nn.ConvTranspose2d(20, 16, 4, groups=4), 1 / 8),
     (lambda: nn.LSTM(9, 64), 1 / 8),
 ])  # fmt: skip
 def test_weights_begin_uniformly_within_one_over_the_root_of_the_inputs(make, bound):
@@ -341,7 +315,6 @@ def test_dropout_divides_what_it_keeps_and_passes_gradients_where_it_kept(precis
     assert frozen(x.grad) == frozen(y.array)
 
 
-# ---- the path of the module that called, on each node -------------------------------------------
 def test_every_recorded_operation_knows_the_path_of_its_module():
     class Model(nn.Module):
         def __init__(self):
@@ -460,17 +433,6 @@ def test_parameters_are_stored_anew_from_their_unrounded_numbers(precision):
     assert (same.dtype, same.grad.dtype) == ("float16", "float16")
 
 
-def test_a_halved_model_computes_as_pytorchs_does(torch):
-    """Half weights and a half batch give halves."""
-    ours, theirs = nn.Linear(3, 2), torch.nn.Linear(3, 2)
-    ours.load_state_dict({n: t.detach().numpy() for n, t in theirs.state_dict().items()})
-    x = np.linspace(-1, 1, 6, dtype="float16").reshape(2, 3)
-    y, z = ours.half()(fp.tensor(x, dtype="float16")), theirs.half()(torch.tensor(x))
-    assert y.dtype == "float16"
-    np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=2.0**-10)
-
-
-# ---- hooks --------------------------------------------------------------------------------------
 def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision():
     layer, seen = nn.Linear(2, 2), []
     x = fp.ones(1, 2)
@@ -493,7 +455,6 @@ def test_hooks_see_and_may_replace_what_goes_in_and_out_in_the_modules_precision
     assert seen == [layer.precision]
 
 
-# ---- containers ---------------------------------------------------------------------------------
 def test_a_module_dict_is_a_dict_of_modules():
     heads = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.ReLU()})
     heads["c"] = nn.Tanh()
@@ -549,21 +510,9 @@ def test_a_frozen_parameter_keeps_its_unrounded_numbers_and_thawed_its_gradients
     assert [p.gradient_dtype for p in layer.parameters()] == before == ["float32"] * 2
 
 
-def test_a_halved_model_is_not_trained_without_masters_by_accident():
-    layer = nn.Linear(2, 2).half()
-    optimizer = fp.MixedOptimizer(optim.SGD(layer.parameters(), lr=1e-5))
-    assert optimizer.master_weights
-    before = layer.weight.exact.copy()
-    for _ in range(10):
-        optimizer.minimize(layer(fp.ones(1, 2, dtype="float16")).sum())
-    assert (layer.weight.exact < before).all()
-
-
 # ---- what is told -------------------------------------------------------------------------------
 def cnn():
-    return nn.Sequential(
-        *(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)),
-    )
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2))
 
 
 @pytest.mark.parametrize(("module", "shape", "words"), [
@@ -610,9 +559,6 @@ def test_a_repr_tells_the_precision_once_where_it_is_not_that_of_pytorch():
     halved = nn.Sequential(nn.Linear(4, 6)).half()
     line = 'precision "float32": parameters in float16, masters in float32, loss scale dynamic'
     assert repr(halved).splitlines()[-1] == line
-    assert [p.name for p in nn.ModuleDict({"a": inner}).parameters()] != [
-        p.name for p in (repr(inner), inner.parameters())[1]
-    ]
 
 
 def test_what_hides_in_lists_of_lists_is_told_once_for_each_attribute():

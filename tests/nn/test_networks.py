@@ -10,10 +10,6 @@ from minifp import models, nn, optim
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 
-NETWORKS = (
-    "AlexNet", "VGG16", "VGG16BN", "GoogLeNet", "InceptionV2", "InceptionV3", "ResNet18",
-    "ResNet34", "ResNet50", "PreActResNet50", "MobileNetV2", "DenseNet121", "ViTTiny",
-)  # fmt: skip
 SIZES = {  # weights and multiply-adds: torchvision's documentation has those that it has
     "AlexNet": (61_100_840, 714_188_480),
     "VGG16": (138_357_544, 15_470_264_320),
@@ -29,6 +25,7 @@ SIZES = {  # weights and multiply-adds: torchvision's documentation has those th
     "DenseNet121": (7_978_856, 2_834_161_664),
     "ViTTiny": (5_717_416, 1_253_683_200),
 }
+NETWORKS = tuple(SIZES)
 THEIRS = {"VGG16": "vgg16", "VGG16BN": "vgg16_bn", "InceptionV3": "inception_v3"}
 THEIRS |= {"MobileNetV2": "mobilenet_v2"}
 
@@ -52,7 +49,6 @@ def test_a_network_is_as_large_as_published(name):
 @pytest.mark.parametrize("precision", ["mixed,loss_scale=8", "float32"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_small_ones_are_trained(name, precision):
-    """A few steps on one batch, of which they learn something."""
     with fp.precision(precision):
         fp.manual_seed(0)
         model = getattr(models, name)(classes=4, stem="smaller", width=1 / 8)
@@ -104,7 +100,6 @@ def test_a_transformer_is_told_the_size_of_its_pictures():
 
 
 def theirs(torchvision, name):
-    """Their network, with the auxiliary classifiers that they build it with."""
     build = torchvision.models
     if name == "ViTTiny":
         sizes = {"num_layers": 12, "num_heads": 3, "hidden_dim": 192, "mlp_dim": 768}

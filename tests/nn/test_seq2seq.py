@@ -63,11 +63,7 @@ def test_gradients_of_attention_are_the_slopes(make):
         inputs = [fp.randn(2, 3, layer.query_size), fp.randn(2, 4, 5)]
         for x in (parts := [*inputs, *layer.parameters()]):
             x.requires_grad_()
-
-    def fn(query, keys, *_):
-        return layer(query, keys, SEEN)
-
-    assert fp.gradcheck(fn, parts)
+    assert fp.gradcheck(lambda query, keys, *_: layer(query, keys, SEEN), parts)
 
 
 test_what_attention_cannot_look_at_is_refused = each_refused(
@@ -116,9 +112,8 @@ def test_padding_is_not_seen_and_a_step_does_not_see_those_after_it(attention, i
         assert other[:, :2].all() and not other[:, 2:].any()
 
 
-def test_scores_and_gradients_are_those_of_pytorchs_parts():
+def test_scores_and_gradients_are_those_of_pytorchs_parts(torch):
     """Input feeding, Luong's attention, two layers; in float64, so rounding is all that differs."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
     with fp.precision("float64"):
         model = Seq2Seq(8, 9, 6, 2, embedding=5)
     w = {n: torch.tensor(p.numpy(), requires_grad=True) for n, p in model.named_parameters()}

@@ -30,12 +30,10 @@ OF_TORCH = [case for case in CASES if case.torch]
 
 
 def numbers(t):
-    """A tensor's, in float32, which holds those of bfloat16."""
     return t.float().detach().numpy()
 
 
 def assert_same(ours, theirs, what=""):
-    """The same dtypes and the same bits."""
     assert f"torch.{ours.dtype}" == str(theirs.dtype), what
     np.testing.assert_array_equal(numbers(ours), numbers(theirs), err_msg=str(what))
 

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from functools import partial
 
 import numpy as np
@@ -166,11 +165,7 @@ test_what_cannot_be_stored_is_refused = each_refused(
     (lambda: fp.Format("e4m3+subnormals=2"), fp.PrecisionError, "subnormals=on or off"),
     (lambda: fp.tensor(np.zeros(2, [("a", "u2")])), fp.DTypeError, "expected floating numbers"),
     (lambda: fp.tensor(np.zeros(2, "V2")), fp.DTypeError, "expected floating numbers"),
-    (
-        lambda: fp.Precision(accumulate="e8m12"),
-        fp.PrecisionError,
-        "at most 10 bits of mantissa",
-    ),
+    (lambda: fp.Precision(accumulate="e8m12"), fp.PrecisionError, "at most 10 bits of mantissa"),
     (lambda: fp.Precision(weights="e4m30"), fp.PrecisionError, "float32 holds"),
 )
 
@@ -209,8 +204,7 @@ def test_a_kernel_of_ones_own_is_compiled_for_codes_and_zeros_are_written_there(
         return cap * np.tanh(x / cap)
 
     x = fp.tensor([0.5, -2.0, 40.0], dtype="bfloat16")
-    with fp.precision("bfloat16"), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with fp.precision("bfloat16"):
         y = fp.Tensor(capped(x.array, cap=30.0))
     exact = 30 * np.tanh(np.array([0.5, -2.0, 40.0]) / 30)
     assert (np.abs(y.numpy() - exact) <= 2.0**-8 * np.abs(exact)).all()

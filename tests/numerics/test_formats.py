@@ -9,22 +9,12 @@ from refusals import refuses
 import minifp as fp
 from minifp.derive.dtypes import NATIVE
 from minifp.numerics import formats
-from minifp.numerics.formats import (
-    FORMATS,
-    as_dtype,
-    downcast,
-    float16,
-    float32,
-    float64,
-    round_to,
-    upcast,
-)
+from minifp.numerics.formats import FORMATS, as_dtype, downcast, float16, float32, float64, upcast
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 
 
 def cast(x, dtype):
-    """NumPy's cast, without its warnings."""
     with np.errstate(all="ignore"):
         return x.astype(dtype)
 
@@ -98,7 +88,7 @@ def test_all_65536_halves_come_back_and_what_is_in_the_format_already_is_not_cop
         assert same_bits(downcast(upcast(HALVES, dtype), float16), HALVES)
     for dtype in (float16, float32, float64):
         x = np.ones(3, dtype)
-        assert upcast(x, dtype) is x and downcast(x, dtype) is x and round_to(x, dtype) is x
+        assert upcast(x, dtype) is x and downcast(x, dtype) is x and formats.round_to(x, dtype) is x
 
 
 def test_any_float32_is_rounded_as_numpy_rounds_it_and_midpoints_to_even():
@@ -116,7 +106,7 @@ def test_any_float32_is_rounded_as_numpy_rounds_it_and_midpoints_to_even():
     random = np.random.default_rng(1)
     bits = random.integers(0, 2**32, 300_000, dtype=np.uint32)
     for x in (midpoints(), bits.view(float32), cast(HALVES, float32)):
-        y = round_to(x, float16)
+        y = formats.round_to(x, float16)
         assert y.dtype == float32
         assert same_bits(y, cast(cast(x, float16), float32))
 
@@ -125,6 +115,11 @@ def test_float64_is_rounded_once_and_inf_nan_and_zeros_keep_what_they_are():
     x = np.array([1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, 2**-25 + 2**-60, 65520 - 2**-30])
     assert downcast(x, float16).tolist() == [1 + 2**-10, 1, 2**-24, 65504]
     assert downcast(x[:1], float32).tolist() == [1 + 2**-11]
+    anything = np.random.default_rng(0).integers(0, 2**64, 200_000, np.uint64).view(float64)
+    middle = midpoints().astype(float64)
+    near = [middle * (1 + step) for step in (0, 1e-16, -1e-16, 1e-12, -1e-9, 3e-8)]
+    for x in (anything, *near):
+        assert same_bits(downcast(x, float16), cast(x, float16))
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-30, -1e-30, 1e30, -1e30], float32)
     expected = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 0, -0.0, np.inf, -np.inf], float16)
     assert same_bits(downcast(x, float16), expected)
@@ -155,10 +150,11 @@ def test_every_memory_order_is_rounded_alike(source):
     x[::11] *= 1e6
     for name, a in arrangements(x).items():
         a, before = np.asarray(a), np.array(a)
-        for y in (downcast(a, float16), round_to(a, float16).astype(float16)):
+        for y in (downcast(a, float16), formats.round_to(a, float16).astype(float16)):
             assert same_bits(np.array(y), np.array(cast(a, float16))), name
         assert y.shape == a.shape
-        assert round_to(a, float16).dtype == source
+        assert formats.round_to(a, float16).dtype == source
+        assert source == float64 or downcast(a, float16).flags.forc
         np.testing.assert_array_equal(a, before, err_msg=name)
         wide = upcast(downcast(a, float16), source)
         np.testing.assert_array_equal(wide, cast(cast(a, float16), source), err_msg=name)

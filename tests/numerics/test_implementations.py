@@ -5,15 +5,8 @@ import pytest
 from refusals import refuses
 
 from minifp.derive.symbol import Untraceable
-from minifp.numerics import kernels
-from minifp.numerics.implementations import (
-    BY_HAND,
-    DERIVED,
-    REFERENCE,
-    example_of,
-    implementation_of,
-    source_of,
-)
+from minifp.numerics import implementations, kernels
+from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
 from minifp.runtime import cpu
 
 NAMED = {kernel.name: kernel for kernel in kernels.KERNELS}
@@ -55,15 +48,17 @@ def test_without_numba_it_is_told_why_a_gpu_has_no_kernel(monkeypatch):
 
 
 def test_an_example_has_the_defaults_of_the_public_function_and_its_source_is_the_authors():
-    example = example_of(NAMED["activation.leaky_relu_dx"])
+    example = implementations.example_of(NAMED["activation.leaky_relu_dx"])
     assert example.arguments == ["dy", "x"] and example.settings == {"negative_slope": 0.01}
-    assert example_of(NAMED["error_function.gelu_forward"]).settings == {"approximate": "none"}
-    assert example_of(NAMED["softmax.softmax_dx"]).settings == {"axis": -1}
-    assert example_of(NAMED["adam.adam"]).settings["betas"] == (0.9, 0.999)
-    refuses(Untraceable, ".", example_of, NAMED["ctc_loss.ctc_loss_dx"])
-    where, text = source_of(NAMED["activation.silu_forward"])
+    assert implementations.example_of(NAMED["error_function.gelu_forward"]).settings == {
+        "approximate": "none"
+    }
+    assert implementations.example_of(NAMED["softmax.softmax_dx"]).settings == {"axis": -1}
+    assert implementations.example_of(NAMED["adam.adam"]).settings["betas"] == (0.9, 0.999)
+    refuses(Untraceable, ".", implementations.example_of, NAMED["ctc_loss.ctc_loss_dx"])
+    where, text = implementations.source_of(NAMED["activation.silu_forward"])
     assert where.startswith("minifp/ops/pointwise/activation.py:") and "np.exp(-x)" in text
-    where, text = source_of(NAMED["conv.conv_forward"])
+    where, text = implementations.source_of(NAMED["conv.conv_forward"])
     assert where.startswith("minifp/ops/convolution/conv.py:") and "def conv_forward" in text
 
 
@@ -72,7 +67,7 @@ def test_a_kernel_of_a_lambda_is_derived_too(own_kernels):
     x = np.linspace(-2, 2, 5, dtype=np.float16)
     expected = (np.float32(3) * np.tanh(x.astype(np.float32))).astype(np.float16)
     np.testing.assert_allclose(times(x, a=3.0), expected, rtol=2**-10)
-    assert example_of(times).formula.name == "_lambda_"
+    assert implementations.example_of(times).formula.name == "_lambda_"
 
 
 TYPED_IN = """
@@ -92,4 +87,4 @@ def test_what_is_typed_in_where_no_file_is_is_derived_too(own_kernels, names):
     assert names["squared"](np.full(2, 3, np.float16)).tolist() == [9, 9]
     assert names["squared"].compiled is names["squared"].derived is not None
     assert implementation_of(names["squared"], "cuda").how == DERIVED
-    assert source_of(names["squared"])[1] == "(its text is in no file)"
+    assert implementations.source_of(names["squared"])[1] == "(its text is in no file)"

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from refusals import refuses
-from watching import at_once
+from watching import Kernels, at_once
 
 import minifp as fp
 from minifp.numerics import kernels
@@ -23,20 +23,6 @@ def leaves_no_kernel():
     before = list(KERNELS)
     yield
     KERNELS[:] = before
-
-
-class Seen(list):
-    """An observer of kernel calls; in its `with` block."""
-
-    def __enter__(self):
-        kernels.observers.append(self)
-        return self
-
-    def __exit__(self, *_):
-        kernels.observers.remove(self)
-
-    def on_kernel(self, *call):
-        self.append(call)
 
 
 def half(*numbers):
@@ -163,18 +149,18 @@ def test_every_kernel_is_listed_with_a_name_of_its_own_a_known_role_and_a_refere
 
 def test_an_observer_sees_what_is_stored_on_every_thread_until_it_is_gone():
     x = fp.tensor([1.0, 2.0], dtype="float16")
-    with fp.precision("mixed"), Seen() as seen:
+    with fp.precision("mixed"), Kernels() as seen:
         y = x * 2.5
     ((k, args, results, formats),) = seen
     assert k.name == "arithmetic.mul_forward"
     assert args[0] is x.array and args[1] == 2.5
     assert results[0] is y.array
     assert (formats.compute, formats.out) == (float32, (float16,))
-    with Seen() as seen:
+    with Kernels() as seen:
         pass
     fp.ones(2) + fp.ones(2)
     assert not seen and not kernels.observers
-    with Seen() as seen:
+    with Kernels() as seen:
         at_once(lambda: fp.ones(2) + fp.ones(2))
     assert [call[0].name for call in seen] == ["arithmetic.add_forward"]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from refusals import refuses
+from watching import Kernels
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.numerics import kernels
 from minifp.numerics.formats import float16, float32, format_of
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.numerics.policy import Precision
@@ -40,26 +40,13 @@ STEPS = {
 }
 
 
-class Seen(list):
-    """An observer of kernels that keeps (product, formats) of those that sum products."""
-
-    def on_kernel(self, kernel, args, results, formats):
-        if kernel.rule.role == "dot":
-            self.append((kernel.rule.product, formats))
-
-
 def seen(step, precision):
-    """What `Seen` has seen of a forward and its backward."""
-    found = Seen()
-    kernels.observers.append(found)
-    try:
-        fp.manual_seed(0)
-        with fp.precision(precision):
-            y = step()
-            y.backward(gradient=np.ones(y.shape, "float32"))
-    finally:
-        kernels.observers.remove(found)
-    return found
+    """(product, formats) of the kernels that sum products in a forward and its backward."""
+    fp.manual_seed(0)
+    with fp.precision(precision), Kernels() as calls:
+        y = step()
+        y.backward(gradient=np.ones(y.shape, "float32"))
+    return [(k.rule.product, formats) for k, _, _, formats in calls if k.rule.role == "dot"]
 
 
 def test_every_kernel_that_sums_products_is_one_of_the_three():
@@ -102,11 +89,8 @@ def test_the_numbers_of_a_product_are_those_of_the_precision_that_has_its_switch
     for product, (called, *args) in calls.items():
         how = {"to": None if product == FPROP else float16}
         results = {}
-        for text in (
-            "float16",
-            "float16,accumulate=float32",
-            f"float16,{product}:accumulate=bfloat16",
-        ):
+        texts = "float16", "float16,accumulate=float32", f"float16,{product}:accumulate=bfloat16"
+        for text in texts:
             with fp.precision(text):
                 results[text] = [np.asarray(k(*a, **how)) for k, *a in [(called, *args)]][0]
         with fp.precision(f"float16,{product}:accumulate=float32"):

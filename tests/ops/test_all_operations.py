@@ -32,7 +32,6 @@ def tensors(case, dtype, layout=np.array, scale=1.0):
 
 
 def outputs(case, xs):
-    """What the case returns, always as a tuple."""
     fp.manual_seed(0)
     ys = case.fn(*xs)
     return ys if isinstance(ys, tuple) else (ys,)
@@ -69,8 +68,6 @@ def run_of(case, dtype, layout=np.array, scale=1.0):
 
 
 # ---- the claims ---------------------------------------------------------------------------------
-
-
 @each_operation
 def test_gradients_are_the_slopes(operation, drawn):
     with Claims() as claims, fp.precision("float64"):
@@ -154,11 +151,7 @@ def check_nothing_is_narrower(claims, case, run):
             assert call.excess() <= 1
 
 
-# ---- what the tape keeps ------------------------------------------------------------------------
-
-
 def nodes(ys):
-    """Every node behind some tensors."""
     seen, stack = set(), [y.node for y in ys]
     while stack:
         node = stack.pop()
@@ -183,9 +176,6 @@ def check_tape(claims, case, run):
         with claims("all that backward reads is among the saved arrays", case, node.op):
             cells = [c.cell_contents for c in node.backward.__closure__ or ()]
             assert not [c for c in cells if isinstance(c, np.ndarray | fp.Tensor)]
-
-
-# ---- Inf and NaN --------------------------------------------------------------------------------
 
 
 def values(case, arrays):
@@ -227,8 +217,6 @@ def check_lost_gradients(claims, case, run):
                         assert not np.isfinite(g.array[r]).any()
 
 
-# ---- narrow formats -----------------------------------------------------------------------------
-
 COARSE = [("every other", LAYOUTS["strided"], 1.0), SETTINGS[-1]]
 REFUSES = {"encode_boxes", "box_convert"}  # boxes that coarse formats make empty
 WITH_CASES = [family for family in FAMILIES if hasattr(family, "CASES")]
@@ -247,8 +235,6 @@ def test_results_in_narrow_formats_are_the_exact_ones_rounded_once(family, forma
 
 
 # ---- that nothing is left out -------------------------------------------------------------------
-
-
 def test_every_kernel_is_called_by_a_case():
     """A new kernel needs a row in tests/cases. Update rules are tested with their optimizers."""
     with fp.precision("mixed"), Calls() as calls:

@@ -68,7 +68,6 @@ def calls_of(row, numbers, **settings):
 
 
 def called(kernel, args, params):
-    """The results, always as a tuple."""
     results = kernel(*args, **params)
     return results if isinstance(results, tuple) else (results,)
 

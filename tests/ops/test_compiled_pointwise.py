@@ -4,6 +4,7 @@ Each of them against its reference, on calls drawn at random: test_compiled_kern
 """
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ if not cpu.can_compile():
 from minifp.derive import elementary
 from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.pointwise import SMALL
-from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 
 def halves(*shape, seed=0):
@@ -28,7 +28,6 @@ def halves(*shape, seed=0):
 
 
 def check(name, args, to=float16, **params):
-    """The compiled kernel gives an array of its own, within the bound."""
     kernel = NAMED[name]
     stored = np.dtype(bool if kernel.name.startswith("comparison") else to)
     y = kernel.compiled(*args, to=(stored,), **params)
@@ -42,7 +41,6 @@ def check(name, args, to=float16, **params):
 
 
 # ---- any two arrays -----------------------------------------------------------------------------
-
 LAYOUTS = {
     "broadcast rows": lambda x: (x, x[:1]),
     "broadcast columns": lambda x: (x, x[:, :1]),
@@ -61,35 +59,28 @@ LAYOUTS = {
 
 
 def readonly(x):
-    """A copy that may not be written to."""
     x = x.copy()
     x.flags.writeable = False
     return x
 
 
 def unaligned(x):
-    """A copy at an odd address."""
     bytes_ = np.empty(x.nbytes + 1, np.uint8)
     y = bytes_[1:].view(x.dtype).reshape(x.shape)
     y[...] = x
     return y
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_any_layout_small_and_large(threads):
-    before = get_num_threads()
-    set_num_threads(threads)
-    try:
-        with Claims() as claims:
-            for layout, arrays in LAYOUTS.items():
-                for shape in ((12, 9), (67, 85), (1300, 700)):
-                    with claims("a layout is read", layout, shape):
-                        x, y = map(np.asarray, arrays(halves(*shape)))
-                        check("mul_forward", (x, y))
-                        check("add_forward", (y, x), alpha=1)
-                        check("where_forward", (x > 0, x, y), float32)
-    finally:
-        set_num_threads(before)
+@pytest.mark.parametrize("count", [1, 3])
+def test_any_layout_small_and_large(count, threads):
+    threads(count)
+    with Claims() as claims:
+        for layout, shape in product(LAYOUTS, ((12, 9), (67, 85), (1300, 700))):
+            with claims("a layout is read", layout, shape):
+                x, y = map(np.asarray, LAYOUTS[layout](halves(*shape)))
+                check("mul_forward", (x, y))
+                check("add_forward", (y, x), alpha=1)
+                check("where_forward", (x > 0, x, y), float32)
 
 
 def test_arrays_without_dimensions_and_numbers_of_all_kinds():
@@ -132,9 +123,6 @@ def test_a_reduced_gradient_without_a_target_keeps_its_format_unless_it_is_a_sca
     x = halves(4, 5)
     assert NAMED["reduce_to"].compiled(x, shape=(5,), to=(None,)).dtype == float16
     assert NAMED["reduce_to"].compiled(x, shape=(), to=(None,)).dtype == float32
-
-
-# ---- elementary functions -----------------------------------------------------------------------
 
 
 FUNCTIONS = {  # the exact one, and the largest error in ulp that elementary.py states

@@ -29,14 +29,6 @@ from minifp.ops.convolution.conv_plan_numba import Planes
 from minifp.runtime.cpu import gemm
 
 
-@pytest.fixture
-def threads():
-    """Sets the number of threads, and back."""
-    before = fp.get_num_threads()
-    yield fp.set_num_threads
-    fp.set_num_threads(before)
-
-
 def random(*shape, seed=0, scale=1.0):
     return np.random.default_rng(seed).standard_normal(shape) * scale
 
@@ -52,8 +44,6 @@ def worst(fn, *arrays, precision="mixed"):
 
 
 # ---- products -----------------------------------------------------------------------------------
-
-
 SIZES = [(1, 1, 1), (1, 10, 300), (8, 48, 16), (9, 49, 17), (257, 145, 257), (33, 7, 513)]
 PAIRS = {
     "NN": lambda a, b: (a, b),
@@ -78,28 +68,7 @@ def test_products_of_any_size_and_layout_are_within_the_bound(dtype):
                 assert excess(gemm.product(a, b, dtype, bias), exact, magnitude, K) <= 1
 
 
-def test_products_of_batches_broadcast_and_of_nothing_are_zero():
-    a, b = random(3, 1, 5, 4).astype(float16), random(2, 4, 6, seed=1).astype(float16)
-    exact = a.astype(float64) @ b.astype(float64)
-    magnitude = np.abs(a).astype(float64) @ np.abs(b).astype(float64)
-    assert excess(gemm.product(a, b, float32), exact, magnitude, 4) <= 1
-    nothing = gemm.product(np.ones((2, 0), float16), np.ones((0, 3), float16), float16)
-    assert nothing.tolist() == [[0] * 3] * 2
-    assert gemm.product(np.ones((0, 4), float16), np.ones((4, 3), float16), float16).shape == (0, 3)
-
-
-def test_missing_and_infinite_numbers_reach_only_their_own_row_and_column():
-    a, b = np.ones((20, 60), float16), np.ones((60, 100), float16)
-    a[3, 5], b[7, 50] = np.nan, np.inf
-    y = gemm.product(a, b, float32)
-    lost = ~np.isfinite(y)
-    assert np.isnan(y[3]).all() and np.isinf(np.delete(y[:, 50], 3)).all()
-    lost[3], lost[:, 50] = False, False
-    assert not lost.any()
-
-
 # ---- convolutions -------------------------------------------------------------------------------
-
 GEOMETRY = [  # N, C, O, H, W, kernel, stride, padding, dilation, groups
     *((2, 1, 6, 28, 28, 5, 1, 2, 1, 1), (3, 3, 16, 32, 32, 3, 1, 1, 1, 1)),
     *((5, 16, 32, 17, 15, 3, 2, 1, 1, 1), (3, 16, 32, 7, 9, 1, 2, 0, 1, 1)),
@@ -187,9 +156,6 @@ def test_a_transposed_convolution_leaves_what_no_window_touches_to_its_bias():
     assert y[0, 0].tolist() == [[np.inf, 0.5, np.inf], [0.5, 0.5, 0.5], [np.inf, 0.5, np.inf]]
 
 
-# ---- sequences ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_sequences_are_within_the_bound_at_every_step_also_packed(kind, precision):
@@ -211,11 +177,7 @@ def test_sequences_are_within_the_bound_at_every_step_also_packed(kind, precisio
     assert error[0] <= 1, error
 
 
-# ---- threads ------------------------------------------------------------------------------------
-
-
 def trained(model, loss, steps):
-    """The bytes of a model's weights after some steps."""
     optimizer = fp.MixedOptimizer(fp.optim.Adam(model.parameters(), lr=1e-2))
     for _ in range(steps):
         optimizer.minimize(loss(model))

@@ -8,34 +8,15 @@ import pytest
 from cases import some_places
 from hypothesis import given
 from hypothesis import strategies as st
+from random_arrays import bits, halves, random_arrays
 from refusals import check_refusals
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.numerics.formats import float16
-
-
-def random_arrays(*shapes, seed=0, scale=1.0):
-    random = np.random.default_rng(seed)
-    return [random.normal(0, scale, s) for s in shapes]
-
-
-def halves(*shapes, seed=0):
-    return [a.astype(float16) for a in random_arrays(*shapes, seed=seed)]
-
-
-def bits(fn, *arrays, precision="mixed,accumulate=float16"):
-    with fp.precision(precision):
-        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        y = fn(*xs)
-        y.backward(gradient=np.ones(y.shape))
-        return [y.array, *(x.grad.array for x in xs)]
 
 
 # ---- the equation -------------------------------------------------------------------------------
-
-
 def naive_conv2d(x, w, stride, padding, dilation, groups):
     """The equation in the docstring of ops/conv.py, written as loops."""
     x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
@@ -127,8 +108,7 @@ def test_conv1d_is_conv2d_of_one_row_in_every_bit():
             np.testing.assert_array_equal(a, c)
 
 
-def test_padding_same_of_an_even_kernel_has_one_more_at_the_end():
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+def test_padding_same_of_an_even_kernel_has_one_more_at_the_end(torch):
     x, w = random_arrays((2, 3, 7, 6), (4, 3, 4, 2))
     for dilation in (1, 2, (3, 1)):
         with warnings.catch_warnings():
@@ -143,8 +123,6 @@ def test_padding_same_of_an_even_kernel_has_one_more_at_the_end():
 
 
 # ---- transposes and columns ---------------------------------------------------------------------
-
-
 @given(
     *(st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 3)),
     *(st.integers(1, 2), st.integers(1, 6)),
@@ -166,8 +144,7 @@ def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
     np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
 
 
-def test_output_size_chooses_among_the_sizes_that_the_stride_leaves_open():
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+def test_output_size_chooses_among_the_sizes_that_the_stride_leaves_open(torch):
     ours, theirs = (m.ConvTranspose2d(3, 2, 3, 2, (1, 0)) for m in (nn, torch.nn))
     ours.load_state_dict({n: t.detach().numpy() for n, t in theirs.state_dict().items()})
     x = random_arrays((2, 3, 4, 5))[0].astype("float32")
@@ -197,14 +174,8 @@ def test_unfolded_windows_times_weights_are_a_convolution():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
-IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
-
-
 def test_convolutions_name_what_does_not_fit():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     F.conv1d(x, w) -> ShapeError: conv1d: .*expected \(N, C, L\) or \(C, L\)
     F.conv_transpose2d(x[0, 0], w)
         -> ShapeError: conv_transpose2d: .*\(C, H, W\), and \(C, O/groups, KH, KW\)
@@ -228,10 +199,7 @@ def test_convolutions_name_what_does_not_fit():
     F.conv_transpose2d(x, w, padding=4)
         -> ShapeError: conv_transpose2d: .*leave a result of sizes \(-1, -1\)
     F.conv_transpose2d(x, w, stride=0) -> ShapeError: stride=0: expected an
-        """,
-        x=np.ones((2, 4, 5, 5)),
-        w=np.ones((4, 2, 3, 3)),
-    )
+    """, x=np.ones((2, 4, 5, 5)), w=np.ones((4, 2, 3, 3)))  # fmt: skip
 
 
 def test_layers_refuse_what_cannot_be():
@@ -245,26 +213,6 @@ def test_layers_refuse_what_cannot_be():
     nn.ConvTranspose1d(3, 0, 3) -> MinifpError: out_channels=0: expected a positive
     nn.Conv2d(3, 4, 3, bias=None) -> MinifpError: bias=None: expected True or False
     """)
-
-
-# ---- layers -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "make, bound",
-    [
-        (lambda m: m.Conv1d(16, 40, 5, groups=2), 40**-0.5),
-        (lambda m: m.Conv2d(16, 32, (3, 5), groups=2), 120**-0.5),
-        (lambda m: m.ConvTranspose1d(40, 16, 5, groups=2), 40**-0.5),
-        (lambda m: m.ConvTranspose2d(32, 16, (3, 5), groups=2), 120**-0.5),
-    ],
-)
-def test_initial_values_fill_pytorchs_bounds_and_no_more(make, bound):
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
-    torch.manual_seed(0)
-    for (name, p), q in zip(make(nn).named_parameters(), make(torch.nn).parameters(), strict=True):
-        for largest in (np.abs(p.array).max(), np.abs(q.detach().numpy()).max()):
-            assert (1 - 20 / p.array.size) * bound <= largest <= bound, name
 
 
 def test_a_convolution_as_it_is_printed():

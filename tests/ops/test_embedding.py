@@ -1,7 +1,6 @@
 """Rows of a table: the padding row, pretrained tables, refusals."""
 
 import numpy as np
-import pytest
 from refusals import check_refusals
 
 import minifp as fp
@@ -9,8 +8,7 @@ from minifp import nn
 from minifp.numerics.formats import float16, float32
 
 
-def test_the_padding_row_begins_as_zeros_and_stays():
-    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+def test_the_padding_row_begins_as_zeros_and_stays(torch):
     for padding_idx in (2, -1):
         ours, theirs = (m.Embedding(4, 3, padding_idx) for m in (nn, torch.nn))
         assert ours.padding_idx == theirs.padding_idx

@@ -1,12 +1,13 @@
 """Making tensors: what dtype and memory they get, random ones the same in every precision."""
 
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import check_refusals
+from refusals import check_refusals, refuses
 
 import minifp as fp
 from minifp.numerics.formats import bool_, float16, float32, float64, int32, int64, uint8
@@ -14,13 +15,7 @@ from minifp.ops import creation
 from minifp.ops.factories import full, sampling
 
 
-def pytorch():
-    return pytest.importorskip("torch", reason="compared with PyTorch")
-
-
 # ---- from data ----------------------------------------------------------------------------------
-
-
 def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
     for dtype in (float16, float32, float64, int64, uint8, bool_):
         a = np.zeros((2, 3), dtype)
@@ -50,14 +45,17 @@ def test_as_tensor_copies_only_where_it_must():
 
 
 def test_tensor_never_shares():
-    for dtype in (float32, int64, bool_):
+    for dtype in (float32, int64, bool_, uint8):
         a = np.zeros(3, dtype)
-        fp.tensor(a).fill_(1)
+        x = fp.tensor(a)
+        assert x.dtype == dtype
+        fp.tensor(x).fill_(1)
+        assert not x.array.any()
+        x.fill_(1)
         assert not a.any()
 
 
 # ---- constants and steps ------------------------------------------------------------------------
-
 MAKERS = {
     "zeros": lambda m, **s: m.zeros(2, 3, **s),
     "ones": lambda m, **s: m.ones((2, 3), **s),
@@ -79,13 +77,11 @@ def test_floating_tensors_are_stored_as_the_precision_says(make):
             assert make(fp, dtype="float64", requires_grad=True).dtype == float64
     assert make(fp, requires_grad=True).requires_grad and not make(fp).requires_grad
     assert make(fp, device="cpu").array.flags.writeable
-    with pytest.raises(fp.DeviceError, match="cuda"):
-        make(fp, device="cuda")
+    refuses(fp.DeviceError, "cuda", make, fp, device="cuda")
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_shapes_and_dtypes_are_pytorchs(make):
-    torch = pytorch()
+def test_shapes_and_dtypes_are_pytorchs(torch, make):
     for settings in ({}, {"dtype": "float64"}, {"dtype": "int32"}):
         if "int32" in settings.values() and make in (MAKERS["rand"], MAKERS["randn"]):
             continue
@@ -100,7 +96,7 @@ def test_numbers_without_a_point_stay_integers():
     assert fp.full((2,), 3).dtype == fp.arange(3).dtype == fp.arange(1, 7, 2).dtype == int64
     assert fp.full((2,), True).dtype == bool_
     assert fp.full((2,), 3, dtype="float16").dtype == float16
-    assert fp.arange(3.0).dtype == float32
+    assert fp.arange(3.0).dtype == fp.tensor([1, 2], dtype="float32").dtype == float32
     assert fp.full((), 2.5).shape == ()
     assert fp.full((2,), fp.tensor(2.5)).tolist() == [2.5, 2.5]
 
@@ -109,11 +105,9 @@ numbers = st.integers(-50, 50) | st.floats(-50, 50).filter(lambda x: x == 0 or a
 
 
 @given(numbers, numbers, numbers.filter(bool))
-def test_arange_is_pytorchs(start, end, step):
-    torch = pytorch()
+def test_arange_is_pytorchs(torch, start, end, step):
     if (end - start) / step < 0:
-        with pytest.raises(fp.ArgumentError, match="arange: from .* the wrong way"):
-            fp.arange(start, end, step)
+        refuses(fp.ArgumentError, "arange: from .* the wrong way", fp.arange, start, end, step)
         return
     y, z = fp.arange(start, end, step), torch.arange(start, end, step)
     assert y.shape == tuple(z.shape)
@@ -121,8 +115,7 @@ def test_arange_is_pytorchs(start, end, step):
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50), st.integers(0, 9))
-def test_linspace_is_pytorchs_and_ends_where_it_should(start, end, steps):
-    torch = pytorch()
+def test_linspace_is_pytorchs_and_ends_where_it_should(torch, start, end, steps):
     y, z = fp.linspace(start, end, steps), torch.linspace(start, end, steps)
     assert (y.shape, y.dtype) == (tuple(z.shape), float32)
     np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-6, atol=1e-5)
@@ -163,13 +156,16 @@ def test_likes_of_integers_are_integers():
 
 
 def test_values_that_overflow_give_a_warning():
-    with fp.precision("mixed"), pytest.warns(fp.PrecisionWarning, match="overflow float16"):
-        assert fp.full((2,), 70000.0).tolist() == [np.inf] * 2
+    with fp.precision("mixed"):
+        with pytest.warns(fp.PrecisionWarning, match="overflow float16"):
+            assert fp.full((2,), 70000.0).tolist() == [np.inf] * 2
+        with pytest.warns(fp.PrecisionWarning, match=r"2 of 5 values overflow float16.*65504"):
+            x = fp.tensor([1e5, -1e5, 65504.0, 1.0, np.inf])
+        assert x.tolist() == [np.inf, -np.inf, 65504, 1, np.inf]
+        fp.tensor([65519.0, np.inf, np.nan])  # no warning
 
 
 # ---- random -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["rand", "randn"])
 def test_every_precision_draws_the_same_numbers(name):
     drawn = {}
@@ -221,8 +217,6 @@ def test_a_seed_gives_the_same_numbers_and_each_purpose_has_its_own():
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_bad_arguments_are_refused_by_name():
     check_refusals(r"""
     fp.zeros(2, -1) -> ShapeError: zeros: size \(2, -1\): expected integers of at lea
@@ -241,7 +235,6 @@ def test_bad_arguments_are_refused_by_name():
     fp.linspace(0, None, 3) -> DTypeError: linspace: end=None: expected a number
     fp.eye(-1) -> ArgumentError: eye: n=-1: expected an integer, at least 0
     fp.eye(2, 1.5) -> ArgumentError: eye: m=1\.5
-    fp.zeros_like([1]) -> DTypeError: zeros_like: input is a list
     fp.rand(-1) -> ShapeError: rand: size \(-1,\): expected integers of at least 0
     fp.rand(2, dtype="int64") -> DTypeError: rand: dtype=int64: expected a floating o
     fp.randn("a") -> DTypeError: randn: size \('a',\)
@@ -255,14 +248,13 @@ def test_bad_arguments_are_refused_by_name():
     fp.from_numpy(np.array(["a"])) -> DTypeError: data of type <U1
     fp.from_numpy(np.zeros(2, ">f4")) -> DTypeError: from_numpy: an array of >f4
     fp.as_tensor("a") -> DTypeError: data of type <U1
-    fp.as_tensor([1.0], dtype="float8") -> PrecisionError: no dtype 'float8'
     fp.as_tensor([1.0], device="cuda") -> DeviceError: cuda
     fp.zeros(2, dtype="int64", requires_grad=True) -> TapeError: only floating tensor
     """)
 
 
 def test_every_function_that_makes_tensors_is_public_and_named_here():
-    text = inspect.getsource(inspect.getmodule(pytorch))
+    text = Path(__file__).read_text(encoding="utf-8")
     for module in (creation, full, sampling):
         for name, f in vars(module).items():
             public = inspect.isfunction(f) and f.__module__ == module.__name__

@@ -46,17 +46,14 @@ def test_the_compiled_suppression_keeps_what_the_reference_keeps(n):
         assert (np.diff(scores.array[a]) <= 0).all()
 
 
-def test_no_kept_class_depends_on_the_number_of_threads(monkeypatch):
+def test_no_kept_class_depends_on_the_number_of_threads(monkeypatch, threads):
     pool = pytest.importorskip("minifp.runtime.cpu.pool")
     monkeypatch.setattr(pool, "WORTH_A_THREAD", -1)
     boxes, scores = fp.tensor(random_boxes(500)), fp.tensor(distinct_scores(500))
-    classes, before, found = np.arange(500) % 7, fp.get_num_threads(), set()
-    try:
-        for count in (1, 2, 3):
-            fp.set_num_threads(count)
-            found.add(F.batched_nms(boxes, scores, classes, 0.4).array.tobytes())
-    finally:
-        fp.set_num_threads(before)
+    classes, found = np.arange(500) % 7, set()
+    for count in (1, 2, 3):
+        threads(count)
+        found.add(F.batched_nms(boxes, scores, classes, 0.4).array.tobytes())
     assert len(found) == 1
 
 

@@ -5,10 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import COMPARISONS, activation, pointwise
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from cases import COMPARISONS, OF_NUMPY, activation, pointwise
 from refusals import check_refusals
 
 import minifp as fp
@@ -19,17 +16,11 @@ from minifp.numerics.formats import FORMATS, float16, float32, float64
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
-
-
 def function(name):
     return getattr(F, name, None) or getattr(fp, name)
 
 
 # ---- every half ---------------------------------------------------------------------------------
-
 PLAIN = (*pointwise.ANY, *pointwise.STEPS, *pointwise.LIMITED, *activation.PLAIN)
 OF_ONE = [(name, {}) for name in (*PLAIN, *activation.SETTINGS)] + [
     ("gelu", {"approximate": "tanh"}),
@@ -98,8 +89,6 @@ def test_the_tape_stores_the_input_or_the_result_and_not_both(name, settings):
 
 
 # ---- integers and booleans ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "tanh", "erf", "reciprocal", "log1p"])
 def test_functions_of_integers_are_floating_and_computed_in_float32(name, dtype):
@@ -142,8 +131,6 @@ def test_activations_of_integers_are_refused(name):
 
 
 # ---- arithmetic ---------------------------------------------------------------------------------
-
-
 def test_pow_of_zero_and_of_negative_numbers_is_pytorchs(torch):
     bases, exponents = np.meshgrid(
         [0.0, -0.0, -2, 3, np.inf, np.nan], [0.0, 1, 2, -1, 0.5, -3, np.inf, np.nan]
@@ -192,8 +179,6 @@ def test_an_infinite_gradient_does_not_pass_where_the_slope_is_zero():
 
 
 # ---- choosing -----------------------------------------------------------------------------------
-
-
 def test_where_takes_numbers_and_they_decide_no_format():
     c = fp.tensor([True, False])
     with fp.precision("mixed"):
@@ -215,8 +200,6 @@ def test_masked_fill_of_integers_and_with_infinity():
 
 
 # ---- prelu --------------------------------------------------------------------------------------
-
-
 def test_the_gradient_of_a_prelu_weight_is_summed_in_float32():
     with fp.precision("mixed"):
         layer = nn.PReLU()
@@ -230,26 +213,22 @@ def test_prelu_weights_meet_activations_in_their_format():
         layer = nn.PReLU(2, init=0.1)
         y = layer(fp.tensor([[-1.0, 1.0]]))
     assert (layer.weight.dtype, y.dtype) == (float32, float16)
+    assert layer.state_dict()["weight"].tolist() == [float(float32.type(0.1))] * 2
     assert y.tolist() == [[-float(float16.type(0.1)), 1]]
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
 X = np.linspace(-1, 1, 6).reshape(2, 3)
 
 
 def test_bad_input_is_refused_by_name():
-    check_refusals(
-        r"""
-    fp.exp([1.0]) -> DTypeError: exp: input is a list: expected a tensor
+    check_refusals(r"""
     fp.erf(0.5) -> DTypeError: erf: input is a float: expected a tensor
-    fp.isinf([1.0]) -> DTypeError: isinf: input is a list
     fp.add(x, [1.0]) -> DTypeError: add\(float32 \(2, 3\), \[1\.0\]\): a list: exp
     fp.mul([1.0], x) -> DTypeError: mul\(\[1\.0\], .*a list: expected tensors or nu
     fp.eq(x, [1.0]) -> DTypeError: eq\(.*a list: expected tensors or numbers
     fp.where(x > 0, x, [1.0]) -> DTypeError: where\(.*a list: expected tensors
     x.lerp(x, [0.5]) -> DTypeError: lerp\(.*a list: expected tensors or numbers
-    fp.lerp([1.0], x, 0.5) -> DTypeError: lerp: input is a list
     x.lerp(fp.ones(2), 0.5) -> ShapeError: lerp\(.*broadcast
     fp.exp(np.array(1j)) -> DTypeError: exp\(complex128 \(\)\): .*expected tensors or
     fp.erf(np.array(["a"])) -> DTypeError: erf\(<U1 \(1,\)\): .*expected tensors or
@@ -293,9 +272,7 @@ def test_bad_input_is_refused_by_name():
     F.prelu(x, fp.ones(1, 3)) -> ShapeError: prelu: weight of shape \(1, 3\)
     nn.PReLU(0) -> ArgumentError: num_parameters=0: expected a positive integer
     nn.Softmax(3)(x) -> ShapeError: softmax: dim=3
-        """,
-        x=X,
-    )
+    """, x=X)  # fmt: skip
 
 
 def test_settings_may_be_numpys_numbers_and_decide_no_format():
@@ -313,20 +290,9 @@ def test_settings_may_be_numpys_numbers_and_decide_no_format():
 
 
 # ---- layers -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("make", [make for make, _ in activation.LAYERS.values()])
 def test_layers_are_written_as_pytorchs(torch, make):
     assert repr(make(nn)) == repr(make(torch.nn))
-
-
-def test_the_weight_of_a_prelu_is_a_parameter_in_the_weight_format():
-    for precision, stored in (("mixed", float16), ("float32", float32), ("float64", float64)):
-        with fp.precision(precision):
-            layer = nn.PReLU(3, init=0.1)
-        assert layer.weight.dtype == stored and layer.weight.shape == (3,)
-        assert list(layer.state_dict()) == ["weight"]
-        np.testing.assert_array_equal(layer.state_dict()["weight"].array, np.full(3, 0.1, float32))
 
 
 def test_a_missing_number_leaves_its_mark_on_the_gradient():
@@ -339,56 +305,15 @@ def test_a_missing_number_leaves_its_mark_on_the_gradient():
         assert np.isnan(x.grad.array).tolist() == [True, False, False, False], (name, precision)
 
 
-# ---- comparisons --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", COMPARISONS)
+@pytest.mark.references
+@pytest.mark.parametrize("name", OF_NUMPY)
 def test_comparisons_are_those_of_numpy(name):
-    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
-    expected = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater"}.get(
-        name, {"le": "less_equal", "ge": "greater_equal"}.get(name, name)
-    ))  # fmt: skip
-    for p in ("float32", "mixed"):
+    x, y = np.array([[1.0, 2, np.nan], [-np.inf, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    expected, count = getattr(np, OF_NUMPY[name]), 1 + (name in COMPARISONS)
+    for pair, p in product(((x, y), (x > 1, y > 1)), ("float32", "mixed")):
         with fp.precision(p):
-            z = getattr(fp, name)(fp.tensor(x), fp.tensor(y))
-            assert z.dtype == bool and not z.requires_grad
-            np.testing.assert_array_equal(z.array, expected(x, y))
-    np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
-
-
-@pytest.mark.references
-def test_isfinite_and_isnan_tell_inf_from_nan():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.array([1.0, np.inf, -np.inf, np.nan]))
-    assert x.isfinite().tolist() == [True, False, False, False]
-    assert x.isnan().tolist() == [False, False, False, True]
-
-
-# ---- broadcasting -------------------------------------------------------------------------------
-
-
-halves = st.floats(-8, 8, width=16)
-
-
-@st.composite
-def broadcast_pairs(draw):
-    """Two float64 arrays, of float16 numbers, whose shapes broadcast."""
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
-    return [draw(hnp.arrays(float64, s, elements=halves)) for s in shapes.input_shapes]
-
-
-@pytest.mark.references
-@given(broadcast_pairs())
-def test_broadcast_gradients_are_summed_to_their_own_shape(pair):
-    """dx of x y is y summed over what x was stretched along, and is rounded once."""
-    with fp.precision("mixed"), Calls() as calls:
-        x, y = (fp.tensor(a, requires_grad=True) for a in pair)
-        z = x * y
-        z.backward(gradient=np.ones(z.shape))
-    assert all(call.excess() <= 1 for call in calls)
-    for a, other, leaf in ((*pair, x), (*pair[::-1], y)):
-        full = np.broadcast_to(other, z.shape)
-        added = tuple(range(len(z.shape) - a.ndim))
-        stretched = tuple(i + len(added) for i, n in enumerate(a.shape) if n == 1)
-        expected = full.sum(added + stretched, keepdims=True).reshape(a.shape)
-        np.testing.assert_allclose(leaf.grad.array, expected, rtol=2.0**-11, atol=2.0**-25)
+            z = getattr(fp, name)(*map(fp.tensor, pair[:count]))
+        assert z.dtype == bool and not z.requires_grad
+        np.testing.assert_array_equal(z.array, expected(*pair[:count]))
+    if count == 2:
+        np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))

@@ -5,7 +5,8 @@ import warnings
 import cases  # noqa: F401 (registers the kernels' bounds)
 import numpy as np
 import pytest
-from bounds import UNIT, Calls, growth
+from beside_torch import with_weights_of
+from bounds import Calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import check_refusals
@@ -13,41 +14,26 @@ from refusals import check_refusals
 import minifp as fp
 from minifp import nn
 from minifp.nn.utils import rnn as ours_rnn
-from minifp.numerics.formats import FORMATS, float16, float64
+from minifp.numerics.formats import float16, float64
 
 KINDS = {"RNN": 1, "GRU": 3, "LSTM": 4}
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def pytorch():
-    """PyTorch, or the test is skipped."""
-    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
 
 
 def as_list(state):
     return list(state) if isinstance(state, (tuple, list)) else [state]
 
 
-def with_weights_of(theirs, ours):
-    """Ours with PyTorch's weights, which must have the same names and shapes, in that order."""
-    state = {n: t.detach().numpy() for n, t in theirs.state_dict().items()}
-    mine = {n: (t.shape, t.dtype) for n, t in ours.state_dict().items()}
-    assert list(mine.items()) == [(n, (a.shape, a.dtype)) for n, a in state.items()]
-    ours.load_state_dict(state)
-    return ours
-
-
 def assert_same(ours, theirs, close):
-    """Tensors of ours and of PyTorch's are alike."""
     for a, b in zip(ours, theirs, strict=True):
         b = b.detach().numpy()
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(a.array, b, rtol=close, atol=close)
 
 
-def assert_layers_agree(ours, theirs, results, inputs, close):
+def assert_layers_agree(torch, ours, theirs, results, inputs, close):
     """Values, and with random gradients of all results those of all inputs and weights."""
-    torch, random = pytorch(), np.random.default_rng(1)
+    random = np.random.default_rng(1)
     assert_same(results[0], results[1], close)
     dys = [random.normal(0, 1, y.shape).astype(y.dtype) for y in results[0]]
     sum((y * fp.Tensor(dy)).sum() for y, dy in zip(results[0], dys)).backward()
@@ -59,11 +45,8 @@ def assert_layers_agree(ours, theirs, results, inputs, close):
 
 
 # ---- parity with PyTorch ------------------------------------------------------------------------
-
-
 @st.composite
 def layers(draw):
-    """The name and the arguments of a layer."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     hidden = draw(st.integers(1, 4))
     options = {
@@ -101,10 +84,10 @@ def run(module, layer, form, x, hx, lengths):
 )  # fmt: skip
 @pytest.mark.parametrize("dtype, close", [("float64", 1e-11), ("float32", 1e-4)])
 def test_any_layer_on_any_input_is_pytorchs(
-    dtype, close, layer, form, lengths, spare, with_state, seed
+    torch, dtype, close, layer, form, lengths, spare, with_state, seed
 ):
     """float32: the roundings of 5 steps of 3 layers, each at most doubled by the next."""
-    torch, random = pytorch(), np.random.default_rng(seed)
+    random = np.random.default_rng(seed)
     kind, sizes, options = layer
     if form == "packed":
         lengths = sorted(lengths, reverse=True)
@@ -127,7 +110,7 @@ def test_any_layer_on_any_input_is_pytorchs(
             hx = (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None
             y, states = run(module, made, form, x, hx, lengths)
             results.append([y, *as_list(states)])
-        assert_layers_agree(ours, theirs, results, (xs, ts), close)
+        assert_layers_agree(torch, ours, theirs, results, (xs, ts), close)
 
 
 @settings(max_examples=40)
@@ -136,9 +119,11 @@ def test_any_layer_on_any_input_is_pytorchs(
     *(st.sampled_from([None, 0, 1, 3]), st.booleans(), st.sampled_from(["tanh", "relu"])),
 )
 @pytest.mark.parametrize("dtype, close", [("float64", 1e-12), ("float32", 2e-5)])
-def test_any_cell_is_pytorchs(dtype, close, kind, inputs, hidden, bias, batch, with_state, f):
+def test_any_cell_is_pytorchs(
+    torch, dtype, close, kind, inputs, hidden, bias, batch, with_state, f
+):
     """batch None: of one step of one sequence, without an axis for it."""
-    torch, random = pytorch(), np.random.default_rng(0)
+    random = np.random.default_rng(0)
     options = {"nonlinearity": f} if kind == "RNN" else {}
     theirs = getattr(torch.nn, f"{kind}Cell")(inputs, hidden, bias, **options)
     theirs = theirs.to(getattr(torch, dtype))
@@ -154,13 +139,12 @@ def test_any_cell_is_pytorchs(dtype, close, kind, inputs, hidden, bias, batch, w
             y = cell(x, (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None)
             assert isinstance(y, tuple) == (kind == "LSTM")
             results.append(as_list(y))
-        assert_layers_agree(ours, theirs, results, (xs, ts), close)
+        assert_layers_agree(torch, ours, theirs, results, (xs, ts), close)
 
 
 @each_kind
 @pytest.mark.parametrize("p, training", [(1.0, True), (0.7, False)])
-def test_dropout_is_between_layers_and_only_in_training(kind, p, training):
-    torch = pytorch()
+def test_dropout_is_between_layers_and_only_in_training(torch, kind, p, training):
     theirs = getattr(torch.nn, kind)(3, 4, 2, dropout=p).train(training)
     ours = with_weights_of(theirs, getattr(nn, kind)(3, 4, 2, dropout=p).train(training))
     x = np.random.default_rng(0).normal(0, 1, (5, 2, 3)).astype("float32")
@@ -168,8 +152,7 @@ def test_dropout_is_between_layers_and_only_in_training(kind, p, training):
     np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_layers_and_cells_show_themselves_as_pytorchs_do():
-    torch = pytorch()
+def test_layers_and_cells_show_themselves_as_pytorchs_do(torch):
     for make in (
         lambda m: m.LSTM(3, 4, 2, bias=False, batch_first=True, dropout=0.5, bidirectional=True),
         *(lambda m: m.LSTM(3, 4, proj_size=2), lambda m: m.GRU(3, 4), lambda m: m.RNN(3, 4, 3)),
@@ -179,8 +162,6 @@ def test_layers_and_cells_show_themselves_as_pytorchs_do():
 
 
 # ---- sequences of different lengths -------------------------------------------------------------
-
-
 @st.composite
 def ragged(draw, least=1):
     """Arrays (L, ...) of different lengths, integers or floats."""
@@ -193,8 +174,7 @@ def ragged(draw, least=1):
 @given(
     ragged(least=0), st.booleans(), st.sampled_from([0, -100]), st.sampled_from(["left", "right"])
 )
-def test_pad_sequence_is_pytorchs(arrays, batch_first, value, side):
-    torch = pytorch()
+def test_pad_sequence_is_pytorchs(torch, arrays, batch_first, value, side):
     y = ours_rnn.pad_sequence([fp.tensor(a) for a in arrays], batch_first, value, side)
     z = torch.nn.utils.rnn.pad_sequence([torch.tensor(a) for a in arrays], batch_first, value, side)
     assert (y.shape, y.dtype) == (z.shape, z.numpy().dtype)
@@ -202,8 +182,7 @@ def test_pad_sequence_is_pytorchs(arrays, batch_first, value, side):
 
 
 @given(ragged(), st.booleans(), st.booleans())
-def test_packing_and_unpacking_are_pytorchs(arrays, in_order, batch_first):
-    torch = pytorch()
+def test_packing_and_unpacking_are_pytorchs(torch, arrays, in_order, batch_first):
     if in_order:
         arrays.sort(key=len, reverse=True)
     results = []
@@ -297,64 +276,6 @@ def test_in_a_batch_each_sequence_is_as_alone_bit_for_bit_where_the_order_of_sum
                 np.testing.assert_array_equal(s.array[:, b], e.array)
 
 
-# ---- how far the state of two computations of one sequence may be apart --------------------------
-
-
-def carry(kind, error, w, differ, ulp, keep, largest):
-    """From the errors (of h, of c) before a step to those after it.
-
-    First order and in the largest norm: the state enters the sums z through rows of w_hh with sum
-    |w| <= w; the sums themselves differ by `differ`; each stored number, of at most `largest`,
-    by `ulp`. sigma has slopes of at most 1/4, tanh and relu of 1, and r, z, i, f, o, n, g lie
-    between -1 and 1. keep: the largest z or f, by which the state before is multiplied.
-    """
-    h, c = error
-    z = w * h + differ
-    gate = z / 4 + ulp
-    if kind == "RNN":
-        return z + ulp, 0.0
-    if kind == "GRU":  # n: the slopes of x w + r q; h: those of (1 - z) n + z h', |h' - n| <= 2
-        n = differ + (z + ulp * largest) + largest * gate + ulp
-        return keep * h + n + 2 * gate + ulp, 0.0
-    c = keep * c + largest * gate + gate + (z + ulp) + ulp * largest
-    return c + gate + ulp, c
-
-
-def norm(layer):
-    return np.abs(layer.weight_hh_l0.array.astype(float64)).sum(1).max()
-
-
-def sums_of_products(layer, x):
-    """The number of addends of a sum z, and the largest sum of their absolute values, |h| <= 1."""
-    w_ih, b_ih, b_hh = (
-        np.abs(getattr(layer, f"{n}_l0").array.astype(float64))
-        for n in ("weight_ih", "bias_ih", "bias_hh")
-    )
-    magnitude = (np.abs(x) @ w_ih.T + b_ih + b_hh).max() + norm(layer)
-    return x.shape[-1] + layer.hidden_size + 2, magnitude
-
-
-@each_kind
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_in_a_batch_each_sequence_is_as_alone_but_for_the_order_of_sums(kind, precision):
-    """Two float32 sums of the same products differ by twice their bound, and where they lie on
-    both sides of a rounding border, what is stored by an ulp: carried through the steps."""
-    x = halves(6, 4, 3)
-    with fp.precision(precision) as p:
-        layer = getattr(nn, kind)(3, 4)
-        y, _ = layer(fp.tensor(x), lengths=LENGTHS)
-        addends, magnitude = sums_of_products(layer, x)
-        ulp = FORMATS[p.activations].eps / 2  # of numbers below 1
-        for b, n in enumerate(LENGTHS):
-            alone, _ = layer(fp.tensor(x[:n, b]))
-            error = 0.0, 0.0
-            for t in range(n):
-                differ = 2 * growth(addends) * UNIT * magnitude
-                error = carry(kind, error, norm(layer), differ, ulp, 1.0, max(magnitude, n))
-                found = np.abs(y.array[t, b].astype(float64) - alone.array[t]).max()
-                assert found <= error[0]
-
-
 STEPS = 2000
 
 
@@ -377,51 +298,7 @@ def test_over_2000_steps_no_step_leaves_its_bound(kind):
     assert max(call.excess() for call in of_layer) <= 1
 
 
-@each_kind
-def test_over_2000_steps_the_state_drifts_no_further_than_its_storage_explains(kind):
-    """Each step adds half an ulp to each number it stores, and the next ones forget it."""
-    x = np.clip(halves(STEPS, 2, 4), -1, 1)
-    with fp.precision("mixed"), Calls() as calls:
-        stored = long_layer(kind)
-        y, _ = stored(fp.tensor(x))
-    call = next(c for c in calls if c.kernel.name.startswith(kind.lower()))
-    with fp.precision("float64"):
-        exact = long_layer(kind)
-        for name, p in stored.named_parameters():
-            getattr(exact, name).data = p.array  # the weights as they are stored
-        z, _ = exact(fp.tensor(x))
-    keep, largest = 0.0, 1.0
-    addends, magnitude = sums_of_products(stored, x)
-    if kind == "GRU":
-        gates = call.results[1].astype(float64)
-        keep, largest = gates[:, 6:12].max(), max(1.0, np.abs(gates[:, 18:]).max())
-    if kind == "LSTM":
-        keep = call.results[2][:, 6:12].astype(float64).max()
-        largest = max(1.0, np.abs(call.results[1].astype(float64)).max())
-    error, differ = (0.0, 0.0), growth(addends) * UNIT * magnitude
-    half_ulp = FORMATS["float16"].eps / 4
-    for t in range(STEPS):
-        error = carry(kind, error, norm(stored), differ, half_ulp, keep, largest)
-        found = np.abs(y.array[t].astype(float64) - z.array[t]).max()
-        assert found <= error[0]
-    assert error[0] < 0.04  # the bound itself has settled
-
-
-def test_a_cell_state_in_half_stops_growing_after_2048_equal_steps():
-    """c + 2^-10 is c from c = 2 on, where that is half an ulp: as DESIGN says, c is stored."""
-    ends = []
-    for precision in ("mixed", "float32"):
-        with fp.precision(precision):
-            layer = nn.LSTM(1, 1, bias=False)
-            layer.weight_ih_l0.data = np.array([[20.0], [20.0], [2.0**-10], [0.0]])
-            layer.weight_hh_l0.data = np.zeros((4, 1))
-            ends.append(layer(fp.ones(3000, 1, 1))[1][1].item())
-    assert ends == [2.0, pytest.approx(3000 / 1024, rel=1e-4)]
-
-
 # ---- sums in float16 ----------------------------------------------------------------------------
-
-
 def half(x):
     return np.asarray(x, "float32").astype(float16).astype("float32")
 
@@ -495,8 +372,6 @@ def test_with_accumulate_float16_a_bias_below_half_an_ulp_of_the_sum_is_lost(kin
 
 
 # ---- what is refused ----------------------------------------------------------------------------
-
-
 def layer_of(kind="LSTM", *args, **options):
     return getattr(nn, kind)(3, 4, *args, **options)
 
@@ -506,8 +381,7 @@ pair = lambda *shape: (fp.ones(*shape), fp.ones(*shape))  # noqa: E731
 
 
 def test_what_does_not_fit_is_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     nn.RNN(3, 4, nonlinearity="sin") -> ArgumentError: RNN: nonlinearity='sin'
     nn.RNNCell(3, 4, nonlinearity=None) -> ArgumentError: RNNCell: nonlinearity=None
     nn.GRU(3, 0) -> ArgumentError: hidden_size=0
@@ -570,9 +444,7 @@ def test_what_does_not_fit_is_refused_by_name():
     ours_rnn.PackedSequence(fp.ones(1), [1], "a") -> DTypeError: sorted_indices: 'a'
     ours_rnn.unpad_sequence([1.0], [1]) -> DTypeError: unpad_sequence: list
     ours_rnn.unpad_sequence(fp.ones(3, 2), [4, 1]) -> ArgumentError: expected 1 to 3
-        """,
-        names=globals(),
-    )
+    """, names=globals())  # fmt: skip
 
 
 OPS = {
@@ -583,19 +455,16 @@ OPS = {
 
 
 @pytest.mark.parametrize("name", OPS)
-@pytest.mark.parametrize(
-    "changed, error, words",
-    [
-        ({"x": (3, 2)}, fp.ShapeError, r"{0}: x of shape \(3, 2\)"),
-        ({"h": (3, 5)}, fp.ShapeError, r"{0}: h of shape \(3, 5\), expected \(2, 5\)"),
-        ({"w_ih": (7, 4)}, fp.ShapeError, r"{0}: w_ih of shape \(7, 4\)"),
-        ({"w_hh": (5,)}, fp.ShapeError, r"{0}: w_hh of shape \(5,\)"),
-        ({"b_ih": (1,), "b_hh": (1,)}, fp.ShapeError, r"{0}: b_ih of shape \(1,\)"),
-        ({"b_ih": (5,)}, fp.ArgumentError, "{0}: b_ih without b_hh"),
-        ({"x": None}, fp.DTypeError, "{0}: x is a NoneType"),
-        ({"w_ih": None}, fp.DTypeError, "{0}: w_ih is a NoneType"),
-    ],
-)
+@pytest.mark.parametrize("changed, error, words", [
+    ({"x": (3, 2)}, fp.ShapeError, r"{0}: x of shape \(3, 2\)"),
+    ({"h": (3, 5)}, fp.ShapeError, r"{0}: h of shape \(3, 5\), expected \(2, 5\)"),
+    ({"w_ih": (7, 4)}, fp.ShapeError, r"{0}: w_ih of shape \(7, 4\)"),
+    ({"w_hh": (5,)}, fp.ShapeError, r"{0}: w_hh of shape \(5,\)"),
+    ({"b_ih": (1,), "b_hh": (1,)}, fp.ShapeError, r"{0}: b_ih of shape \(1,\)"),
+    ({"b_ih": (5,)}, fp.ArgumentError, "{0}: b_ih without b_hh"),
+    ({"x": None}, fp.DTypeError, "{0}: x is a NoneType"),
+    ({"w_ih": None}, fp.DTypeError, "{0}: w_ih is a NoneType"),
+])  # fmt: skip
 def test_the_operations_name_the_argument_that_does_not_fit(name, changed, error, words):
     given = {n: s and fp.ones(*s) for n, s in {**OPS[name], **changed}.items()}
     with pytest.raises(error, match=words.format(name)):

@@ -17,19 +17,7 @@ from minifp.numerics.formats import bool_, float16, float32, float64, int64, uin
 HALF_SUMS = "mixed,reduce=float16"
 
 
-@pytest.fixture
-def in_mixed():
-    with fp.precision("mixed"):
-        yield
-
-
-def pytorch():
-    return pytest.importorskip("torch", reason="compared with PyTorch")
-
-
 # ---- what half precision would lose -------------------------------------------------------------
-
-
 def test_running_sums_of_4096_float16_tenths_go_on_growing(in_mixed):
     """NumPy's, and `reduce=float16`, stop at 256, where a tenth is less than half a step."""
     x = fp.tensor(np.full((4096, 2), 0.1))
@@ -40,12 +28,6 @@ def test_running_sums_of_4096_float16_tenths_go_on_growing(in_mixed):
     assert np.cumsum(x.array, 0)[-1].tolist() == [256, 256]
     with fp.precision(HALF_SUMS):
         assert x.cumsum(0)[-1].tolist() == [256, 256]
-
-
-def test_the_gradient_of_a_running_sum_counts_3000_readers(in_mixed):
-    x = fp.ones(3000, requires_grad=True)
-    x.cumsum(0).backward(gradient=np.ones(3000))
-    assert x.grad.tolist() == np.arange(3000, 0, -1).astype(float16).tolist()
 
 
 def test_a_norm_does_not_overflow_where_squares_do(in_mixed):
@@ -80,12 +62,6 @@ def test_a_product_does_not_overflow_on_the_way(in_mixed):
         assert x.prod(1).tolist() == [np.inf]
 
 
-def test_a_deviation_of_numbers_whose_squares_overflow(in_mixed):
-    x = fp.tensor([[-60000.0, 60000.0]])
-    assert x.std(1, correction=0).tolist() == [60000]
-    assert x.var(1).tolist() == [np.inf]
-
-
 def test_logsumexp_does_not_overflow(in_mixed):
     x = fp.tensor([[60000.0, 60000.0], [-60000.0, -60000.0], [0.0, -20.0]])
     assert fp.logsumexp(x, 1).tolist() == [60000, -60000, 0]
@@ -95,6 +71,7 @@ def test_logsumexp_does_not_overflow(in_mixed):
 def test_reductions_to_a_scalar_stay_in_float32(in_mixed):
     x = fp.tensor([[1.0, 2.0], [3.0, 60000.0]])
     scalars = [x.std(), x.norm(), x.prod(), x.amax(), x.max(), x.min(), x.logsumexp((0, 1))]
+    scalars += [x.sum(), x.mean(), x.var(), x.sum() / x.mean(), (x.sum() ** 2).sqrt() * 2 + 1]
     scalars += [fp.tensor([60000.0, 2.0]).max(0).values]
     assert {s.dtype for s in scalars} == {float32}
     assert (x.max() * 2).item() == 120000
@@ -107,7 +84,6 @@ def test_extremes_and_order_count_ties_beyond_2048(in_mixed):
 
 
 # ---- the primitives -----------------------------------------------------------------------------
-
 rows = hnp.arrays(
     float32, hnp.array_shapes(max_dims=3, max_side=5), elements=st.floats(-8, 8, width=16)
 )
@@ -181,8 +157,6 @@ def test_every_reduction_sums_as_the_precision_says():
 
 
 # ---- sums of other dtypes -----------------------------------------------------------------------
-
-
 def test_integers_add_up_in_int64_and_booleans_count():
     x = fp.tensor(np.array([200, 100], uint8))
     assert (x.sum().item(), x.sum().dtype) == (300, int64)
@@ -206,19 +180,15 @@ def test_a_dtype_is_that_of_the_result(name, in_mixed):
     assert call(fp.tensor([1, 2]), 0, dtype="float32").dtype == float32
 
 
-def test_a_narrower_dtype_rounds_what_is_summed_as_in_pytorch():
-    torch = pytorch()
+def test_a_narrower_dtype_rounds_what_is_summed_as_in_pytorch(torch):
     x = np.array([2048.0, 0.75, 0.75], float32)
     y = fp.sum(fp.tensor(x), dtype="float16")
     assert y.item() == torch.tensor(x).sum(dtype=torch.float16).item()
 
 
 # ---- extremes -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["max", "min"])
-def test_an_extreme_is_one_of_three_functions(name):
-    torch = pytorch()
+def test_an_extreme_is_one_of_three_functions(torch, name):
     a = np.array([[1.0, 5, 5], [2, 0, -3]], float32)
     x, t = fp.tensor(a), torch.tensor(a)
     assert getattr(x, name)().item() == getattr(t, name)().item()
@@ -233,8 +203,7 @@ def test_an_extreme_is_one_of_three_functions(name):
     assert getattr(fp.tensor([[3, 1], [2, 4]]), name)(1).values.dtype == int64
 
 
-def test_nan_is_the_largest_and_the_smallest():
-    torch = pytorch()
+def test_nan_is_the_largest_and_the_smallest(torch):
     a = np.array([1.0, np.nan, 3, np.nan], float32)
     for name in ("max", "min"):
         x, t = fp.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
@@ -270,8 +239,7 @@ def test_any_all_and_count_nonzero_are_those_of_numpy(x, data):
     np.testing.assert_array_equal(fp.count_nonzero(t, dim).array, np.count_nonzero(x, axis=dim))
 
 
-def test_any_of_no_axes_is_each_and_of_uint8_is_uint8_as_in_pytorch():
-    torch = pytorch()
+def test_any_of_no_axes_is_each_and_of_uint8_is_uint8_as_in_pytorch(torch):
     a = np.array([[0, 2], [0, 0]], uint8)
     for dim in ((), None, 0, (0, 1)):
         y, z = fp.any(fp.tensor(a), dim), torch.any(torch.tensor(a), dim)
@@ -280,11 +248,8 @@ def test_any_of_no_axes_is_each_and_of_uint8_is_uint8_as_in_pytorch():
 
 
 # ---- corners ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, np.inf, -np.inf, -1])
-def test_norms_of_zeros_and_their_gradients_are_pytorchs(p):
-    torch = pytorch()
+def test_norms_of_zeros_and_their_gradients_are_pytorchs(torch, p):
     for a in ([[0.0, 0.0], [0.0, 2.0]], [[3.0, -3.0], [-0.0, 1.0]]):
         x = fp.tensor(np.array(a, float32), requires_grad=True)
         t = torch.tensor(a, requires_grad=True)
@@ -297,8 +262,7 @@ def test_norms_of_zeros_and_their_gradients_are_pytorchs(p):
 
 
 @pytest.mark.parametrize("name", ["var", "std"])
-def test_a_deviation_of_too_few_numbers_is_pytorchs(name):
-    torch = pytorch()
+def test_a_deviation_of_too_few_numbers_is_pytorchs(torch, name):
     for a, settings in (([2.0], {}), ([1.0, 2.0], {"correction": 3}), ([], {"correction": 0})):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -319,20 +283,13 @@ def test_the_gradient_of_a_product_with_zeros_is_the_product_of_the_others():
     assert x.grad.tolist() == [[0, 6, 0], [0, 0, 0], [12, 8, 6]]
 
 
-def test_logsumexp_of_infinities_is_pytorchs():
-    torch = pytorch()
+def test_logsumexp_of_infinities_is_pytorchs(torch):
     inf = np.inf
     a = np.array([[inf, 1], [-inf, -inf], [-inf, 1], [inf, -inf]], float32)
     x, t = fp.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
     y, z = x.logsumexp(1), t.logsumexp(1)
     np.testing.assert_array_equal(y.array, z.detach().numpy())
     assert fp.logsumexp(fp.zeros(0), 0).item() == -inf
-
-
-def test_reductions_of_a_number_take_its_axis_as_pytorch_does():
-    x = fp.tensor(3.0)
-    assert [x.sum(d).item() for d in (0, -1, (0,), ())] == [3] * 4
-    assert x.amax(-1).item() == x.prod(0).item() == x.norm(2, -1).item() == 3
 
 
 def test_backward_keeps_the_numbers_alone(in_mixed):
@@ -343,16 +300,11 @@ def test_backward_keeps_the_numbers_alone(in_mixed):
         assert not [a for a in y.node.saved if isinstance(a, np.ndarray)]
 
 
-# ---- what is refused ----------------------------------------------------------------------------
-
-
 def test_bad_arguments_are_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     x.sum(True) -> DTypeError: sum: dim=True: expected an integer
     x.sum((0, 0)) -> ShapeError: sum: dim=\(0, 0\) names a dimension twice
     x.mean(dtype="int64") -> DTypeError: mean: dtype=int64: expected a floating
-    x.sum(dtype="float8") -> PrecisionError: no dtype 'float8'
     x.cumsum(2) -> ShapeError: cumsum: dim=2 for a tensor of 2 dimensions
     x.cumsum((0, 1)) -> DTypeError: cumsum: dim=\(0, 1\): expected an integer
     x.sum().cumsum(0) -> ShapeError: cumsum: dim=0 for a tensor without dim
@@ -372,14 +324,10 @@ def test_bad_arguments_are_refused_by_name():
     x.argmax((0, 1)) -> DTypeError: argmax: dim=\(0, 1\): expected an integer
     x.any(2) -> ShapeError: any: dim=2 for a tensor of 2 dimensions
     fp.count_nonzero(x, "a") -> DTypeError: count_nonzero: dim='a'
-        """,
-        x=np.ones((2, 3)),
-    )
+    """, x=np.ones((2, 3)))  # fmt: skip
 
 
 # ---- any axes -----------------------------------------------------------------------------------
-
-
 halves = st.floats(-8, 8, width=16)
 
 

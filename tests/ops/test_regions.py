@@ -140,16 +140,6 @@ def test_a_window_with_nan_is_nan_and_gives_its_gradient_to_the_first():
     assert x.grad.array[0, 0].tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
 
 
-def test_without_boxes_features_are_empty_and_gradients_0():
-    for pool in (F.roi_align, F.roi_pool):
-        x = fp.tensor(pictures(), requires_grad=True)
-        y = pool(x, [fp.zeros(0, 4), fp.zeros(0, 4)], (3, 2))
-        assert y.shape == (0, 3, 3, 2)
-        y.sum().backward()
-        assert not x.grad.array.any()
-        assert pool(fp.zeros(0, 3, 4, 4), [], 2).shape == (0, 3, 2, 2)
-
-
 @pytest.mark.parametrize("wide", [None, "float64"])
 def test_weights_are_the_same_compiled_and_not(wide):
     boxes = random_regions(40).astype(wide or "f4")

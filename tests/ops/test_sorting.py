@@ -1,7 +1,6 @@
 """Order: sort, argsort and topk, where numbers are equal or missing, and what is refused."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -14,8 +13,7 @@ values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan])
 
 
 @given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=6), elements=values), st.data())
-def test_order_is_stable_and_nan_the_largest_as_in_pytorch(a, data):
-    torch = pytest.importorskip("torch", reason="compared with PyTorch")
+def test_order_is_stable_and_nan_the_largest_as_in_pytorch(torch, a, data):
     dim, down = data.draw(st.integers(-a.ndim, a.ndim - 1)), data.draw(st.booleans())
     expected = torch.sort(torch.tensor(a), dim=dim, descending=down, stable=True)
     x = fp.tensor(a, dtype="float64")
@@ -37,13 +35,10 @@ def test_integers_and_booleans_are_sorted_too():
 
 
 def test_bad_arguments_are_refused_by_name():
-    check_refusals(
-        r"""
+    check_refusals(r"""
     x.topk(4) -> ArgumentError: topk: k=4: expected an integer from 0 to 3
     x.topk(1.0) -> ArgumentError: topk: k=1\.0
     x.sort(2) -> ShapeError: sort: dim=2 for a tensor of 2 dimensions
     x.argsort("a") -> DTypeError: argsort: dim='a': expected an integer
     x.sum().sort() -> ShapeError: sort: dim=-1 for a tensor without dimensions
-        """,
-        x=np.ones((2, 3)),
-    )
+    """, x=np.ones((2, 3)))  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from refusals import refuses
 from snapshots import frozen, snapshot
 from update_rules import RULES
+from watching import Kernels
 
 import minifp as fp
 from minifp import nn, optim
@@ -73,7 +74,6 @@ def arguments(kernel, states, size, formats, random):
 
 
 def by_reference(kernel, args, to, settings):
-    """What the reference gives in float32, rounded once."""
     wide = [upcast(a, SINGLE) if isinstance(a, np.ndarray) else a for a in args]
     wide = [SINGLE.type(a) if isinstance(a, float) else a for a in wide]
     with np.errstate(all="ignore"):
@@ -83,7 +83,6 @@ def by_reference(kernel, args, to, settings):
 
 
 def bits(array):
-    """The bits of an array, those of every NaN alike."""
     array = array.copy()
     array[np.isnan(array)] = np.nan
     return frozen(array)
@@ -164,37 +163,20 @@ def test_compiled_steps_are_those_of_the_references_bit_for_bit(rule, precision,
     assert fast == plain
 
 
-class Observer:
-    """Counts the kernels that it sees."""
-
-    def __init__(self):
-        self.seen = []
-
-    def on_kernel(self, kernel, *_):
-        """Called by kernels.py."""
-        self.seen.append(kernel.name)
-
-
 @every_rule
 def test_an_observer_sees_the_kernels_and_changes_no_bit(rule):
-    (alone, _), observer = train(rule, "mixed"), Observer()
-    kernels.observers.append(observer)
-    watched, _ = train(rule, "mixed")
-    kernels.observers.clear()
-    assert len(observer.seen) >= 8 and watched == alone
+    alone, _ = train(rule, "mixed")
+    with Kernels() as calls:
+        watched, _ = train(rule, "mixed")
+    assert len(calls) >= 8 and watched == alone
 
 
 @pytest.mark.parametrize("precision", ["mixed", *OF_UPDATES])
-def test_bits_do_not_depend_on_the_number_of_threads(precision):
-    from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
-
-    before, found = get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            set_num_threads(count)
-            found.append(train("Adam", precision, [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
-    finally:
-        set_num_threads(before)
+def test_bits_do_not_depend_on_the_number_of_threads(precision, threads):
+    found = []
+    for count in (1, 2, 3):
+        threads(count)
+        found.append(train("Adam", precision, [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
     assert found[0] == found[1] == found[2]
 
 
@@ -253,12 +235,9 @@ def test_a_rule_of_a_users_own_need_not_be_an_update_rule():
     """Such a kernel is called as others are, and may fuse what an update rule must not."""
 
     class Signs(optim.Optimizer):
-        """Steps of one length."""
-
         rule = kernels.kernel("map", "given")(lambda w, g, inverse, *, lr: w - lr * np.sign(g))
 
         def keywords(self, group, state, step):
-            """What the rule is told."""
             return self.settings(group, "lr")
 
     kernels.KERNELS.pop()

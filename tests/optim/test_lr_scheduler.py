@@ -38,7 +38,6 @@ def mixed_optimizer(*rates, scale=2.0**10, **settings):
 
 
 def step(optimizer, overflow=False):
-    """One step, good or skipped."""
     optimizer.zero_grad()
     with fp.precision("mixed"):
         loss = sum(p.sum() for p in optimizer.parameters)
@@ -47,7 +46,6 @@ def step(optimizer, overflow=False):
 
 
 def rates_over(schedule, steps, base=0.5):
-    """The rate before each of `steps` good steps, and after the last."""
     optimizer = mixed_optimizer(base)
     scheduler = schedule(optimizer)
     rates = scheduler.get_last_lr()
@@ -60,17 +58,14 @@ def rates_over(schedule, steps, base=0.5):
 
 
 def cosine(optimizer):
-    """From the base to 0.1 in 8 steps."""
     return CosineAnnealingLR(optimizer, T_max=8, eta_min=0.1)
 
 
 def warm_up(optimizer):
-    """From a quarter to the whole in 4 steps."""
     return LinearLR(optimizer, start_factor=0.25, total_iters=4)
 
 
 def warm_up_then_cosine(optimizer):
-    """4 steps up, 8 down."""
     return SequentialLR(optimizer, [warm_up(optimizer), cosine(optimizer)], milestones=[4])
 
 
@@ -218,7 +213,6 @@ def test_a_cycle_has_no_step_after_its_last():
 
 # ---- plateau ------------------------------------------------------------------------------------
 def plateau(optimizer, **arguments):
-    """Half the rate after two metrics in a row that are not better."""
     return ReduceLROnPlateau(optimizer, factor=0.5, patience=1, **arguments)
 
 

@@ -36,12 +36,10 @@ class Scheduled:
             self.ps, self.scheduler = ps, make(lr_scheduler, self.optimizer)
 
     def settings(self):
-        """The rate of each group, and its momentum."""
         groups = self.optimizer.param_groups
         return [(g["lr"], g["betas"][0] if "betas" in g else g["momentum"]) for g in groups]
 
     def step(self, *metric):
-        """One step of both."""
         for p in self.ps:
             if isinstance(p.grad, fp.Tensor):
                 p.grad.seed, p.grad.consumed = 1.0, None  # PyTorch lets them be used again
@@ -102,7 +100,6 @@ CHAINED = [
 
 
 def made(library, optimizer, drawn):
-    """A scheduler from a name and its arguments."""
     name, arguments = drawn
     return getattr(library, name)(optimizer, **arguments)
 
@@ -217,11 +214,9 @@ def test_one_after_the_other_is_pytorchs(drawn, gaps):
 )
 def test_all_at_once_is_pytorchs(first, others):
     """With what sets the rate, rather than multiplies it, in the first place."""
-
-    def make(library, optimizer):
-        return library.ChainedScheduler([made(library, optimizer, d) for d in (first, *others)])
-
-    assert_same(make)
+    assert_same(lambda library, o: library.ChainedScheduler(
+        [made(library, o, d) for d in (first, *others)]
+    ))  # fmt: skip
 
 
 @hypothesis_settings(max_examples=30)

@@ -16,32 +16,6 @@ SHAPES = [(3, 4), (4,), (2, 1, 3)]
 STEPS = 50
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
-SETTINGS = {  # by the rule
-    "SGD": [
-        {"lr": 0.05}, {"lr": 0.05, "weight_decay": 0.1}, {"lr": 0.05, "momentum": 0.9},
-        {"lr": 0.05, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1},
-        {"lr": 0.05, "momentum": 0.9, "nesterov": True},
-        {"lr": 0.05, "momentum": 0.7, "nesterov": True, "weight_decay": 0.1},
-    ],
-    "Adam": [
-        {}, {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-3}, {"lr": 0.02, "weight_decay": 0.3},
-        {"lr": 0.02, "betas": (0.5, 0.7), "amsgrad": True},
-    ],
-    "AdamW": [
-        {}, {"lr": 0.02, "weight_decay": 0.3}, {"lr": 0.02, "betas": (0.0, 0.0)},
-        {"lr": 0.02, "betas": (0.5, 0.7), "amsgrad": True, "maximize": True},
-    ],
-    "NAdam": [{}, {"lr": 0.02, "weight_decay": 0.3, "momentum_decay": 0.1}],
-    "RAdam": [{}, {"lr": 0.02, "betas": (0.9, 0.9), "weight_decay": 0.3}],
-    "RMSprop": [
-        {}, {"lr": 0.02, "alpha": 0.8, "momentum": 0.7, "weight_decay": 0.3},
-        {"lr": 0.02, "alpha": 0.8, "centered": True, "eps": 0.1},
-    ],
-    "Adagrad": [{}, {"lr": 0.05, "lr_decay": 0.1, "initial_accumulator_value": 0.5}],
-    "Adadelta": [{}, {"lr": 0.5, "rho": 0.7, "eps": 1e-3, "weight_decay": 0.3}],
-    "Adamax": [{}, {"lr": 0.02, "betas": (0.7, 0.9), "weight_decay": 0.3}],
-}  # fmt: skip
-
 
 @pytest.fixture(autouse=True, scope="module")
 def wide_numbers():
@@ -53,8 +27,6 @@ def wide_numbers():
 
 
 class Twins:
-    """The same parameters here and in PyTorch."""
-
     def __init__(self, precision="float64", shapes=SHAPES, seed=1):
         self.random, self.dtype = np.random.default_rng(seed), DTYPES[precision]
         start = [self.random.normal(size=shape).astype(precision) for shape in shapes]
@@ -74,12 +46,10 @@ class Twins:
                 q.grad = 0.1 * q.detach() + torch.tensor(noise, dtype=self.dtype)
 
     def difference(self):
-        """The largest, relative to the largest weight."""
         pairs = [(p.array, q.detach().numpy()) for p, q in zip(self.mine, self.theirs)]
         return max(np.abs(a - b).max() for a, b in pairs) / max(np.abs(b).max() for _, b in pairs)
 
     def largest_step(self):
-        """The largest step of a weight, relative to the largest weight."""
         path = np.array(self.path)
         return np.abs(np.diff(path, axis=0)).max() / np.abs(path).max()
 
@@ -96,24 +66,7 @@ def close(twins):
     return twins.difference() < STEPS * 2.0**-24 * (4 + 2 * 20 * twins.largest_step())
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
-def test_fifty_steps_and_the_defaults_are_pytorchs(kind):
-    for settings in SETTINGS[kind]:
-        for precision in DTYPES:
-            twins = Twins(precision)
-            mine = getattr(optim, kind)(twins.mine, **settings)
-            theirs = getattr(torch.optim, kind)(twins.theirs, **settings)
-            for _ in range(STEPS):
-                twins.give_gradients()
-                mine.step()
-                theirs.step()
-            assert close(twins), (settings, precision)
-            group = {k: v for k, v in mine.param_groups[0].items() if k != "params"}
-            assert {k: theirs.param_groups[0][k] for k in group} == group
-
-
 def settings_of(**own):
-    """A strategy for the settings that all rules have, and for these."""
     common = {
         "lr": st.floats(1e-4, 0.1),
         "weight_decay": st.sampled_from([0.0, 0.01, 0.3]),
@@ -152,7 +105,22 @@ BEGINNING = "initial_accumulator_value"  # of a group: PyTorch looks at the opti
 def test_every_rule_that_pytorch_has_is_drawn():
     """LAMB is not in PyTorch: see test_optimizers.py."""
     rules = {name for name in optim.__all__ if name[0].isupper()} - {"LAMB", "Optimizer"}
-    assert rules == {*DRAWN} == {*SETTINGS}
+    assert rules == {*DRAWN}
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_fifty_steps_in_float32_and_the_defaults_are_pytorchs(kind):
+    for settings in ({"lr": 0.05} if kind == "SGD" else {}, {"lr": 0.02, "weight_decay": 0.3}):
+        twins = Twins("float32")
+        mine = getattr(optim, kind)(twins.mine, **settings)
+        theirs = getattr(torch.optim, kind)(twins.theirs, **settings)
+        for _ in range(STEPS):
+            twins.give_gradients()
+            mine.step()
+            theirs.step()
+        assert close(twins), settings
+        group = {k: v for k, v in mine.param_groups[0].items() if k != "params"}
+        assert {k: theirs.param_groups[0][k] for k in group} == group
 
 
 @pytest.mark.parametrize("kind", DRAWN)

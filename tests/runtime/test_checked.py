@@ -19,7 +19,6 @@ HALF, SINGLE, COUNTER = np.dtype("float16"), np.dtype("float32"), np.zeros(1, np
 
 
 def scaled_sum(x, y, *, a):
-    """What is computed here."""
     return x + a * y
 
 
@@ -31,14 +30,12 @@ def kernels(monkeypatch):
 
 
 def plan(forms="aa", n=N, dtype=HALF):
-    """Arguments of a right call, as a list."""
     y = np.ones(n, dtype)
     rest = [np.ones(n, dtype) if form == "a" else 1.0 for form in forms]
     return [COUNTER, 1, np.empty(0, SINGLE), n, n, COUNTER, *rest, y, 0.5]
 
 
 def entry(kernels, forms="aa"):
-    """The kernel of contiguous arrays that gives halves."""
     kinds, settings = (HALF, HALF), {"a": 0.5}
     return kernels.kernel(kernels.formulas(kinds, settings), forms, (HALF,))[0]
 

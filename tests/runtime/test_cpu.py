@@ -20,14 +20,14 @@ from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compiled_kernels_in
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.runtime import cpu
-from minifp.runtime.cpu import compiling, heap, threads
+from minifp.runtime.cpu import compiling, heap
+from minifp.runtime.cpu.threads import cores, from_environment
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code, *arguments, **environment):
-    """What a program prints, and its errors, in a process of its own."""
     done = python(code, *arguments, **environment)
     return done.stdout, done.stderr
 
@@ -48,56 +48,19 @@ TRAIN = """
 """
 
 
-# ---- conversions --------------------------------------------------------------------------------
-
 CONVERT = """
-    import numpy as np
+    import sys, pytest
     from minifp.runtime.cpu import formats_ir
-    from minifp.runtime.cpu.half import load, store
-    from minifp.runtime.cpu.compile import compiled
-
-    @compiled
-    def widen(x, y):
-        for i in range(len(x)):
-            y[i] = load(x, i)
-
-    @compiled
-    def narrow(x, y):
-        for i in range(len(x)):
-            store(y, i, x[i])
-
-    print("hardware" if formats_ir.IN_HARDWARE else "integers")
-    bits = np.arange(65536, dtype=np.uint16)
-    wide = np.empty(65536, np.float32)
-    widen(bits, wide)
-    exact = bits.view(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(wide, exact)
-    np.testing.assert_array_equal(np.signbit(wide), np.signbit(exact))
-
-    rng = np.random.default_rng(0)
-    every = rng.integers(0, 2**32, 1_000_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
-    near = rng.standard_normal(1_000_000) * np.exp2(rng.integers(-30, 18, 1_000_000))
-    halves = exact[np.isfinite(exact) & (exact >= 0)]
-    halves.sort()
-    ties = (halves[1:] + halves[:-1]) / 2
-    limits = [65519.996, 65520, 2.0**-25, np.nextafter(np.float32(2.0**-25), 1), np.inf, np.nan]
-    x = np.concatenate([every, near, ties, -ties, limits]).astype(np.float32)
-    found = np.empty(x.size, np.uint16)
-    narrow(x, found)
-    with np.errstate(all="ignore"):
-        expected = x.astype(np.float16)
-    known = ~np.isnan(x)
-    np.testing.assert_array_equal(found[known], expected.view(np.uint16)[known])
-    assert np.isnan(found.view(np.float16)[~known]).all()
+    assert not formats_ir.IN_HARDWARE or "arm" in __import__("os").uname().machine
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests/numerics/test_formats.py"]))
 """
 
 
+@pytest.mark.nightly
 @compiled
-@pytest.mark.parametrize("name", ["", pytest.param("generic", marks=pytest.mark.nightly)])
-def test_halves_are_converted_as_numpy_does_with_hardware_for_them_and_without(name):
-    """Nothing differs on a CPU without F16C, whose instructions would end the process there."""
-    how = run(CONVERT, NUMBA_CPU_NAME=name)[0].strip()
-    assert name != "generic" or how == "integers" or "arm" in os.uname().machine
+def test_halves_are_converted_as_numpy_does_without_hardware_for_them_too(tmp_path):
+    """On a CPU without F16C, whose instructions would end the process there."""
+    run(CONVERT, NUMBA_CPU_NAME="generic", NUMBA_CACHE_DIR=str(tmp_path))
 
 
 @pytest.mark.nightly
@@ -109,27 +72,19 @@ def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
 
 
 # ---- threads ------------------------------------------------------------------------------------
-@pytest.fixture
-def restored():
-    """The number of threads, set back afterwards."""
-    before = fp.get_num_threads()
-    yield
-    fp.set_num_threads(before)
-
-
-def test_as_many_threads_as_cores_unless_it_is_said(restored, monkeypatch):
+def test_as_many_threads_as_cores_unless_it_is_said(threads, monkeypatch):
     monkeypatch.delenv("MINIFP_THREADS", raising=False)
-    assert threads.from_environment() == threads.cores() >= 1
+    assert from_environment() == cores() >= 1
     monkeypatch.setenv("MINIFP_THREADS", "3")
-    assert threads.from_environment() == 3
-    fp.set_num_threads(2)
+    assert from_environment() == 3
+    threads(2)
     assert fp.get_num_threads() == 2
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5", "1025", "1000000", "9" * 99])
 def test_a_number_of_threads_that_is_none_or_absurd_is_refused(given, monkeypatch):
     monkeypatch.setenv("MINIFP_THREADS", given)
-    refuses(ArgumentError, "MINIFP_THREADS=.*1 to 1024", threads.from_environment)
+    refuses(ArgumentError, "MINIFP_THREADS=.*1 to 1024", from_environment)
     before = fp.get_num_threads()
     for other in (0, -2, True, 1.0, "2", 10**6):
         refuses(ArgumentError, "set_num_threads", fp.set_num_threads, other)
@@ -142,7 +97,7 @@ def test_a_wrong_number_of_threads_in_the_environment_fails_at_import():
 
 
 @compiled
-def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(restored):
+def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(threads):
     from minifp.runtime.cpu.pool import parallel
 
     @parallel
@@ -162,7 +117,7 @@ def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(res
                 wrong.append(done)
 
     for number in (1, 2, 7):
-        fp.set_num_threads(number)
+        threads(number)
         at_once(call, call, call)
     assert not wrong
 
@@ -425,8 +380,6 @@ def test_importing_minifp_compiles_nothing_and_numpy_alone_derives_nothing():
     code = "from minifp.numerics.kernels import KERNELS; print({k.compiled for k in KERNELS})"
     assert run(code, MINIFP_KERNELS="numpy")[0].strip() == "{None}"
 
-
-# ---- memory -------------------------------------------------------------------------------------
 
 FAULTS = """
     import resource

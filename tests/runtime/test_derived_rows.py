@@ -23,7 +23,6 @@ def written_by_a_view(x):
 
 
 def rows_of(kernel):
-    """A kernel's formulas, with none known yet."""
     return RowKernel(kernel.reference, kernel.rule.out)
 
 

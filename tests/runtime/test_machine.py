@@ -24,7 +24,6 @@ def bent(x, y, *, bend):
 
 
 def results():
-    """Of kernels that are made anew, over arrays of all forms and rows both ways."""
     random = np.random.default_rng(0)
     x, y = (random.normal(0, 1, (40, 70)).astype(float16) for _ in range(2))
     compiled = pointwise(lambda x, y, *, bend: bent(x, y, bend=bend))

@@ -75,7 +75,6 @@ def test_the_script_would_write_what_is_there():
 
 
 def entry_of(kernel, *args):
-    """The entry for these arguments."""
     return compile.Kernel(kernel.py_func, kernel.options).resolve(args)
 
 

@@ -13,16 +13,8 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import replay, tape
 from minifp.models import CharLSTM, LeNet
-from minifp.training.diagnosis import (
-    BACKWARD,
-    CHANGED,
-    FORWARD,
-    INPUT,
-    LET_GO,
-    SUM,
-    UNKNOWN,
-    UNSCALE,
-)
+from minifp.training import diagnosis
+from minifp.training.diagnosis import BACKWARD, CHANGED, FORWARD, INPUT, UNKNOWN, UNSCALE
 from minifp.training.mixed import MOST_KEPT
 
 
@@ -41,7 +33,6 @@ class Net(nn.Module):
 
 
 def setup(precision="mixed", make=Net, **settings):
-    """A model, its optimizer, and a batch."""
     fp.manual_seed(0)
     numbers = np.random.default_rng(0)
     with fp.precision(precision):
@@ -129,7 +120,7 @@ def test_a_fault_that_persists_is_named_also_where_gradients_meet():
     model, optimizer, x, t = setup(loss_scale=1.0)
     y = model.c(F.relu(model.a(x)))
     d = optimizer.minimize((y * 300).sum() * 200 + (y * 300).sum() * 200).diagnosis
-    assert (d.phase, d.operation, d.persists) == (BACKWARD, SUM, True)
+    assert (d.phase, d.operation, d.persists) == (BACKWARD, diagnosis.SUM, True)
 
 
 def test_a_batch_a_weight_or_a_gradient_that_is_not_finite_is_what_is_named():
@@ -150,7 +141,7 @@ def test_a_batch_a_weight_or_a_gradient_that_is_not_finite_is_what_is_named():
 
 
 def test_one_bad_micro_batch_is_found_or_not_said_to_be_finite():
-    for after, told in ((1, (FORWARD, "mul")), (MOST_KEPT, (UNKNOWN, LET_GO))):
+    for after, told in ((1, (FORWARD, "mul")), (MOST_KEPT, (UNKNOWN, diagnosis.LET_GO))):
         model, optimizer, x, t = setup(loss_scale=1.0)
         for gain in (1.0, 1e6, *[1.0] * after):
             model.gain = gain

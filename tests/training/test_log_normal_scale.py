@@ -209,7 +209,6 @@ def test_a_process_that_scales_automatically_refuses_it():
 
 
 def made(**settings):
-    """A layer, and what trains it."""
     fp.manual_seed(0)
     with fp.precision("mixed,loss_scale=lognormal"):
         model = nn.Linear(4, 3)
@@ -217,7 +216,6 @@ def made(**settings):
 
 
 def step(model, optimizer, i, factor=1.0):
-    """One step on batch i."""
     x = fp.tensor(np.random.default_rng(i).normal(size=(8, 4)).astype(np.float32))
     loss = (model(x) * factor).square().sum()
     optimizer.backward(loss)

@@ -12,13 +12,7 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.numerics.loss_scale_text import KINDS
-from minifp.training.loss_scale import (
-    ADAPTIVE,
-    DynamicLossScale,
-    NoLossScale,
-    StaticLossScale,
-    as_loss_scale,
-)
+from minifp.training.loss_scale import ADAPTIVE, DynamicLossScale, as_loss_scale
 
 
 def expected_scale(history, a):
@@ -110,7 +104,7 @@ def test_the_defaults_are_those_of_the_design():
 
 
 def test_a_static_scale_stays_and_no_scale_is_one():
-    for scale, value in [(StaticLossScale(100), 100.0), (NoLossScale(), 1.0)]:
+    for scale, value in [(fp.StaticLossScale(100), 100.0), (fp.NoLossScale(), 1.0)]:
         for finite in [False, False, True, False]:
             scale.update(finite)
         assert (scale.value, scale.skipped_in_a_row) == (value, 1)
@@ -118,18 +112,18 @@ def test_a_static_scale_stays_and_no_scale_is_one():
 
 @given(history=st.lists(st.booleans(), max_size=30))
 def test_every_kind_counts_the_skipped_steps_in_a_row(history):
-    for scale in (NoLossScale(), StaticLossScale(8), DynamicLossScale(growth_interval=2)):
+    for scale in (fp.NoLossScale(), fp.StaticLossScale(8), DynamicLossScale(growth_interval=2)):
         for finite in history:
             scale.update(finite)
         assert scale.skipped_in_a_row == in_a_row(history, False)
 
 
 def test_a_scale_is_named_by_a_number_a_word_or_nothing():
-    own = StaticLossScale(2.0)
+    own = fp.StaticLossScale(2.0)
     assert as_loss_scale(own) is own
     assert type(as_loss_scale("dynamic")) is DynamicLossScale
-    assert type(as_loss_scale(None)) is NoLossScale
-    assert (type(as_loss_scale(128)), as_loss_scale(128).value) == (StaticLossScale, 128.0)
+    assert type(as_loss_scale(None)) is fp.NoLossScale
+    assert (type(as_loss_scale(128)), as_loss_scale(128).value) == (fp.StaticLossScale, 128.0)
     named = as_loss_scale("dynamic + growth_interval=20+init_scale=1024 + patience=50")
     assert (named.growth_interval, named.value, named.patience) == (20, 1024.0, 50)
     precision = fp.Precision.parse("mixed,loss_scale=dynamic+patience=50+growth_interval=20")
@@ -155,7 +149,7 @@ NO_COUNT = [0, -1, 2.5, float("inf"), "10", True]
 
 @pytest.mark.parametrize("scale", [*NO_SCALE, "big", "128", ""], ids=repr)
 def test_what_is_no_scale_is_refused(scale):
-    for make in (as_loss_scale, StaticLossScale, DynamicLossScale):
+    for make in (as_loss_scale, fp.StaticLossScale, DynamicLossScale):
         with pytest.raises(fp.PrecisionError):
             make(scale)
 
@@ -169,7 +163,7 @@ def test_what_is_no_bound_factor_or_count_of_steps_is_refused_by_name():
         for name in names:
             for value in values:
                 refuses(error, name, DynamicLossScale, **{name: value})
-    for kind in (NoLossScale, lambda patience: StaticLossScale(2.0, patience)):
+    for kind in (fp.NoLossScale, lambda patience: fp.StaticLossScale(2.0, patience)):
         assert kind(patience=3).patience == 3
         for value in NO_COUNT:
             refuses(fp.ArgumentError, "patience", kind, patience=value)
@@ -224,7 +218,7 @@ def test_what_is_no_state_is_refused_and_a_checked_one_changes_nothing():
 
 
 def test_a_state_holds_all_there_is_and_that_of_another_kind_is_refused():
-    makers = [halved, NoLossScale, lambda: StaticLossScale(3.0, patience=2)]
+    makers = [halved, fp.NoLossScale, lambda: fp.StaticLossScale(3.0, patience=2)]
     for make in makers:
         scale, fresh = make(), make()
         scale.update(False)

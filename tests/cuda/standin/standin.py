@@ -30,7 +30,6 @@ FLAGS = tuple(os.environ.get("MINIFP_IMITATED_FLAGS", "").split())
 
 @cache
 def device():
-    """The library of device.cpp, loaded as libcuda.so.1."""
     import build
 
     text = (HERE / "device.cpp").read_text(encoding="utf-8")
@@ -106,7 +105,6 @@ def compile_for_the_host(compiler):
 
 @cache
 def library_of(text):
-    """The library of a text: one of minifp's, or of CuPy's own kernels."""
     import build
     import cupy
 
