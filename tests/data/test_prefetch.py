@@ -191,7 +191,7 @@ def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself
         @staticmethod
         def make(i):
             if i == 3:
-                dropped.wait(10)
+                dropped.wait(60)
                 gc.collect()
                 collected.set()
             return i
@@ -204,8 +204,8 @@ def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself
         thread = prefetching()[0]
         del cycle
         dropped.set()
-        assert collected.wait(10)
-        thread.join(10)
+        assert collected.wait(60)
+        thread.join(60)
         assert left() == []
     finally:
         gc.enable() if was_enabled else None
