@@ -92,7 +92,8 @@ def drawn(counts):
         "--whole:#b6e3ff}",
         "@media(prefers-color-scheme:dark){:root{--ink:#f0f6fc;--pale:#9198a1;--page:#0d1117;"
         "--bar:#4493f8;--lost:#f85149;--half:#0c2d4a;--whole:#13406b}}",
-        "text{font:14px system-ui,sans-serif;fill:var(--ink)}.pale{fill:var(--pale);font-size:12px}",
+        "text{font:14px system-ui,sans-serif;fill:var(--ink)}",
+        ".pale{fill:var(--pale);font-size:12px}",
         ".large{font-size:17px;font-weight:600}.lost{fill:var(--lost)}",
         f".slide{{animation:slide {seconds}s step-end infinite}}",
         keyframes("slide", slide),
@@ -134,19 +135,26 @@ def drawn(counts):
         for e in (-40, -32, -24, -14, 0, 16)
     )
     slider = BASE + 52
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right + 20} {slider + 24}" role="img">
-<title>Gradients of an LSTM by their size, and what float16 holds of them as the loss scale S grows</title>
+    track = per * SCALES[-1]
+    shades = "".join(
+        f'<rect x="{place(a)}" y="60" width="{place(b) - place(a)}" height="{BASE - 60}" '
+        f'fill="var(--{color})"/><text class="pale" x="{place(a) + 4}" y="74">{told}</text>'
+        for a, b, color, told in (
+            (SMALLEST, NORMAL, "half", "fewer bits"),
+            (NORMAL, OVER, "whole", "all 11 bits of float16"),
+        )
+    )
+    box = f'viewBox="0 0 {right + 20} {slider + 24}"'
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" {box} role="img">
+<title>Gradients of an LSTM by size, and what float16 holds of them as the loss scale grows</title>
 <style>{"".join(css)}</style>
 <rect width="100%" height="100%" rx="8" fill="var(--page)"/>
-<rect x="{place(SMALLEST)}" y="60" width="{WIDTH * (NORMAL - SMALLEST)}" height="{BASE - 60}" fill="var(--half)"/>
-<rect x="{place(NORMAL)}" y="60" width="{WIDTH * (OVER - NORMAL)}" height="{BASE - 60}" fill="var(--whole)"/>
-<text class="pale" x="{place(SMALLEST) + 4}" y="74">fewer bits</text>
-<text class="pale" x="{place(NORMAL) + 4}" y="74">all 11 bits of float16</text>
+{shades}
 {inside}
 <path d="M{EDGE} {BASE}H{right}" stroke="var(--pale)"/>{ticks}
-<path d="M{knob} {slider}h{per * SCALES[-1]}" stroke="var(--pale)" stroke-width="4" stroke-linecap="round"/>
+<path d="M{knob} {slider}h{track}" stroke="var(--pale)" stroke-width="4" stroke-linecap="round"/>
 <circle class="knob" cx="{knob}" cy="{slider}" r="9" fill="var(--bar)"/>
-<text class="pale" x="{knob + per * SCALES[-1] + 20}" y="{slider + 5}">loss scale S</text>
+<text class="pale" x="{knob + track + 20}" y="{slider + 5}">loss scale S</text>
 {"".join(words)}
 </svg>
 """

@@ -1,7 +1,7 @@
 """The demonstration: each technique of mixed precision at work, on bundled data, in 90 seconds.
 
-The sizes are small ones at which each effect is unmistakable, and five seeds decide. What was arranged so
-that it shows at such a size is said with each part.
+The sizes are small ones at which each effect is unmistakable, and five seeds decide. What was
+arranged so that it shows at such a size is said with each part.
 """
 
 from collections.abc import Callable
