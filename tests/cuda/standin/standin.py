@@ -3,7 +3,7 @@
 sitecustomize.py calls `install` when CuPy is first imported. What CuPy asks of CUDA's runtime and
 driver is then answered by device.cpp; its own kernels and minifp's texts are compiled for the host
 (see ../build.py) instead of by NVRTC. Of other libraries there are the entries of cuBLAS that
-minifp uses, and Thrust's sorts, by NumPy.
+minifp uses, by which cupy.matmul multiplies float32 matrices, and Thrust's sorts, by NumPy.
 """
 
 import ctypes
@@ -147,4 +147,19 @@ def sort_by_numpy(thrust):
     thrust.sort, thrust.argsort, thrust.lexsort = sort, argsort, lexsort
 
 
-CHANGES = {"cupy.cuda.compiler": compile_for_the_host, "cupy.cuda.thrust": sort_by_numpy}
+def multiply_by_the_imitation(cupy):
+    """Let cupy.matmul ask the cuBLAS that there is, as CuPy cannot load its own."""
+
+    def matmul(a, b):
+        from minifp.runtime.cuda.product import product
+
+        return product(a, b, "float32")
+
+    cupy.matmul = matmul
+
+
+CHANGES = {
+    "cupy": multiply_by_the_imitation,
+    "cupy.cuda.compiler": compile_for_the_host,
+    "cupy.cuda.thrust": sort_by_numpy,
+}
