@@ -14,16 +14,17 @@ et al. 2018, arXiv:1710.03740):
 Each remedy is a switch of `Precision`; part 10 turns them off, one by one. Nothing is imported from
 minifp, whose `mixed` gives the same bits: docs/one-file.md leads from each part to minifp's own.
 """
-# fmt: off (set by hand, with one blank line between functions: more of the essay at a glance)
-import argparse
+
 import gzip
 import math
 import sys
+from argparse import ArgumentParser, RawTextHelpFormatter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+# fmt: off
 # ---- 1. Numbers: stored in float16, computed in float32 ------------------------------------------
 xp = np  # the array library: NumPy, or CuPy on a GPU
 
@@ -67,14 +68,14 @@ def product(a, b, bias=None):
 def total(x, axis, most=16):
     """The sum over an axis, which stays with size 1, in float32 and not rounded yet.
 
-    Each order of adding rounds in its own way, so it must be named: 16 rows at a time, then 16 such
-    sums, and so on. A number goes through 16 log16 n roundings; one after the other, through n.
+    Each order of adding rounds in its own way, so it has to be named: 16 numbers at a time, then 16
+    such sums, and so on. That is at most 16 log16 n roundings deep; one after the other, it is n.
     """
     if precision.sums == "float16":
         return xp.expand_dims(in_half(xp.moveaxis(x, axis, 0)), axis)
     before, k, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1:]
     y = xp.ascontiguousarray(widen(x)).reshape(math.prod(before), k, math.prod(after))
-    while k > most and after:  # a row that lies in one piece NumPy itself adds up in pairs
+    while k > most and after:  # along the last axis NumPy itself adds in pairs, which is as good
         n = k // most
         sums = y[:, :most * n].reshape(len(y), most, -1).sum(1).reshape(len(y), n, -1)
         if k > most * n:
@@ -95,13 +96,13 @@ class Tensor:
 tape = []  # (result, inputs, rule) in order; rule(dy), the result's gradient, gives the inputs'
 
 def record(y, inputs, rule):
-    """A Tensor of stored numbers. What its rule reads is stored, too: this halves the memory."""
+    """A Tensor of stored numbers. What its rule will read is stored, too: half the memory."""
     y = Tensor(y)
     tape.append((y, inputs, rule))
     return y
 
 def backward(loss, seed):
-    """Let all tensors have `seed` times their gradients of the loss. The tape is empty then."""
+    """Bring every tensor `seed` times its gradient of the loss, and leave the tape empty."""
     loss.grad = xp.full((), seed, "float32")
     while tape:
         y, inputs, rule = tape.pop()
@@ -222,7 +223,7 @@ def lstm_step_back(dh, dc, gates, c, before):
     return store(xp.concatenate(dz, axis=1)), store(dc * f)
 
 def lstm(x, w_ih, w_hh, b_ih, b_hh):
-    """h of each step (T, B, H), from x (T, B, I)."""
+    """h of each step (T, B, H), from x (T, B, I). The gates' sums z are never stored."""
     (steps, batch, _), rows = x.array.shape, x.array.reshape(-1, x.array.shape[2])
     sums = product(rows, w_ih.array.T, widen(b_ih.array) + widen(b_hh.array))
     zero, w = xp.zeros((batch, w_hh.array.shape[1]), rows.dtype), w_hh.array.T.copy()
@@ -236,14 +237,14 @@ def lstm(x, w_ih, w_hh, b_ih, b_hh):
             dh = widen(dh) + widen(dy[t])
             dz, dc = lstm_step_back(dh, dc, gates[t], cs[t + 1], cs[t])
             dh, dzs = store(product(dz, w_hh.array)), [dz, *dzs]
-        dz, before = xp.concatenate(dzs), xp.concatenate(hs[:-1])
+        dz, before = xp.concatenate(dzs), xp.concatenate(hs[:-1])  # dw is one sum over all steps
         dx, db = product(dz, w_ih.array).reshape(x.array.shape), total(dz, 0)[0]
         return dx, product(dz.T, rows), product(dz.T, before), db, db
     return record(xp.stack(hs[1:]), (x, w_ih, w_hh, b_ih, b_hh), rule)
 
 # ---- 7. Masters: small updates add up in float32 -------------------------------------------------
 def parameter(array, format=None):
-    """A Tensor to be trained, whose master begins as it was before it was rounded."""
+    """A Tensor to be trained. Its master is what was drawn, before that was rounded."""
     array = xp.asarray(array, "float32")
     p = Tensor(store(array, format))
     p.master = array if precision.masters else None
@@ -263,10 +264,9 @@ def adam(w, g, moments, lr, step, b1=0.9, b2=0.999, eps=1e-8):
 
 # ---- 8. The loss scale: small gradients survive float16 ------------------------------------------
 class MixedOptimizer:
-    """An update rule behind the loss scale S.
+    """An update rule behind the loss scale S. clip: the largest norm of all gradients together.
 
-    clip: the largest norm of all gradients together. dial: k makes gradients 2^k times smaller
-    where they are stored, and only there, as those of larger networks are. Float32 does not care.
+    dial: k makes gradients 2^k times smaller where they are stored, as larger networks have them.
     """
     interval = 2000  # after so many good steps in a row S is doubled
 
@@ -281,7 +281,7 @@ class MixedOptimizer:
         backward(loss, seed)
         gradients = [store(p.grad, p.array.dtype) for p in self.parameters]
         squares = sum(float(xp.square(g.astype("float64")).sum()) for g in gradients)
-        is_finite = math.isfinite(squares)  # if and only if every gradient is
+        is_finite = math.isfinite(squares)  # as it is if and only if every gradient is
         if is_finite or not precision.skips:
             norm = math.sqrt(squares) / seed
             self.update(gradients, min(1.0, self.clip / (norm + 1e-6)) / seed)
@@ -299,7 +299,7 @@ class MixedOptimizer:
             p.array, p.master = store(w, p.array.dtype), None if p.master is None else w
 
     def adapt(self, is_finite):
-        """Halve S after an overflow, double it when there was none for long: as large as can be."""
+        """Halve S after an overflow, double it when there was none for long: as large as fits."""
         self.good_steps = self.good_steps + 1 if is_finite else 0
         if precision.adapts and not is_finite:
             self.scale = max(self.scale / 2, 1.0)
@@ -309,7 +309,7 @@ class MixedOptimizer:
 # ---- 9. Two networks, and what they learn from ---------------------------------------------------
 BUNDLED = Path(__file__).resolve().parents[1] / "minifp" / "data" / "bundled"
 
-def drawn(random, *shapes):
+def draw(random, *shapes):
     """Weights uniform within 1 / sqrt(their inputs), and biases of 0: alike in every precision."""
     bounds = [math.prod(shape[1:])**-0.5 if len(shape) > 1 else 0 for shape in shapes]
     return [parameter(random.uniform(-b, b, shape)) for b, shape in zip(bounds, shapes)]
@@ -370,7 +370,7 @@ def train(task, base, steps=150, lr=5e-3, clip=1.0, dial=0, rule=adam, **switche
     global precision
     precision, (forward, shapes, channels, data, size) = replace(base, **switches), task
     random, ((x, t), test) = np.random.default_rng(0), data()
-    p = drawn(random, *shapes)
+    p = draw(random, *shapes)
     p += [parameter(f(n), "float32") for n in channels for f in (np.ones, np.zeros)]
     optimizer = MixedOptimizer(p, rule, lr, clip, dial)
     for step in range(1, steps + 1):
@@ -385,7 +385,7 @@ def train(task, base, steps=150, lr=5e-3, clip=1.0, dial=0, rule=adam, **switche
 def main():
     """Print the table."""
     global xp
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = ArgumentParser(description=__doc__, formatter_class=RawTextHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     if parser.parse_args().device == "cuda":
         import cupy as xp
