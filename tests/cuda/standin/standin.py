@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -149,13 +150,8 @@ def sort_by_numpy(thrust):
 
 def multiply_by_the_imitation(cupy):
     """Let cupy.matmul ask the cuBLAS that there is, as CuPy cannot load its own."""
-
-    def matmul(a, b):
-        from minifp.runtime.cuda.product import product
-
-        return product(a, b, "float32")
-
-    cupy.matmul = matmul
+    path = "minifp.runtime.cuda.product"  # which imports CuPy
+    cupy.matmul = lambda a, b: import_module(path).product(a, b, "float32")
 
 
 CHANGES = {
