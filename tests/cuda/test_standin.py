@@ -33,7 +33,8 @@ def on_standin(*command, **environment):
 
 
 # ---- what passes ---------------------------------------------------------------------------------
-QUICK = "libraries derived_kernel product teaching_kernel capture_after_a_refused_one uploads"
+QUICK = "one_file libraries derived_kernel product teaching_kernel capture_after_a_refused_one "
+QUICK += "uploads"
 
 
 @pytest.mark.parametrize("checks", [QUICK, pytest.param("", id="all", marks=pytest.mark.nightly)])

@@ -220,6 +220,8 @@ def test_every_link_leads_on_and_every_paper_is_reached_from_the_readme():
         missing += [link for link in links if not (path.parent / link.partition("#")[0]).exists()]
     assert missing == []
     links = {ROOT / link for link in re.findall(r"\]\(([^):]+)\)", README)}
+    pages = re.findall(r"\]\(([^):]+)\)", PAPERS[ROOT / "docs" / "README.md"])
+    links |= {ROOT / "docs" / page for page in pages}
     lessons = {path for path in PAPERS if path.parent.name == "teaching"}  # one leads to all
     lessons.discard(ROOT / "docs" / "teaching" / "README.md")
     assert PAPERS.keys() - lessons - links == {ROOT / "README.md"}

@@ -5,7 +5,7 @@ from importlib.machinery import PathFinder
 
 
 class Finder:
-    """Puts the stand-in below CuPy before it is imported, and its compiler below CuPy's."""
+    """Puts the stand-in below CuPy before it is imported, and makes its CHANGES."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -14,7 +14,7 @@ class Finder:
             import standin
 
             standin.install()
-        if name not in ("cupy.cuda.compiler", "cupy.cuda.thrust"):
+        if name not in ("cupy", "cupy.cuda.compiler", "cupy.cuda.thrust"):
             return None
         import standin
 

@@ -3,7 +3,7 @@
 sitecustomize.py calls `install` when CuPy is first imported. What CuPy asks of CUDA's runtime and
 driver is then answered by device.cpp; its own kernels and minifp's texts are compiled for the host
 (see ../build.py) instead of by NVRTC. Of other libraries there are the entries of cuBLAS that
-minifp uses, and Thrust's sorts, by NumPy.
+minifp uses, by which cupy.matmul multiplies float32 matrices, and Thrust's sorts, by NumPy.
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -145,4 +146,14 @@ def sort_by_numpy(thrust):
     thrust.sort, thrust.argsort, thrust.lexsort = sort, argsort, lexsort
 
 
-CHANGES = {"cupy.cuda.compiler": compile_for_the_host, "cupy.cuda.thrust": sort_by_numpy}
+def multiply_by_the_imitation(cupy):
+    """Let cupy.matmul ask the cuBLAS that there is, as CuPy cannot load its own."""
+    path = "minifp.runtime.cuda.product"  # which imports CuPy
+    cupy.matmul = lambda a, b: import_module(path).product(a, b, "float32")
+
+
+CHANGES = {
+    "cupy": multiply_by_the_imitation,
+    "cupy.cuda.compiler": compile_for_the_host,
+    "cupy.cuda.thrust": sort_by_numpy,
+}
