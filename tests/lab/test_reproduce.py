@@ -1,5 +1,6 @@
 """reproduce.sh: what it calls, what it says, and that it makes the same results."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,8 +12,10 @@ import pytest
 from lab_blobs import blobs
 from terminals import call
 
+from minifp.errors import DataError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
+from minifp.lab.page import sections
 from minifp.lab.results import origin, reproduce
 from minifp.lab.tasks import load_task
 
@@ -90,6 +93,31 @@ def test_arms_with_the_same_seeds_are_one_call(monkeypatch):
     monkeypatch.setattr("minifp.lab.compare", lambda *words, **more: calls.append(words))
     call("compare", "mlp", "--seeds", "7,")  # one seed alone
     assert calls[0][2] == [7]
+
+
+@pytest.mark.parametrize(("place", "fields"), [
+    ("origin", {"variables": {"X=1; touch RAN; export Y": "1"}}),
+    ("origin", {"variables": {"LD_PRELOAD": "./evil.so"}}),
+    ("origin", {"task": "--out=elsewhere"}),
+    ("environment", {"x\ntouch RAN #": "y"}),
+    ("environment", {"x": "y\ntouch RAN"}),
+])  # fmt: skip
+def test_what_another_has_written_into_the_results_is_not_run(tmp_path, place, fields):
+    compare(blobs(steps=2), ["float32"], 1, out=tmp_path, progress=False)
+    path = tmp_path / "results.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held[place].update(fields)
+    path.write_text(json.dumps(held), encoding="utf-8")
+    if place == "origin":
+        with pytest.raises(DataError, match="expected"):
+            Comparison.load(tmp_path)
+        return
+    comparison = Comparison.load(tmp_path)
+    comparison.save(tmp_path)
+    lines = (tmp_path / "reproduce.sh").read_text(encoding="utf-8").splitlines()
+    assert [line[0] for line in lines if "RAN" in line] == ["#"]
+    shown = replace(comparison, origin=origin.Origin("my task.py:a"), precisions=["mixed;ls"])
+    assert "compare 'my task.py:a' --precision 'mixed;ls'" in sections.command(shown)
 
 
 def test_an_origin_is_told_without_folders_of_the_machine(tmp_path, monkeypatch):
