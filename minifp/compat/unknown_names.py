@@ -91,7 +91,7 @@ TENSOR_NAMES = """
     flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
     histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
     index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
-    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed is_sparse isneginf
+    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed isneginf
     isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
     log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
     masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
