@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
+from minifp.runtime.unknown_arguments import answering
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
@@ -57,7 +58,7 @@ def public(
         check_word("autocast", autocast, table.KINDS)
 
     def declare(function: F) -> F:
-        names = function.__name__, *also.split()
+        names, function = (function.__name__, *also.split()), answering(function)
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 

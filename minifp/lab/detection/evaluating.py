@@ -15,7 +15,7 @@ from minifp.lab.batches import checked
 from minifp.lab.detection.coco import coco_map
 from minifp.lab.detection.gathering import gathered
 from minifp.lab.evaluation import wide
-from minifp.lab.results import store
+from minifp.saving import files
 
 KEPT = "detections"  # what is kept with a run by this name: see `as_rows`
 COLUMNS = ("picture", "label", "score", "left", "top", "right", "bottom")
@@ -100,7 +100,7 @@ def read(folder, name: str) -> np.ndarray | None:
     if folder is None or not name.endswith(".npy"):
         return None
     try:
-        return np.load(BytesIO(store.content(folder, name)), allow_pickle=False)
+        return np.load(BytesIO(files.read_within(folder, name)), allow_pickle=False)
     except DataError:
         return None
 

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 from minifp.errors import DataError
 from minifp.lab import kept
-from minifp.lab.results import store
 from minifp.report.markup import code, paragraph
+from minifp.saving import files
 
 KINDS = {".png": "image/png", ".wav": "audio/wav", ".txt": "text/plain"}
 LONGEST = 2000  # characters of a text that is shown
@@ -51,7 +51,7 @@ def found(comparison, run, name) -> Kept:
     if comparison.out is None:
         return Kept(run.precision, *kept.contents(name, value))
     try:
-        content = store.content(comparison.out, value)
+        content = files.read_within(comparison.out, value)
     except DataError:
         content = None
     return Kept(run.precision, value, content)

@@ -78,7 +78,7 @@ def merge(
         for path, run in places.values():
             named = store.run_path(folder, run.precision, run.seed)
             contents[named] = store.text_of(run, whole.config)
-            contents |= {folder / n: store.content(path, n) for n in store.beside(path, run)}
+            contents |= {folder / n: files.read_within(path, n) for n in store.beside(path, run)}
         save(whole, folder, contents)
         products.write(whole, folder)
     whole.out = files.as_path(out)
@@ -129,7 +129,7 @@ def differences(first, one, second, other) -> list[str]:
         found += [] if same else ["weights and outputs"]
     for name in sorted({*one.kept, *other.kept}):
         places = [(first, one.kept.get(name)), (second, other.kept.get(name))]
-        held = [None if file is None else store.content(path, file) for path, file in places]
+        held = [None if file is None else files.read_within(path, file) for path, file in places]
         found += [] if held[0] == held[1] else [name]
     return found
 

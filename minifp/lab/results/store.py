@@ -110,21 +110,6 @@ def text_of(run: Run, config: dict) -> str:
     return to_json({"config": config, "run": asdict(replace(run, snapshots={}, weights={}))})
 
 
-def content(folder: Path, name: str) -> bytes:
-    """What a file of a folder holds, by its path from there.
-
-    Raises DataError if it cannot be read, or is not in the folder, also where a link leads out of
-    it: to a file that whoever sent the folder may not have.
-    """
-    path = folder / name
-    try:
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"{path} is outside of {folder}: expected a file in it, and no link")
-        return path.read_bytes()
-    except (OSError, RuntimeError) as error:
-        raise DataError(f"cannot read {path}, which belongs to a run: {error}") from error
-
-
 def beside(folder: Path, run: Run) -> list[str]:
     """The files beside that of a run that is kept in a folder, seen from there. Raises DataError
     where it names one that is not its own."""
