@@ -156,7 +156,7 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 def answer_arguments(place: Any) -> None:
     """Let the functions of a module or class, and constructors, refuse unknown arguments."""
     for name in names_in(place):
-        held = vars(place).get(name)
+        held: Any = vars(place).get(name)
         if isinstance(held, type) and held.__module__.startswith("minifp."):
             for base in {*held.__mro__} - {Tensor}:  # which each operation makes
                 made_by = vars(base).get("__init__")

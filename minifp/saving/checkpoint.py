@@ -58,7 +58,8 @@ def save(
     disk or a place that may not be written to.
     """
     if isinstance(path, dict) or hasattr(path, "state_dict"):
-        path, model, extra = model, *_as_pytorch_saves(path)
+        (given, extra), path = _as_pytorch_saves(path), model
+        model = given
     path = files.as_path(path)
     model = _State(model) if _is_state(model) else model
     _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
