@@ -159,13 +159,13 @@ def answer_arguments(place: Any) -> None:
         held: Any = vars(place).get(name)
         if isinstance(held, type) and held.__module__.startswith("minifp."):
             for base in {*held.__mro__} - {Tensor}:  # which each operation makes
-                made_by = vars(base).get("__init__")
+                made_by: Any = vars(base).get("__init__")
                 if isfunction(made_by) and made_by.__module__.startswith("minifp."):
                     setattr(base, "__init__", answered(made_by))  # noqa: B010
         elif isfunction(held) and held.__module__.startswith("minifp."):
             home, function = sys.modules[held.__module__], answered(held)
-            if vars(home).get(held.__name__) is held:  # by which it is pickled
-                setattr(home, held.__name__, function)
+            if vars(home).get(function.__name__) is held:  # by which it is pickled
+                setattr(home, function.__name__, function)
             setattr(place, name, function)
 
 
