@@ -11,7 +11,7 @@ names, and of arguments (runtime/unknown_arguments.py), is in advice.py.
 """
 
 import sys
-from functools import partial
+from functools import cache, partial
 from inspect import getattr_static, isfunction
 from opcode import opmap
 from typing import Any
@@ -169,6 +169,7 @@ def answer_arguments(place: Any) -> None:
             setattr(place, name, function)
 
 
+@cache
 def answered(function: Any) -> Any:
     """The function as `answering` makes it, once."""
     return function if hasattr(function, "answers") else answering(function)

@@ -48,7 +48,8 @@ def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any
                 return f"{name}: no argument {argument!r}: {advice(name, argument, known)}; {told}"
         positional = [p for p in signature.parameters.values() if p.kind in (0, 1)]
         if len(args) > len(positional):
-            return f"{name}: {len(args)} arguments by their places, expected {told}"
+            count = len(args) - ("self" in signature.parameters)
+            return f"{name}: {count} arguments by their places, expected {told}"
     return None
 
 

@@ -4,11 +4,8 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from terminals import call
 
 from minifp.lab.demo import PARTS
-from minifp.lab.environment import python_path
-from minifp.lab.page import story
 from minifp.lab.run import train
 
 PART = {part.key: part for part in PARTS}
@@ -29,15 +26,6 @@ def test_there_are_four_parts_with_three_seeds_in_folders_of_their_own():
         assert part.title and part.claim and part.look
         assert part.precisions[:2] == ("float32", "mixed")
         assert ("Exponent dial" in part.honest) == (part.task().dial != 0)
-
-
-def test_the_next_command_is_one_that_works_where_nothing_is_activated(tmp_path, monkeypatch):
-    monkeypatch.setattr("minifp.lab.demo.PARTS", ())
-    monkeypatch.setattr(story, "write_story", lambda parts, page: page)
-    monkeypatch.setattr(story, "save_overview", lambda parts, path: path)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    result = call("demo", "--out", tmp_path / "demo")
-    assert result.output.splitlines()[-1].startswith(f"Next: {python_path()} -m minifp compare ")
 
 
 @pytest.mark.slow

