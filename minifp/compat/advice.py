@@ -160,7 +160,7 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("get_extra_state set_extra_state", "a buffer: self.register_buffer(name, tensor)"),
     ("set_submodule", "setattr(parent, name, module)"),
     ("to_empty", 'model.to("cuda")'),
-    ("Rprop ASGD Muon Lion", "a rule of your own: docs/own_optimizers.md; or optim.SGD"),
+    ("Rprop ASGD Muon Lion", "a rule of your own: docs/operations.md; or optim.SGD"),
     ("LBFGS", "optim.Adam, or optim.SGD with a momentum: a line search is not taken"),
     ("Adafactor SparseAdam", "optim.Adam"),
     # data

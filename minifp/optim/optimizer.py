@@ -33,8 +33,7 @@ GivenParameters: TypeAlias = (
 
 class Optimizer:
     """The base of update rules. A subclass names its state, and its `rule` or its own `update`; or
-    it defines `step(closure)` and gives its defaults in a dict, as in PyTorch (docs/
-    own_optimizers.md).
+    it defines `step(closure)` and gives its defaults in a dict, as in PyTorch (docs/operations.md).
 
     params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,

@@ -1,4 +1,4 @@
-"""Optimizers of one's own that define `step(closure)`, as PyTorch's do: docs/own_optimizers.md.
+"""Optimizers of one's own that define `step(closure)`, as PyTorch's do: docs/operations.md.
 
 Such a step reads `p.grad` and changes the parameters itself, in the arithmetic of operations on
 tensors. What minifp's own steps look after is looked after around it: gradients that are still
@@ -84,8 +84,7 @@ def check_wide(optimizer: Any) -> None:
             f"{type(optimizer).__name__} on {len(narrow)} parameters stored in {narrow[0]}: its "
             "step() would round small updates away, and keep its state in so few bits: make the "
             'model outside of a mixed precision and run it under fp.autocast, or in "autocast", '
-            "or let the class define update(), which is given float32 masters: docs/"
-            "own_optimizers.md"
+            "or let the class define a rule, which is given float32 masters: docs/operations.md"
         )
 
 

@@ -1,4 +1,4 @@
-"""Optimizers and schedules as PyTorch's programs define them, and docs/own_optimizers.md's."""
+"""Optimizers and schedules as PyTorch's programs define them, and docs/operations.md's."""
 
 import math
 import re
@@ -12,9 +12,9 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.optim.lr_scheduler import CosineAnnealingWarmRestarts, LRScheduler, SequentialLR, StepLR
 
-PAGE = (Path(fp.__file__).parents[1] / "docs" / "own_optimizers.md").read_text(encoding="utf-8")
+PAGE = (Path(fp.__file__).parents[1] / "docs" / "operations.md").read_text(encoding="utf-8")
 PAGES: dict = {}
-exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.S)), PAGES)
+exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.split("## Optimizers of")[1], re.S)), PAGES)
 Momentum, Lion, Warmup = (PAGES[name] for name in ("Momentum", "Lion", "Warmup"))
 X, T = fp.tensor(np.random.default_rng(0).normal(size=(16, 4))), fp.tensor(np.arange(16) % 2)
 

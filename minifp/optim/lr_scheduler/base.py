@@ -35,8 +35,8 @@ def is_plain(value):
 
 
 class LRScheduler:
-    """The base: a subclass defines `rate(base, count, i)`, or `get_lr()` as in PyTorch (docs/
-    own_optimizers.md). optimizer: a plain or MixedOptimizer.
+    """The base: a subclass defines `rate(base, count, i)`, or `get_lr()` as in PyTorch: see
+    docs/operations.md. optimizer: a plain or MixedOptimizer.
 
     arguments: the settings, attributes by the names of the constructor's arguments; they are saved.
     base_lrs: the rate of each group before any scheduler changed it. count: of the steps so far,
