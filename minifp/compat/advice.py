@@ -3,46 +3,7 @@
 Each row: names, with blanks between, and what is said of all of them.
 """
 
-IDEAS = (  # names of what goes by another one here, or is done in another way
-    ("inference_mode", "fp.no_grad()"),
-    ("device", 'a text, "cpu" or "cuda", in its place'),
-    ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
-    ("Size", "shapes are tuples of integers"),
-    ("compile jit", "nothing to do: kernels are compiled when they are first called"),
-    ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
-    ("get_default_dtype", "fp.get_precision()"),
-    ("Generator", "fp.manual_seed(seed), of all random numbers"),
-    ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
-    ("get_rng_state get_rng_state_all initial_seed", "fp.get_state()"),
-    ("set_rng_state set_rng_state_all", "fp.set_state(state)"),
-    ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
-    ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
-    ("Variable", "fp.tensor(data, requires_grad=True)"),
-    ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
-    ("get_device is_cpu", "x.device"),
-    ("DataParallel DistributedDataParallel distributed", "training is on one device"),
-    ("Softmax2d", "nn.Softmax(dim=1)"),
-    ("SyncBatchNorm BatchNorm3d", "nn.BatchNorm2d"),
-    ("AlphaDropout alpha_dropout", "nn.Dropout"),
-    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of what it gives"),
-    ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
-    ("Transformer TransformerEncoder TransformerEncoderLayer", "nn.MultiheadAttention"),
-    ("TransformerDecoder TransformerDecoderLayer", "nn.MultiheadAttention"),
-    ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
-    ("divide true_divide divide_ true_divide_", "div, or the operator /"),
-    ("multiply multiply_", "mul, or the operator *"),
-    ("subtract subtract_", "sub, or the operator -"),
-    ("greater greater_equal less less_equal not_equal", "gt, ge, lt, le and ne"),
-    ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
-    ("fmod", "remainder"),
-    ("baddbmm", "fp.bmm(a, b) + c"),
-    ("as_strided", "x.reshape, x.permute and slices"),
-    ("grad_fn", "x.node: the operation that made it"),
-    ("data_ptr untyped_storage", "x.array: the NumPy array itself"),
-    ("type astype", 'x.to("float32"), or another dtype'),
-    ("byte", 'x.to("uint8")'),
-    ("short char", 'x.to("int32")'),
-    ("copy", "x.clone()"),
+MORE = (
     # what nothing does, or what is done without being asked
     ("set_printoptions", "np.set_printoptions(...), of NumPy: tensors print as its arrays do"),
     ("backends set_float32_matmul_precision", "leave it out; fp.set_gpu_math says what a GPU does"),
@@ -189,35 +150,12 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
         "set_device current_device get_device_name get_device_properties get_device_capability",
         "`minifp doctor` on the command line says what this machine has",
     ),
-    ("manual_seed_all", "fp.manual_seed(seed), of all random numbers"),
+    ("manual_seed_all get_rng_state_all", "fp.manual_seed(seed), of all random numbers"),
     ("Stream Event stream current_stream", "fp.capture(step), which repeats a step as one graph"),
     ("CUDAGraph graph make_graphed_callables", "fp.capture(step)"),
     ("is_bf16_supported", "leave it out: every format is there on every device"),
     ("nvtx", "fp.microscope(model, optimizer)"),
 )
-OF_TENSORS = """
-    absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
-    arcsin arcsinh arctan arctan2 arctanh argwhere asinh acosh atanh atan2 addcdiv_ addcmul_ addmm_
-    bernoulli_ bincount bitwise_left_shift bitwise_right_shift ceil_ cauchy_ cholesky cholesky_solve
-    conj copysign corrcoef cov cross cummax cummin deg2rad det detach_ diag diag_embed diagflat diff
-    digamma dist dsplit erf_ erfc erfinv erfinv_ exp2 exponential_ expm1_ fill_diagonal_ fix
-    flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
-    histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
-    index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
-    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed isneginf
-    isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
-    log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
-    masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
-    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
-    norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
-    reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
-    renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
-    scatter_reduce_ select_scatter set_ sgn share_memory_ sigmoid_ sign_ signbit sin_ cos_ sinc
-    slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset storage_type sum_to_size
-    svd swapdims t_ take tan_ tensor_split to_dense to_sparse trace transpose_ tril_ triu_ trunc_
-    unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
-    xpu zero
-"""
 # Methods of PyTorch's classes that minifp's have not.
 OF_MODULES = """
     call_super_init compile dump_patches get_extra_state ipu mtia register_backward_hook

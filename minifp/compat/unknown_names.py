@@ -20,8 +20,8 @@ import numpy as np
 
 from minifp import autograd, data, models, nn, optim
 from minifp.autograd.tape import Tensor
-from minifp.compat import advice as table
 from minifp.compat import amp, cuda, paddle
+from minifp.compat.advice import ARGUMENTS, MORE, OF_MODULES, OF_OPTIMIZERS
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
 from minifp.nn import utils as nn_utils
@@ -49,15 +49,81 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "fp.paddle.amp.": paddle.amp,
     "fp.paddle.mixed_precision.": paddle.mixed_precision,
 }
-CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, and what it lacks
-    "x.": (Tensor, table.OF_TENSORS),
-    "model.": (nn.Module, table.OF_MODULES),
-    "optimizer.": (optim.Optimizer, table.OF_OPTIMIZERS),
-}
 ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compat
 LISTED = 20  # names of a place that are few enough to list
-INSTEAD = {name: instead for names, instead in table.IDEAS for name in names.split()}
-ADVICE.update({name: told for names, told in table.ARGUMENTS for name in names.split()})
+
+IDEAS = (  # names of what goes by another one here, or is done in another way
+    ("inference_mode", "fp.no_grad()"),
+    ("device", 'a text, "cpu" or "cuda", in its place'),
+    ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
+    ("Size", "shapes are tuples of integers"),
+    ("compile jit", "nothing to do: kernels are compiled when they are first called"),
+    ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
+    ("get_default_dtype", "fp.get_precision()"),
+    ("Generator", "fp.manual_seed(seed), of all random numbers"),
+    ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
+    ("get_rng_state initial_seed", "fp.get_state()"),
+    ("set_rng_state", "fp.set_state(state)"),
+    ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
+    ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
+    ("Variable", "fp.tensor(data, requires_grad=True)"),
+    ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
+    ("get_device is_cpu", "x.device"),
+    ("DataParallel DistributedDataParallel distributed", "training is on one device"),
+    ("Softmax2d", "nn.Softmax(dim=1)"),
+    ("SyncBatchNorm BatchNorm3d", "nn.BatchNorm2d"),
+    ("AlphaDropout alpha_dropout", "nn.Dropout"),
+    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of what it gives"),
+    ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
+    ("Transformer TransformerEncoder TransformerEncoderLayer", "nn.MultiheadAttention"),
+    ("TransformerDecoder TransformerDecoderLayer", "nn.MultiheadAttention"),
+    ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
+    ("divide true_divide divide_ true_divide_", "div, or the operator /"),
+    ("multiply multiply_", "mul, or the operator *"),
+    ("subtract subtract_", "sub, or the operator -"),
+    ("greater greater_equal less less_equal not_equal", "gt, ge, lt, le and ne"),
+    ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
+    ("fmod", "remainder"),
+    ("baddbmm", "fp.bmm(a, b) + c"),
+    ("as_strided", "x.reshape, x.permute and slices"),
+    ("grad_fn", "x.node: the operation that made it"),
+    ("data_ptr untyped_storage", "x.array: the NumPy array itself"),
+    ("type astype", 'x.to("float32"), or another dtype'),
+    ("byte", 'x.to("uint8")'),
+    ("short char", 'x.to("int32")'),
+    ("copy", "x.clone()"),
+    ("is_available cuda", "`minifp doctor` on the command line says what this machine has"),
+)
+TENSOR_NAMES = """
+    absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
+    arcsin arcsinh arctan arctan2 arctanh argwhere asinh acosh atanh atan2 addcdiv_ addcmul_ addmm_
+    bernoulli_ bincount bitwise_left_shift bitwise_right_shift ceil_ cauchy_ cholesky cholesky_solve
+    conj copysign corrcoef cov cross cummax cummin deg2rad det detach_ diag diag_embed diagflat diff
+    digamma dist dsplit erf_ erfc erfinv erfinv_ exp2 exponential_ expm1_ fill_diagonal_ fix
+    flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
+    histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
+    index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
+    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed isneginf
+    isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
+    log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
+    masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
+    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
+    norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
+    reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
+    renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
+    scatter_reduce_ select_scatter set_ sgn share_memory_ sigmoid_ sign_ signbit sin_ cos_ sinc
+    slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset storage_type sum_to_size
+    svd swapdims t_ take tan_ tensor_split to_dense to_sparse trace transpose_ tril_ triu_ trunc_
+    unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
+    xpu zero
+"""
+CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, and what it lacks
+    "x.": (Tensor, TENSOR_NAMES),
+    "model.": (nn.Module, OF_MODULES),
+    "optimizer.": (optim.Optimizer, OF_OPTIMIZERS),
+}
+INSTEAD = {name: instead for names, instead in (*IDEAS, *MORE) for name in names.split()}
+ADVICE.update({name: told for names, told in ARGUMENTS for name in names.split()})
 
 
 def names_in(place: Any) -> list[str]:

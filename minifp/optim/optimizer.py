@@ -229,6 +229,7 @@ class Optimizer:
 
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
+        own_step.check_wide(self)
         before: list = [] if self._blocks is None else saving.places(self)
         self._held = masters, state_format
         self._blocks = []

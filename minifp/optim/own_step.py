@@ -132,10 +132,12 @@ def check_state(optimizer: Any, state: Any) -> None:
                 )
 
 
-def load(optimizer: Any, state: dict[int, dict[str, Any]]) -> None:
-    """Take up a state that `check_state` let pass."""
+def load(optimizer: Any, state_dict: dict[str, Any]) -> None:
+    """Take up the settings and the state that were found to fit."""
+    for group, given in zip(optimizer.param_groups, state_dict["param_groups"]):
+        group.update({k: v for k, v in given.items() if k != "params"})
     optimizer.state = empty()
-    for n, kept in state.items():
+    for n, kept in state_dict["state"].items():
         p = optimizer.parameters[n]
         optimizer.state[p] = {name: loaded(value, p) for name, value in kept.items()}
 

@@ -46,18 +46,13 @@ def states(optimizer):
 
 def load(optimizer, state_dict):
     """Take up a state_dict that `check` let pass."""
+    if optimizer.keeps_its_state:
+        own_step.load(optimizer, state_dict)
+        optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
+        return
+    expected = places(optimizer)
     for mine, given in zip(optimizer.param_groups, state_dict["param_groups"]):
         mine.update({k: v for k, v in given.items() if k != "params"})
-    if optimizer.keeps_its_state:
-        own_step.load(optimizer, state_dict["state"])
-    else:
-        load_states(optimizer, state_dict)
-    optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
-
-
-def load_states(optimizer, state_dict):
-    """Take up the state of each parameter."""
-    expected = places(optimizer)
     for block in optimizer.blocks:
         block.state.clear()
     for n, (block, i) in enumerate(expected):
@@ -69,6 +64,7 @@ def load_states(optimizer, state_dict):
             block.add_state(name, 0.0)
             block.state[name].assign(i, saved_numbers(found[name]))
         block.weights.take_up(i, found)
+    optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
 
 def check(optimizer, state_dict):

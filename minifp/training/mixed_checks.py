@@ -9,7 +9,6 @@ from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.optim.optimizer import Optimizer
-from minifp.optim.own_step import check_wide
 
 STATE = {"optimizers", "loss_scale"}
 
@@ -21,8 +20,6 @@ def optimizers_in(optimizer: Any) -> list[Optimizer]:
     if not optimizers or not all(isinstance(o, Optimizer) for o in optimizers):
         raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
     check_distinct([p for o in optimizers for p in o.parameters])
-    for o in optimizers:
-        check_wide(o)
     return optimizers
 
 

@@ -128,7 +128,7 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
 def test_no_name_with_advice_is_there():
     """Else its advice is never given."""
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
-    of_tensors = {"device", "dtype"}  # which fp has not
+    of_tensors = {"cuda", "device", "dtype", "is_available"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)
     assert not there, "these names exist: take them out of IDEAS, in compat/unknown_names.py"
 
