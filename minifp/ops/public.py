@@ -58,11 +58,11 @@ def public(
         check_word("autocast", autocast, table.KINDS)
 
     def declare(function: F) -> F:
-        names, function = (function.__name__, *also.split()), answering(function)
+        names = function.__name__, *also.split()
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 
-    return declare
+    return lambda function: declare(answering(function))
 
 
 def check_word(argument: str, word: str, known: Collection[str]) -> None:

@@ -24,7 +24,7 @@ def answering(function: F) -> F:
         try:
             return function(*args, **settings)
         except TypeError as error:
-            answer = answer_to(function, args, settings)
+            answer = answer_to(function, args, settings) if type(error) is TypeError else None
             if answer is None:
                 raise
             raise UnknownArgumentError(answer) from error.__cause__
