@@ -85,8 +85,6 @@ def test_modules_are_imported_by_the_names_that_they_have_as_attributes():
 ARGUMENTS = r"""
     nn.Linear(3, 4, device="cuda")        -> ArgumentError: Linear: no argument 'device': .*set_def
     nn.Conv2d(3, 4, 3, padding_mod="x")   -> TypeError: Conv2d: .* the nearest: padding_mode
-    nn.LSTM(2, 2, proj_sizes=1)           -> TypeError: LSTM: no argument 'proj_sizes'
-    nn.Linear(1, 2, True, None)           -> TypeError: 4 arguments by their places, expected Linear
     nn.Tanh(True, 4)                      -> TypeError: Tanh: 2 arguments by their places, exp
     nn.Linear(3)                          -> TypeError: missing 1 required positional argument
     optim.Adam([x], fused=True)           -> TypeError: Adam: no argument 'fused': leave it out

@@ -19,18 +19,11 @@ Momentum, Lion, Warmup = (PAGES[name] for name in ("Momentum", "Lion", "Warmup")
 X, T = fp.tensor(np.random.default_rng(0).normal(size=(16, 4))), fp.tensor(np.arange(16) % 2)
 
 
-def by_scaler(loss, optimizer):
-    scaler = fp.GradScaler("cpu")
-    with fp.autocast("cpu", fp.float16):
-        scaler.scale(loss()).backward()
-    scaler.step(optimizer)
-
-
 WAYS = {
     "plain": lambda loss, o: (loss().backward(), o.step()),
     "closure": lambda loss, o: o.step(lambda: loss().backward()),
     "mixed": lambda loss, o: fp.MixedOptimizer(o).minimize(loss()),
-    "scaler": by_scaler,
+    "scaler": lambda loss, o: (s := fp.GradScaler("cpu"), s.scale(loss()).backward(), s.step(o)),
     "automatic": lambda loss, o: (
         fp.amp.enable_mixed_precision(o),
         *WAYS["plain"](loss, o),
@@ -77,17 +70,12 @@ def test_what_a_step_of_ones_own_would_lose_is_refused():
 
 
 class Decay(LRScheduler):
-    """Of PyTorch's kind, by the rates before."""
-
-    def get_lr(self):
-        groups = self.optimizer.param_groups
-        return [g["lr"] * (0.5 if self.last_epoch else 1.0) for g in groups]
+    def get_lr(self):  # by the rates before
+        return [g["lr"] * 0.5 ** bool(self.last_epoch) for g in self.optimizer.param_groups]
 
 
 class OwnStep(Decay):
-    """One that counts for itself, which PyTorch's constructor begins."""
-
-    def step(self, epoch=None):
+    def step(self, epoch=None):  # which PyTorch's constructor calls
         self.last_epoch += 1
         self.optimizer.param_groups[0]["lr"] = self.base_lrs[0] / (1 + self.last_epoch)
 
@@ -101,16 +89,16 @@ class OwnStep(Decay):
      [(1 + math.cos(math.pi * (t % 2) / 2)) / 2 for t in (0, 0.75, 1.5, 2.25)]),
 ])  # fmt: skip
 def test_schedules_of_ones_own_and_given_counts(make, at, expected):
-    parts = [optim.SGD(nn.Linear(4, 1).parameters(), lr=1.0) for _ in range(2)]
-    schedule, other = map(make, parts)
+    schedule, other = (make(optim.SGD([nn.Parameter(X)], lr=1.0)) for _ in range(2))
+    optimizer = schedule.optimizer
     rates = schedule.get_last_lr()
     for i in range(3):
-        WAYS["plain"](parts[0].parameters[0].sum, parts[0])
-        parts[0].zero_grad()
+        WAYS["plain"](optimizer.parameters[0].sum, optimizer)
+        optimizer.zero_grad()
         schedule.step(*(() if at is None else (at * (i + 1),)))
         rates += schedule.get_last_lr()
     np.testing.assert_allclose(rates, expected, atol=1e-12)
     other.load_state_dict(schedule.state_dict())
     assert (other.get_last_lr(), other.count) == (schedule.get_last_lr(), schedule.count)
     if isinstance(schedule, Decay):
-        refuses(fp.ArgumentError, "define rate", SequentialLR, parts[1], [other], [])
+        refuses(fp.ArgumentError, "define rate", SequentialLR, other.optimizer, [other], [])
