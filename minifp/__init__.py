@@ -112,7 +112,7 @@ from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 
 # The same by the names of other systems.
 from minifp import autograd
-from minifp.compat import amp, paddle
+from minifp.compat import amp, cuda, paddle
 from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
 # Saving and resuming.
@@ -162,13 +162,13 @@ __all__ = [
     "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
     "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
     "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16", "bool", "bool_",
-    "capture", "compare", "data", "double", "enable_grad", "errors", "evaluate", "explain", "float",
-    "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery",
-    "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half",
-    "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "lab",
-    "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
-    "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan",
-    "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
+    "capture", "compare", "cuda", "data", "double", "enable_grad", "errors", "evaluate", "explain",
+    "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional",
+    "gallery", "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
+    "half", "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
+    "lab", "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope",
+    "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi",
+    "plan", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
     "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----

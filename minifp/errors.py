@@ -47,6 +47,10 @@ class UnknownNameError(MinifpError, AttributeError):
         return type(self), (partial(str, str(self)),)
 
 
+class UnknownArgumentError(ArgumentError, TypeError):
+    """An argument that a function does not have, or one too many."""
+
+
 class PrecisionError(MinifpError, ValueError):
     """A number format or precision that does not exist, or switches that contradict each other."""
 

@@ -25,6 +25,9 @@ WEB = pyodide.ROOT / "web"
 PARTS = ("playground", "explorables", "index.html", "service-worker.js")
 OF_LESSONS = re.compile("<!-- lessons -->.*<!-- end of lessons -->\n", re.S)  # of the first page
 LOCK = "lock.json"
+# Absolute, because other programs are called in folders of their own.
+NEW_FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True, exists=True)
 
 
 def all_files(site: Path) -> dict[str, dict]:
@@ -106,17 +109,17 @@ def replace(old: Path, new: Path) -> None:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--pyodide", "source", type=click.Path(path_type=Path, exists=True, file_okay=False),
+@click.option("--pyodide", "source", type=FOLDER,
               help=f"The folder of npm's {pyodide.PACKAGE}; else it is fetched, once.")  # fmt: skip
-@click.option("--wheels", "folder", type=click.Path(path_type=Path, exists=True, file_okay=False),
+@click.option("--wheels", "folder", type=FOLDER,
               required=True, help="A folder with NumPy's wheel for Pyodide.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="site",
+@click.option("--out", type=NEW_FOLDER, default="site",
               show_default=True, help="The site; an older one is replaced.")  # fmt: skip
 @click.option("--compiled/--sources", default=shutil.which("node") is not None,
               help="Bytecode too, which Node.js makes, so that it starts sooner.")  # fmt: skip
 @click.option("--lessons/--no-lessons", "with_lessons", default=lessons.can_be_built(),
               help="The lessons too, by JupyterLite's builder: pip install '.[site]'.")  # fmt: skip
-@click.option("--pages", type=click.Path(path_type=Path, exists=True, file_okay=False),
+@click.option("--pages", type=FOLDER,
               help="A folder with pages of lessons that were run: make notebooks.")  # fmt: skip
 def main(source, folder, out, compiled, with_lessons, pages):
     """Build minifp's site: the playground, the lessons and the explorables, as static files.

@@ -1,14 +1,18 @@
 """Names that are not there, most of them PyTorch's, refused with the nearest thing that is.
 
-Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor; and
-`dir` of these, and so completion, shows the public names only, not what they are made of. The text
-is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's names; what is
-like none of them Python refuses by itself. Names with an underscore in front are asked for by
-Python, NumPy and notebooks, and are refused as ever.
+Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor, Module
+and Optimizer; and `dir` of these, and so completion, shows the public names only, not what they are
+made of. The text is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's
+names; what is like none of them Python refuses by itself. Names with an underscore in front are
+asked for by Python, NumPy and notebooks, and are refused as ever.
+
+Modules have the names by which they are attributes: `import minifp.cuda.amp`. What is said of
+names, and of arguments (runtime/unknown_arguments.py), is in advice.py.
 """
 
 import sys
-from functools import partial
+from functools import cache, partial
+from inspect import getattr_static, isfunction
 from opcode import opmap
 from typing import Any
 
@@ -16,11 +20,14 @@ import numpy as np
 
 from minifp import autograd, data, models, nn, optim
 from minifp.autograd.tape import Tensor
-from minifp.compat import amp, paddle
+from minifp.compat import amp, cuda, paddle
+from minifp.compat.advice import ARGUMENTS, MORE, OF_MODULES, OF_OPTIMIZERS
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
+from minifp.nn import utils as nn_utils
 from minifp.optim import lr_scheduler
 from minifp.runtime.nearest import nearest
+from minifp.runtime.unknown_arguments import ADVICE, answering
 
 PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "fp.": sys.modules["minifp"],
@@ -30,14 +37,19 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "optim.": optim,
     "optim.lr_scheduler.": lr_scheduler,
     "nn.init.": init,
+    "nn.utils.": nn_utils,
+    "nn.utils.rnn.": nn_utils.rnn,
     "fp.data.": data,
     "fp.models.": models,
     "fp.amp.": amp,
+    "fp.cuda.": cuda,
+    "fp.cuda.amp.": cuda.amp,
     "fp.autograd.": autograd,
     "fp.paddle.": paddle,
     "fp.paddle.amp.": paddle.amp,
     "fp.paddle.mixed_precision.": paddle.mixed_precision,
 }
+ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compat
 LISTED = 20  # names of a place that are few enough to list
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
@@ -91,7 +103,7 @@ TENSOR_NAMES = """
     flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
     histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
     index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
-    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed is_sparse isneginf
+    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed isneginf
     isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
     log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
     masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
@@ -105,13 +117,19 @@ TENSOR_NAMES = """
     unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
     xpu zero
 """
-INSTEAD = {name: instead for names, instead in IDEAS for name in names.split()}
+CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, and what it lacks
+    "x.": (Tensor, TENSOR_NAMES),
+    "model.": (nn.Module, OF_MODULES),
+    "optimizer.": (optim.Optimizer, OF_OPTIMIZERS),
+}
+INSTEAD = {name: instead for names, instead in (*IDEAS, *MORE) for name in names.split()}
+ADVICE.update({name: told for names, told in ARGUMENTS for name in names.split()})
 
 
 def names_in(place: Any) -> list[str]:
-    """The public names of a module or of Tensor."""
+    """The public names of a module or of a class."""
     own = getattr(place, "__all__", None)
-    if own is None and place is not Tensor:
+    if own is None and not isinstance(place, type):
         own = [n for n, v in vars(place).items() if getattr(v, "__module__", "") == place.__name__]
     names = own or [n for n in dir(place) if not isinstance(vars(place).get(n), Missing)]
     return [n for n in names if not n.startswith("_")]
@@ -121,8 +139,9 @@ def advice(own: str, name: str) -> str:
     """What to write instead of a name, asked for where names are written with `own` in front."""
     if name in INSTEAD:
         return f"instead: {INSTEAD[name]}"
-    known, plain = names_in(PLACES[own]), name.lower().removeprefix("lazy").rstrip("_")
-    places = {own: PLACES[own], **PLACES}
+    place = PLACES.get(own) or CLASSES[own][0]
+    known, plain = names_in(place), name.lower().removeprefix("lazy").rstrip("_")
+    places = {own: place, **PLACES}
     same = [f"{w}{n}" for w, p in places.items() for n in names_in(p) if n.lower() == plain]
     like_numpy = getattr(np, name, None)
     if not same and callable(like_numpy) and not isinstance(like_numpy, type):
@@ -139,7 +158,7 @@ def advice(own: str, name: str) -> str:
 
 def text(where: str, own: str, name: str) -> str:
     """The message for a name asked for at `where`."""
-    return f"{where} has no {name!r}; {advice(own, name)}"
+    return f"{where.replace('minifp.compat', 'minifp')} has no {name!r}; {advice(own, name)}"
 
 
 def refuse(module: str, own: str, late: Any, name: str) -> Any:
@@ -162,21 +181,23 @@ def is_import(frame: Any) -> bool:
 
 
 class Missing:
-    """A name that PyTorch's Tensor has and ours has not. Reading it raises UnknownNameError.
+    """A name that PyTorch's class has and ours has not. Reading it raises UnknownNameError.
 
     One descriptor a name: a `__getattr__` would make each attribute of every Tensor slower.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, own: str, name: str) -> None:
+        self.own, self.name = own, name
 
-    def __get__(self, tensor: Any, kind: type) -> Any:
-        raise UnknownNameError(partial(text, f"a {kind.__name__}", "x.", self.name))
+    def __get__(self, owner: Any, kind: type) -> Any:
+        raise UnknownNameError(partial(text, f"a {kind.__name__}", self.own, self.name))
 
 
-def present(tensor: Tensor) -> list[str]:
-    """Tensor's `__dir__`: without what is missing."""
-    return [n for n in object.__dir__(tensor) if not isinstance(vars(Tensor).get(n), Missing)]
+def present(owner: Any) -> list[str]:
+    """The `__dir__` of these classes: without what is missing."""
+    kind = type(owner)
+    names = object.__dir__(owner)
+    return [n for n in names if not isinstance(getattr_static(kind, n, None), Missing)]
 
 
 def attach(place: Any, written: str) -> None:
@@ -190,11 +211,60 @@ def show_public_names(place: Any) -> None:
     place.__dir__ = partial(names_in, place)
 
 
+def attach_to_class(written: str, kind: type, names: set[str]) -> None:
+    """Let a class refuse the names that it does not have."""
+    setattr(kind, "__dir__", present)  # noqa: B010
+    for name in names:
+        if not hasattr(kind, name):
+            setattr(kind, name, Missing(written, name))
+
+
+def answer_arguments(place: Any) -> None:
+    """Let the functions of a module or class, and constructors, refuse unknown arguments."""
+    for name in names_in(place):
+        held: Any = vars(place).get(name)
+        if isinstance(held, type) and held.__module__.startswith("minifp."):
+            for base in {*held.__mro__} - {Tensor}:  # which each operation makes
+                made_by: Any = vars(base).get("__init__")
+                if isfunction(made_by) and made_by.__module__.startswith("minifp."):
+                    setattr(base, "__init__", answered(made_by))  # noqa: B010
+        elif isfunction(held) and held.__module__.startswith("minifp."):
+            home, function = sys.modules[held.__module__], answered(held)
+            if vars(home).get(function.__name__) is held:  # by which it is pickled
+                setattr(home, function.__name__, function)
+            setattr(place, name, function)
+
+
+@cache
+def answered(function: Any) -> Any:
+    """The function as `answering` makes it, once."""
+    return function if hasattr(function, "answers") else answering(function)
+
+
+class NoModule:
+    """The last finder of modules: one of PyTorch's is refused with what to write instead."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Raise ModuleNotFoundError for a name with advice; for others Python's own is raised."""
+        parent, _, last = name.rpartition(".")
+        if parent.split(".")[0] == "minifp" and last in INSTEAD:
+            where = parent.replace("minifp.compat", "minifp")
+            told = f"{where} has no module {last!r}; instead: {INSTEAD[last]}"
+            raise ModuleNotFoundError(told, name=name)
+
+
 for _written, _place in PLACES.items():
+    answer_arguments(_place)
     if _place is not Tensor:
         attach(_place, _written)
         show_public_names(_place)
-setattr(Tensor, "__dir__", present)  # noqa: B010
-for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:
-    if not _name[0].isupper() and not hasattr(Tensor, _name):
-        setattr(Tensor, _name, Missing(_name))
+for _written, (_kind, _names) in CLASSES.items():
+    _more = {*INSTEAD, *names_in(functional)} if _kind is Tensor else set()
+    _lower = {name for name in _more if not name[0].isupper()}
+    attach_to_class(_written, _kind, {*_names.split(), *_lower})
+    answer_arguments(_kind)
+for _name in [n for n in sys.modules if n.split(".")[:2] == ["minifp", "compat"]]:
+    if _name.split(".")[2:3] and _name.split(".")[2] in ALIASES:
+        sys.modules[_name.replace("minifp.compat.", "minifp.", 1)] = sys.modules[_name]
+sys.meta_path.append(NoModule)

@@ -2,6 +2,8 @@
 
 import os
 import platform
+import shutil
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,27 @@ def processor() -> str:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or platform.machine()
+
+
+def starts_this_python(word: str) -> bool:
+    """Whether a command that begins with this word runs in the environment of this Python."""
+    path = shutil.which(word)
+    return path is not None and Path(path).parent == Path(sys.executable).parent
+
+
+def python_path() -> str:
+    """This Python as the first word of a command, which it is in every shell and folder."""
+    return f'"{sys.executable}"' if " " in sys.executable else sys.executable
+
+
+def python_word() -> str:
+    """What starts this Python: its name, or its path where the environment is not activated."""
+    return "python" if starts_this_python("python") else python_path()
+
+
+def command_word() -> str:
+    """What starts `minifp`: its name, or this Python where the environment is not activated."""
+    return "minifp" if starts_this_python("minifp") else f"{python_path()} -m minifp"
 
 
 def cores() -> int:

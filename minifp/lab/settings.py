@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
+from textwrap import shorten
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from minifp.lab.state import State
 from minifp.numerics import policy
 from minifp.runtime import random
 from minifp.training.loss_scale import as_loss_scale
+
+MOST_SEEDS = 10_000
 
 # ---- what is asked for ---------------------------------------------------------------------------
 
@@ -47,7 +51,13 @@ def canonical(precisions) -> list[str]:
 def seed_list(seeds) -> list[int]:
     """The seeds, from how many or from which."""
     count = hasattr(seeds, "__index__") and not isinstance(seeds, bool)
-    which = list(range(seeds) if count else seeds if isinstance(seeds, Iterable) else ())
+    several = range(seeds) if count else seeds if isinstance(seeds, Iterable) else ()
+    which = list(islice(several, MOST_SEEDS + 1))
+    if len(which) > MOST_SEEDS:
+        raise ArgumentError(
+            f"seeds={shorten(repr(seeds), 60)}: more than {MOST_SEEDS:,} runs of each precision; "
+            "for one seed of that number write it in a list"
+        )
     whole = all(hasattr(s, "__index__") and not isinstance(s, bool) and s >= 0 for s in which)
     if not which or not whole or len(set(which)) < len(which):
         raise ArgumentError(

@@ -123,6 +123,11 @@ def found_by(task: Task, spec: str, data: str | None = None) -> Task:
     return task
 
 
+def is_own(spec: object) -> bool:
+    """Whether a text means a task of minifp's own: a built-in one, or an exhibit's."""
+    return isinstance(spec, str) and (spec in BUILT_IN or exhibited(spec) is not None)
+
+
 def exhibited(spec: str) -> Task | None:
     """The task of an exhibit of the gallery at a scale; None where a text means none."""
     from minifp.lab.exhibits import wings  # here, because what shows exhibits loads tasks

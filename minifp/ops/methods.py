@@ -105,6 +105,12 @@ def is_cuda(self: Tensor) -> bool:
 
 
 @attribute
+def is_sparse(self: Tensor) -> bool:
+    """False, which optimizers of PyTorch's ask of a gradient: all tensors are dense."""
+    return False
+
+
+@attribute
 def nbytes(self: Tensor) -> int:
     """The bytes that its elements take."""
     return self.array.nbytes

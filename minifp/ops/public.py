@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
+from minifp.runtime.unknown_arguments import answering
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
@@ -61,7 +62,7 @@ def public(
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 
-    return declare
+    return lambda function: declare(answering(function))
 
 
 def check_word(argument: str, word: str, known: Collection[str]) -> None:

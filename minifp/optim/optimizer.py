@@ -17,7 +17,7 @@ from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision
 from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
-from minifp.optim import saving
+from minifp.optim import own_step, saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
@@ -32,7 +32,8 @@ GivenParameters: TypeAlias = (
 
 
 class Optimizer:
-    """The base of update rules. A subclass names its state, and its `rule` or its own `update`.
+    """The base of update rules. A subclass names its state, and its `rule` or its own `update`; or
+    it defines `step(closure)` and gives its defaults in a dict, as in PyTorch (docs/operations.md).
 
     params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
@@ -58,9 +59,27 @@ class Optimizer:
     number = 0  # among the optimizers of one step
     scheduled: dict[int, tuple[float, float]]
     schedulers: list
-    _blocks: Any  # a list of Block, or None before the first use
+    _blocks: Any = None  # a list of Block, or None before the first use
+    own_step: Any = None  # the step that a subclass defines itself: see own_step.py
+    is_stepping = False  # whether that is running
+    counted = 0, 0  # steps, and attempts, with those that were skipped
+    settle: Callable[[], None] | None = None  # brings them up to date from a GPU
 
-    def __init__(self, params: GivenParameters, **defaults: Any) -> None:
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "step" in vars(cls):
+            cls.own_step = cls.step
+            setattr(cls, "step", own_step.around(cls.own_step))  # noqa: B010
+
+    def __init__(
+        self, params: GivenParameters, defaults: dict[str, Any] | None = None, **settings: Any
+    ) -> None:
+        if not isinstance(defaults, (dict, type(None))):
+            raise ArgumentError(
+                f"{type(self).__name__}: defaults is a {type(defaults).__name__}, expected a dict "
+                "of settings, or settings by their names"
+            )
+        defaults = {**(defaults or {}), **settings}
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
             raise ArgumentError(
                 f"{type(self).__name__}: params is a {type(params).__name__}, expected parameters "
@@ -72,8 +91,7 @@ class Optimizer:
         self.defaults, self.param_groups = defaults, []
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.param_groups.append(self.new_group(group))
-        self.counted = 0, 0  # steps, and attempts, with those that were skipped
-        self.settle: Callable[[], None] | None = None  # brings them up to date from a GPU
+        self.counted, self.settle = (0, 0), None
         self._blocks, self._held = None, (Weights, SINGLE)
         self._checked: dict = {}  # by number of a group, its values
         self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
@@ -130,6 +148,8 @@ class Optimizer:
 
     def check(self, group: dict[str, Any]) -> None:
         """Raise ArgumentError for a setting that is not allowed."""
+        if self.keeps_its_state:
+            return
         for name in ("lr", *self.not_negative):
             check_range(name, group[name])
         for name in self.flags:
@@ -139,6 +159,15 @@ class Optimizer:
                 raise ArgumentError(f"betas={group['betas']!r}: expected two numbers")
             for beta in group["betas"]:
                 check_range("a beta", beta, high=1.0, open_above=True)
+
+    @property
+    def keeps_its_state(self) -> bool:
+        """Whether it is one of one's own, which defines no more than a `step`."""
+        return (
+            self.own_step is not None
+            and self.rule is None
+            and (type(self).update is Optimizer.update)
+        )
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -200,6 +229,7 @@ class Optimizer:
 
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
+        own_step.check_wide(self)
         before: list = [] if self._blocks is None else saving.places(self)
         self._held = masters, state_format
         self._blocks = []
@@ -244,11 +274,25 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
-        if self.guard is None:
+        if self.guard is None or self.is_stepping:
             self._check_wide()
         else:
             self.guard.prepare(self)
         loss = None if closure is None else closure()
+        self.check_gradients()
+        self.check_ready()
+        gradients = self.gradients()
+        with uninterrupted():
+            if self.guard is None or self.is_stepping:
+                self.count_attempt()
+                self.apply(1.0, gradients)
+            else:
+                self.guard.apply(self, gradients)
+        return loss
+
+    def check_gradients(self) -> None:
+        """Raise TapeError for gradients that are still multiplied by a loss scale; warn of those
+        that a step has used."""
         present = [p.grad for p in self.parameters if p.grad is not None]
         for seed in seeds_of(present):
             if seed != 1:
@@ -257,16 +301,7 @@ class Optimizer:
                     "step with the fp.MixedOptimizer or the GradScaler that scaled them, or behind "
                     "the block of amp.scale_loss (without delay_unscale)"
                 )
-        self.check_ready()
-        gradients = self.gradients()
         warn_of_consumed(self, present)
-        with uninterrupted():
-            if self.guard is None:
-                self.count_attempt()
-                self.apply(1.0, gradients)
-            else:
-                self.guard.apply(self, gradients)
-        return loss
 
     def _check_wide(self):
         formats = {p.array.dtype for p in self.parameters}
@@ -313,6 +348,9 @@ class Optimizer:
 
         gradients: what `gradients()` has just returned.
         """
+        if self.own_step is not None and not self.is_stepping:
+            own_step.run(self, inverse_scale)
+            return
         for block, of_block in zip(self.blocks, gradients):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
@@ -417,10 +455,19 @@ class Optimizer:
     # ---- state ----
 
     @property
-    def state(self) -> dict[Tensor, saving.StateOfParameter]:
-        """What is kept of each parameter: optimizer.state[p]["exp_avg"], to be read and set."""
+    def state(self) -> Any:
+        """What is kept of each parameter: optimizer.state[p]["exp_avg"], to be read and set. One
+        with a `step` of its own keeps there what it likes."""
+        if self.keeps_its_state:
+            return self.__dict__.setdefault("state", own_step.empty())
         kept = [saving.StateOfParameter(*place) for place in saving.places(self)]
         return dict(zip(self.parameters, kept))
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        if not self.keeps_its_state:
+            raise ArgumentError(f"{type(self).__name__}.state is set by load_state_dict")
+        self.__dict__["state"] = state
 
     def state_dict(self) -> dict[str, Any]:
         """Settings, step counts, masters and state of every parameter, as plain copies."""

@@ -10,6 +10,7 @@ from minifp.checks import check_count
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
 from minifp.numerics.formats import as_native
+from minifp.optim import own_step
 from minifp.optim.state import check_scaled, saved_numbers
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import moved
@@ -19,14 +20,7 @@ COUNTERS = ("steps", "attempts")
 
 def state_dict(optimizer):
     """Settings, step counts, masters or compensation, and state of every parameter, as copies."""
-    state = {}
-    for n, (block, i) in enumerate(places(optimizer)):
-        s, shape = block.weights.slices[i], block.parameters[i].shape
-        state[n] = {"step": block.steps[i]}
-        state[n].update((name, values[i]) for name, values in block.numbers.items())
-        for name, array in block.weights.kept.items():
-            state[n][name] = to_cpu(array[s].reshape(shape))
-        state[n].update((name, kept.saved(i)) for name, kept in block.state.items())
+    state = own_step.state_dict(optimizer) if optimizer.keeps_its_state else states(optimizer)
     groups, start = [], 0
     for group in optimizer.param_groups:
         end = start + len(group["params"])
@@ -37,8 +31,25 @@ def state_dict(optimizer):
     return {"state": state, "param_groups": groups, **counters}
 
 
+def states(optimizer):
+    """The state of each parameter, by number."""
+    state = {}
+    for n, (block, i) in enumerate(places(optimizer)):
+        s, shape = block.weights.slices[i], block.parameters[i].shape
+        state[n] = {"step": block.steps[i]}
+        state[n].update((name, values[i]) for name, values in block.numbers.items())
+        for name, array in block.weights.kept.items():
+            state[n][name] = to_cpu(array[s].reshape(shape))
+        state[n].update((name, kept.saved(i)) for name, kept in block.state.items())
+    return state
+
+
 def load(optimizer, state_dict):
     """Take up a state_dict that `check` let pass."""
+    if optimizer.keeps_its_state:
+        own_step.load(optimizer, state_dict)
+        optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
+        return
     expected = places(optimizer)
     for mine, given in zip(optimizer.param_groups, state_dict["param_groups"]):
         mine.update({k: v for k, v in given.items() if k != "params"})
@@ -64,6 +75,9 @@ def check(optimizer, state_dict):
     for name in COUNTERS:
         check_count(f"{kind}: {name}", state_dict[name], least=0)
     _check_groups(kind, optimizer, state_dict["param_groups"])
+    if optimizer.keeps_its_state:
+        own_step.check_state(optimizer, state_dict["state"])
+        return
     state, expected = state_dict["state"], places(optimizer)
     if not isinstance(state, dict) or set(state) != set(range(len(expected))):
         raise ArgumentError(

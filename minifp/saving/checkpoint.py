@@ -24,6 +24,7 @@ from minifp.numerics.policy import get_precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
+from minifp.runtime.device import moved
 from minifp.saving import files
 
 ENTRIES = {
@@ -43,6 +44,7 @@ def save(
     model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
         name, without dots (the tensors of a model "g" are then named "g.…"). Given alone, a model
         makes a file that PyTorch takes: model.load_state_dict(safetensors.torch.load_file(path)).
+        A model may also be a state_dict.
     extra: plain values and arrays of yours, such as {"step": 100}.
     dtype: the floating format in which the model's tensors are written. By default unrounded: the
         float32 masters where there are any, and what is stored otherwise, in float32 at least.
@@ -50,10 +52,16 @@ def save(
     With an optimizer, gradients that no step has consumed are saved too, so that it may be called
     between micro-batches, and the maxima that delayed scaling knows of operands; and always the
     random streams. Call it between steps. A file that is there keeps its rights, and a link to it
-    stays. Raises ArgumentError, with nothing written, for what cannot be saved, and FileError for a
-    full disk or a place that may not be written to.
+    stays. In PyTorch's order, save(state, path), a state_dict is a model, and any other dict is
+    `extra`.
+    Raises ArgumentError, with nothing written, for what cannot be saved, and FileError for a full
+    disk or a place that may not be written to.
     """
+    if isinstance(path, dict) or hasattr(path, "state_dict"):
+        (given, extra), path = _as_pytorch_saves(path), model
+        model = given
     path = files.as_path(path)
+    model = _State(model) if _is_state(model) else model
     _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
     if dtype is not None and not is_float(as_dtype(dtype)):
         raise ArgumentError(f"save: dtype={dtype!r}: expected a floating format, or None")
@@ -84,6 +92,8 @@ def load(
 
     Give what is to be continued: training goes on bit for bit as if it had never stopped. With a
     model alone, only its tensors are read, from any safetensors file: also one that PyTorch wrote.
+    With nothing, and no `extra` in the file, its tensors are returned by their names, as PyTorch's
+    load does: model.load_state_dict(fp.load(path)).
     The random streams, and the loss scale of the process (MINIFP_AUTO_MIXED_PRECISION), are taken
     up along with an optimizer, a scheduler or a loader.
     strict: as in `Module.load_state_dict`.
@@ -97,6 +107,8 @@ def load(
     _check_objects("load", model=model, **given)
     arrays, tree = tensor_file.read(path)
     states, kept, extra = _checked(path, arrays, tree, model, given, strict)
+    if extra is None and all(thing is None for thing in (model, *given.values())):
+        return _tensors_of(path, arrays, tree)
     for prefix, m in _prefixed(model):
         m.load_state_dict(_under(arrays, prefix), strict)
     for kind, wanted in given.items():
@@ -111,6 +123,56 @@ def load(
         if loss_seed.automatic and tree.get("automatic"):
             loss_seed.automatic[-1].load_state_dict(tree["automatic"])
     return extra
+
+
+# ---- as PyTorch saves and loads ----------------------------------------------------------------
+
+
+class _State:
+    """A state_dict in a model's place."""
+
+    def __init__(self, tensors: dict[str, Any]) -> None:
+        self.tensors = tensors
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The tensors, in the host's memory."""
+        return {n: Tensor(moved(getattr(t, "array", t), "cpu")) for n, t in self.tensors.items()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take others in their place."""
+        self.tensors = state
+
+
+def _is_state(given):
+    """Whether something is a state_dict, tensors by name."""
+    return (
+        isinstance(given, dict)
+        and bool(given)
+        and all(isinstance(value, (Tensor, np.ndarray)) for value in given.values())
+    )
+
+
+def _as_pytorch_saves(given):
+    """(model, extra) of the first argument of PyTorch's save."""
+    if hasattr(given, "state_dict"):
+        name = type(given).__name__
+        raise ArgumentError(
+            f"save({name}, path): a file has no classes, whose code would run where it is read: "
+            f"fp.save(path, model=...) writes the weights, and fp.load(path, model={name}(...)) "
+            "reads them into one that was built"
+        )
+    return (given, None) if _is_state(given) else (None, given)
+
+
+def _tensors_of(path, arrays, tree):
+    """The tensors of a file by name, where nothing was given into which they would go."""
+    there = [k for k in ("optimizer", "scheduler", "loader") if tree and tree[k] is not None]
+    if there and not arrays:
+        raise CheckpointError(
+            f"checkpoint {str(path)!r} holds no weights and no extra, but {', '.join(there)}: give "
+            f"what is to be continued, as fp.load(path, {there[0]}=...)"
+        )
+    return {name: Tensor(array) for name, array in arrays.items()} or None
 
 
 # ---- checks: everything before anything is changed -----------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from minifp.errors import ArgumentError, FileError, MinifpError
+from minifp.errors import ArgumentError, DataError, FileError, MinifpError
 
 PART = re.compile(r"minifp-[0-9a-f]{16}\.part")  # what is written aside: each a name of its own
 FORGOTTEN = 3600  # seconds after which nobody writes to such a file any more
@@ -119,6 +119,21 @@ def new_folder(path) -> Iterator[Path]:
         for folder in missing:
             with suppress(OSError):  # as it holds something, and stays
                 folder.rmdir()
+
+
+def read_within(folder: Path, name: str) -> bytes:
+    """What a file of a folder holds, by its path from there.
+
+    Raises DataError if it cannot be read, or is not in the folder, also where a link leads out of
+    it: to a file that whoever sent the folder may not have.
+    """
+    path = folder / name
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise DataError(f"{path} is outside of {folder}: expected a file in it, and no link")
+        return path.read_bytes()
+    except (OSError, RuntimeError) as error:
+        raise DataError(f"cannot read {path}: {error}") from error
 
 
 def check_writable(*paths) -> None:

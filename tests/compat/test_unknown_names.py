@@ -2,11 +2,12 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from own_process import python
-from refusals import refuses
+from refusals import check_refusals, refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -18,25 +19,25 @@ X = fp.ones(2, 2)
 
 @pytest.mark.parametrize("place, name, message", [
     (fp, "cross_entropy", "the nearest: F.cross_entropy"),
-    (fp, "Linear", "the nearest: nn.Linear"),
     (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
-    (fp, "no_gard", "the nearest: fp.no_grad"),
     (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
-    (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
+    (fp, "addcmul", "instead: x . value . a . b"),
+    (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
+    (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: no layer is"),
+    (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
+    (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
+    (fp.data, "RandomSampler", "instead: DataLoader.shuffle=True."),
     (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
     (nn, "LazyLinear", "the nearest: nn.Linear"),
-    (nn, "SGD", "the nearest: optim.SGD"),
-    (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
     (F, "leaky_relu_", "the nearest: F.leaky_relu"),
     (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
-    (optim, "LBFGS", "there are Adadelta, .*SGD"),
+    (optim, "LBFGS", "instead: optim.Adam, or"),
+    (optim, "Prodigy", "there are Adadelta, .*SGD"),
     (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
     (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
     (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
     (X, "absolute", "a Tensor has no 'absolute'; NumPy has it"),
     (X, "squeeze_", "a Tensor has no 'squeeze_'; the nearest: x.squeeze"),
-    (X, "gelu", "the nearest: F.gelu"),
-    (X, "median", "np.median"),
     (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
 ])  # fmt: skip
 def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
@@ -52,10 +53,46 @@ def test_an_import_or_a_call_of_it_says_the_same():
         ("from minifp import Generator as G", "minifp has no 'Generator'; instead: fp.manual_seed"),
         ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
+        ("import minifp.backends.cudnn", "minifp has no module 'backends'; instead: leave it out"),
+        ("from minifp.utils.tensorboard import SummaryWriter", "has no module 'tensorboard'; ins"),
+        ("import minifp.xqzzyk", "^No module named 'minifp.xqzzyk'$"),
     ):
         refuses(ImportError, message, exec, code)
     for call in (lambda: fp.device("cuda"), lambda: fp.compile(abs)):  # names of modules here
         refuses(fp.UnknownNameError, "minifp has no '(device|compile)'; instead", call)
+
+
+def test_modules_are_imported_by_the_names_that_they_have_as_attributes():
+    names = ("amp.grad_scaler GradScaler", "cuda.amp autocast", "paddle.amp GradScaler",
+             "nn.utils.rnn pad_sequence", "optim.lr_scheduler _LRScheduler")  # fmt: skip
+    for place, name in map(str.split, names):
+        exec(f"from minifp.{place} import {name}")
+    import minifp.cuda.amp as older
+
+    assert older is fp.cuda.amp and sys.modules["minifp.amp"] is fp.amp
+    assert older.autocast(False).dtype == "float16"  # which takes no device
+    assert older.GradScaler(1024.0).get_scale() == 1024 and type(fp.cuda.is_available()) is bool
+
+
+ARGUMENTS = r"""
+    nn.Linear(3, 4, device="cuda")        -> ArgumentError: Linear: no argument 'device': .*set_def
+    nn.Conv2d(3, 4, 3, padding_mod="x")   -> TypeError: Conv2d: .* the nearest: padding_mode
+    nn.Tanh(True, 4)                      -> TypeError: Tanh: 2 arguments by their places, exp
+    nn.Linear(3)                          -> TypeError: missing 1 required positional argument
+    optim.Adam([x], fused=True)           -> TypeError: Adam: no argument 'fused': leave it out
+    F.dropout(x, inplace=True)            -> TypeError: dropout: .*; dropout\(input, p
+    fp.matmul(x, x, out=x)                -> TypeError: out.copy_\(result\); matmul\(input, other
+    x.sum().backward(create_graph=True)   -> TypeError: there are no gradients of gradients
+    nn.init.normal_(x, generator=None)    -> TypeError: normal_: no argument 'generator'
+    nn.utils.clip_grad_norm_(x, max_no=1) -> TypeError: the nearest: max_norm
+    fp.load("a", map_location="cpu")      -> TypeError: load: no argument 'map_location'
+"""
+
+
+def test_an_argument_that_is_not_there_is_refused_with_what_to_write():
+    check_refusals(ARGUMENTS, names={"optim": optim}, x=np.ones(2))
+    for function in (F.cross_entropy, nn.init.zeros_):  # which answers, and is pickled by its name
+        assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
@@ -78,7 +115,7 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
 
 def test_no_name_with_advice_is_there():
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
-    of_tensors = {"cuda", "device", "dtype"}  # which fp has not
+    of_tensors = {"cuda", "device", "dtype", "is_available"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)
     assert not there, "these names exist: take them out of IDEAS, in compat/unknown_names.py"
 

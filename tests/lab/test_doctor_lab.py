@@ -5,11 +5,12 @@ import shutil
 import sys
 from collections import namedtuple
 from functools import partial
+from pathlib import Path
 
 import pytest
 from terminals import call
 
-from minifp.lab import warm_record
+from minifp.lab import environment, warm_record
 from minifp.lab.commands import doctor_lab as seat
 from minifp.lab.commands.doctor_lab import Check
 from minifp.runtime import cpu
@@ -36,13 +37,13 @@ def test_a_seat_that_is_ready_is_green(monkeypatch):
 
 
 def test_a_seat_that_is_not_says_what_mends_it(monkeypatch):
-    wrong = Check("kernels", "none are compiled", "minifp warmup")
+    wrong = Check("kernels", "none are compiled", seat.warmup())
     monkeypatch.setattr(seat, "CHECKS", (seat.python, lambda: wrong))
     monkeypatch.setattr(seat, "speed", lambda: pytest.fail("it would time a compiler"))
     result = doctor("--lab")
     assert result.exit_code == 1
     assert result.output.splitlines()[-1] == "NOT READY: kernels, speed"
-    assert result.output.count("-> minifp warmup") == 2
+    assert result.output.count(f"-> {seat.warmup()}\n") == 2
     told = json.loads(doctor("--lab", "--json").output)
     assert told["ready"] is False
     assert told["checks"][1] == {"name": "kernels", "said": wrong.said, "mend": wrong.mend,
@@ -59,7 +60,12 @@ def test_kernels_are_ready_when_all_parts_were_compiled(warm, monkeypatch):
     monkeypatch.setattr(warm_record, "warmed", lambda: {str(jobs_for_lessons()[0])})
     left = len(jobs_for_lessons())
     assert seat.kernels().said.startswith(f"{left - 1} of {left} parts")
-    assert seat.kernels().mend == "minifp warmup"
+    for folder, command in (
+        (Path(sys.executable).parent, "minifp"),
+        (Path("elsewhere"), f"{environment.python_path()} -m minifp"),  # no environment is active
+    ):
+        monkeypatch.setattr(shutil, "which", lambda word, folder=folder: str(folder / word))
+        assert seat.kernels().mend == f"{command} warmup"
     monkeypatch.setattr(cpu, "numba_error", lambda is_tried: ImportError("no numba"))
     monkeypatch.delenv("MINIFP_KERNELS", raising=False)
     assert "pip install --upgrade numba" in seat.kernels().mend
@@ -71,7 +77,7 @@ def test_libraries_that_are_missing_are_installed_into_this_python(monkeypatch):
     monkeypatch.setattr(seat, "find_spec", lambda name: None)
     for check, package in ((seat.pictures, "matplotlib"), (seat.sliders, "ipywidgets"),
                            (seat.notebooks, "jupyterlab ipykernel")):  # fmt: skip
-        assert check().mend == f"{seat.quoted(sys.executable)} -m pip install {package}"
+        assert check().mend == f"{environment.python_path()} -m pip install {package}"
 
 
 def test_a_kernel_of_another_python_is_none(monkeypatch, tmp_path):
@@ -79,7 +85,9 @@ def test_a_kernel_of_another_python_is_none(monkeypatch, tmp_path):
     from jupyter_client.kernelspec import KernelSpecManager
 
     monkeypatch.setattr(seat, "library", lambda name, *_: Check(name, "all"))
-    for program, ok in ((sys.executable, True), (str(tmp_path / "python"), False)):
+    monkeypatch.setenv("PATH", str(tmp_path))  # as where no environment is activated
+    programs = (sys.executable, True), ("python", True), (str(tmp_path / "python"), False)
+    for program, ok in programs:
         specs = {"python3": {"spec": {"argv": [program, "-m", "ipykernel_launcher"]}}}
         monkeypatch.setattr(KernelSpecManager, "get_all_specs", lambda self, s=specs: s)
         found = seat.notebooks()

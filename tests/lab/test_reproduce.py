@@ -73,12 +73,14 @@ def of(*asked, **changes):
 def test_arms_with_the_same_seeds_are_one_call(monkeypatch):
     asked = [(p, s) for s in range(3) for p in ("float32", "mixed@order")] + [("mixed", 7)]
     made = origin.Origin("lenet", "mnist", "cuda", {"MINIFP_KERNELS": "numpy; true"}, "0a1b2c")
-    text = reproduce.script(of(*asked, origin=made, dial=3))
+    facts = {"x\ntouch ran #": "y\ntouch ran"}  # which another may have written
+    text = reproduce.script(of(*asked, origin=made, dial=3, environment=facts))
     assert text.count("-m minifp compare lenet --data mnist") == 2
     ends = "--steps 2 --dial 3 --device cuda"
     assert f"--precision float32 mixed@order --seeds 3 {ends}" in text
     assert f"--precision mixed --seeds 7, {ends}" in text
     assert "\nexport MINIFP_KERNELS='numpy; true'\n" in text and "\n# commit: 0a1b2c\n" in text
+    assert "\n# x touch ran #: y touch ran\n" in text
     calls = []
     monkeypatch.setattr("minifp.lab.compare", lambda *words, **more: calls.append(words))
     call("compare", "mlp", "--seeds", "7,")  # one seed alone

@@ -176,11 +176,6 @@ def test_inplace_overwrites_nothing(name):
     refuses(fp.ArgumentError, f"{name}: inplace=3", getattr(nn, name), inplace=3)
 
 
-@pytest.mark.parametrize("name", ["ReLU", "Tanh", "Sigmoid", "Softsign", "LogSigmoid", "SELU"])
-def test_too_many_arguments_are_refused_by_the_layers_name(name):
-    refuses(TypeError, rf"{name}\.__init__", getattr(nn, name), True, 4)
-
-
 @pytest.mark.parametrize(
     ("drop", "shape"),
     [(F.dropout1d, (40, 50, 3)), (F.dropout1d, (2000, 3)), (F.dropout2d, (40, 50, 2, 3))],

@@ -501,6 +501,23 @@ def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
         fp.load(tmp_path / "c", model=run.model)  # the weights alone are welcome
 
 
+def test_states_are_saved_and_loaded_in_pytorchs_order_too(tmp_path):
+    path = tmp_path / "c"
+    with fp.precision("mixed"):
+        net, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    state, optimizer = net.state_dict(), fp.MixedOptimizer(optim.Adam(net.parameters()))
+    whole = {"net": state, "optimizer": optimizer.state_dict(), "epoch": 3}
+    for words in ((state, path), (path, state), (path, net), (whole, path)):
+        fp.save(*words)
+        held, other.weight.data = fp.load(path), np.zeros((2, 2), np.float32)
+        other.load_state_dict(held["net"] if words[0] is whole else held)
+        np.testing.assert_array_equal(other.weight.numpy(), net.weight.numpy())
+    optimizer.load_state_dict(held["optimizer"])
+    refuses(fp.ArgumentError, r"fp\.save\(path, model=...\) writes the weights", fp.save, net, path)
+    fp.save(path, optimizer=optimizer)
+    refuses(fp.CheckpointError, r"no weights .*fp\.load\(path, optimizer=...\)", fp.load, path)
+
+
 @given(TREES)
 def test_extra_comes_back_as_it_was(tmp_path_factory, tree):
     path = tmp_path_factory.mktemp("extra") / "c"

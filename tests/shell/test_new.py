@@ -12,6 +12,7 @@ from terminals import call
 
 import minifp
 from minifp.lab.commands.new import KINDS
+from minifp.lab.environment import python_word
 
 ROOT = Path(minifp.__file__).parents[1]
 QUICK = {"EPOCHS = 3": "EPOCHS = 1", "STEPS = 100": "STEPS = 20", "epochs=3": "epochs=1"}
@@ -33,7 +34,7 @@ def quick(path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_program_is_short_and_runs_as_it_is_and_again(kind, tmp_path, capsys):
-    assert "Run it as it is: python mine.py" in new(kind, "mine").output
+    assert f"Run it as it is: {python_word()} mine.py" in new(kind, "mine").output
     path = tmp_path / "mine.py"
     assert len(path.read_text("utf-8").splitlines()) < 60
     quick(path)

@@ -231,6 +231,16 @@ def test_without_codemirror_there_is_a_text_area(browser, site, tmp_path):
         test_keys_indent_and_leave(page)
 
 
+def test_a_site_is_built_where_its_folder_is_named_from_here(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    monkeypatch.chdir(tmp_path)
+    import build_site  # what it calls works in folders of its own
+
+    named = ["--pyodide", ".", "--wheels", ".", "--out", "site"]
+    places = build_site.main.make_context("site", named).params
+    assert all(places[name].is_absolute() for name in ("source", "folder", "out"))
+
+
 def test_without_npm_a_build_says_why_there_is_a_text_area(tmp_path):
     code = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1])\n"

@@ -47,7 +47,7 @@ class autocast(Context[Precision]):
     ) -> None:  # fmt: skip
         if device_type is not None:
             check_device("autocast", device_type)
-        if device_type == "cuda" and enabled and not _has_gpu():
+        if device_type == "cuda" and enabled and not has_gpu():
             warn_once(
                 "autocast without a GPU",
                 'autocast("cuda") on a machine without a GPU: operations on the CPU cast as those '
@@ -101,7 +101,8 @@ def _without_casts(precision):
 
 
 @cache
-def _has_gpu():
+def has_gpu() -> bool:
+    """Whether there is a GPU that CuPy finds."""
     try:
         return bool(as_device("cuda"))
     except DeviceError:

@@ -1,11 +1,9 @@
 """`ablate`: a comparison of all combinations of techniques, and what it says of each of them."""
 
-import csv
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from minifp.lab.results.store import EFFECTS
 from minifp.lab.task import Task
 from minifp.numerics import policy
 from minifp.report import drawing
+from minifp.report.csv_text import csv_text
 from minifp.report.look import SCREEN, look_of
 from minifp.saving import files
 
@@ -73,11 +72,8 @@ class Ablation:
 
     def csv(self) -> str:
         """The effects, one a line, under the names of Effect's fields."""
-        out = StringIO()
-        writer = csv.DictWriter(out, [f.name for f in fields(Effect)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(effect) for effect in self.effects)
-        return out.getvalue()
+        rows = (asdict(effect).values() for effect in self.effects)
+        return csv_text([[f.name for f in fields(Effect)], *rows])
 
     def __repr__(self):
         return self.table()

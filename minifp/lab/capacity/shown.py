@@ -1,13 +1,12 @@
 """The largest batches as text, as files of numbers, as a picture and as a page."""
 
-import csv
 from html import escape
-from io import StringIO
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.results import store
 from minifp.report import document, drawing, in_notebook, words
+from minifp.report.csv_text import csv_text
 from minifp.report.markup import code, paragraph, section, table, wide
 from minifp.report.plain_text import columns, fill
 
@@ -119,15 +118,13 @@ def told(trial) -> dict:
 
 def to_csv(found) -> str:
     """A row for each trial."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["precision", "batch", "fits", "held", *KINDS, "process_growth", "why"])
+    rows: list = [["precision", "batch", "fits", "held", *KINDS, "process_growth", "why"]]
     for limit in found.limits:
         for t in limit.trials:
             held = [t.bytes.get(kind, "") for kind in KINDS]
             whole = t.held if t.fits else ""
-            writer.writerow([t.precision, t.batch, t.fits, whole, *held, t.growth, t.why])
-    return out.getvalue()
+            rows.append([t.precision, t.batch, t.fits, whole, *held, t.growth, t.why])
+    return csv_text(rows)
 
 
 # ---- as a picture -------------------------------------------------------------------------------

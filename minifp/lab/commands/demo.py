@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from minifp.lab import demo as demonstration
+from minifp.lab.environment import command_word
 from minifp.lab.page import story
 from minifp.saving import files
 from minifp.shell import options
@@ -44,3 +45,4 @@ def demo(out, quiet):
     if picture_format("png"):
         story.save_overview(done, overview)
     click.echo("\n" + where(report, "png"))
+    click.echo(f"Next: {command_word()} compare lenet --seeds 3 --out runs/lenet")

@@ -32,6 +32,7 @@ from minifp.teach.warming import jobs_for_lessons
 from minifp.training.mixed import MixedOptimizer
 
 PYTHON = (3, 10)
+JUPYTERS = ("python", f"python{sys.version_info[0]}", "python{}.{}".format(*sys.version_info))
 DISK, MEMORY = 2**30, 2 * 2**30  # bytes that a day of lessons needs, with room
 SECONDS = 1.0  # for which steps are timed
 # Milliseconds of a step of LeNet, batch 64, in mixed precision: on the machine that the minutes of
@@ -55,12 +56,12 @@ class Check:
 
 def install(*packages: str) -> str:
     """The command that installs packages into this Python."""
-    return " ".join([quoted(sys.executable), "-m pip install", *packages])
+    return " ".join([environment.python_path(), "-m pip install", *packages])
 
 
-def quoted(path: str) -> str:
-    """A path as a shell takes it."""
-    return f'"{path}"' if " " in path else path
+def warmup() -> str:
+    """The command that compiles what lessons need."""
+    return f"{environment.command_word()} warmup"
 
 
 def python() -> Check:
@@ -98,7 +99,7 @@ def kernels() -> Check:
     jobs, there = [*map(str, jobs_for_lessons())], warm_record.warmed()
     left = sum(job not in there for job in jobs)
     if left:
-        return Check("kernels", f"{left} of {len(jobs)} parts are not compiled", "minifp warmup")
+        return Check("kernels", f"{left} of {len(jobs)} parts are not compiled", warmup())
     return Check("kernels", f"compiled, in {kernel_cache.place()}")
 
 
@@ -128,14 +129,14 @@ def notebooks() -> Check:
     runs = {name: spec["spec"]["argv"][0] for name, spec in specs.items()}
     here = [name for name, path in runs.items() if is_this_python(path)]
     said = f"{found.said}; kernels of this Python: {', '.join(here) or 'none'}"
-    own = f"{quoted(sys.executable)} -m ipykernel install --user --name minifp"
+    own = f"{environment.python_path()} -m ipykernel install --user --name minifp"
     return Check("notebooks", said, "" if here else own)
 
 
-def is_this_python(path: str) -> bool:
-    """Whether a kernel's first word starts this Python, or that of the same environment."""
-    meant = shutil.which(path)
-    return meant is not None and Path(meant).parent == Path(sys.executable).parent
+def is_this_python(word: str) -> bool:
+    """Whether a kernel's first word starts this Python, or that of the same environment; Jupyter
+    itself, which such a kernel is installed with, takes its own Python for these names."""
+    return word in JUPYTERS or environment.starts_this_python(word)
 
 
 def disk() -> Check:
@@ -210,7 +211,7 @@ def checks() -> Iterator[Check]:
     if all(check.ok for check in found if check.name == "kernels"):
         yield speed()
     else:
-        yield Check("speed", "not measured before kernels are compiled", "minifp warmup")
+        yield Check("speed", "not measured before kernels are compiled", warmup())
 
 
 def line(check: Check) -> str:

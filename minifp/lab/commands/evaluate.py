@@ -23,7 +23,8 @@ from minifp.shell.results import picture_format, where
 @click.option(
     "--task",
     metavar="TASK",
-    help="Of which task they are, where a file does not tell: as `minifp compare` takes it.",
+    help="Of which task they are, as `minifp compare` takes it, where a file does not tell, or "
+    "names one of your own: what a file names is not run.",
 )
 @options.data
 @click.option(

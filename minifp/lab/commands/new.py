@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from minifp.errors import ArgumentError
+from minifp.lab.environment import python_word
 from minifp.saving import files
 from minifp.shell import options
 
@@ -43,7 +44,8 @@ def new(kind, name):
         raise ArgumentError(f"{path} is there already, and stays as it is: give another name")
     text = program(kind, path.stem)
     files.write(path, notebook(text) if path.suffix == NOTEBOOK else text)
-    how = f"jupyter lab {path}" if path.suffix == NOTEBOOK else f"python {path}"
+    program_of = "-m jupyter lab " if path.suffix == NOTEBOOK else ""
+    how = f"{python_word()} {program_of}{path}"
     click.echo(f"{path} is written. Run it as it is: {how}")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from minifp.checks import check_count
 from minifp.data import DataLoader, detection_collate
 from minifp.data.structure import mapped
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, DataError
 from minifp.lab.batches import checked
 from minifp.lab.detection.coco import coco_map
 from minifp.lab.detection.gathering import gathered
 from minifp.lab.evaluation import wide
+from minifp.saving import files
 
 KEPT = "detections"  # what is kept with a run by this name: see `as_rows`
 COLUMNS = ("picture", "label", "score", "left", "top", "right", "bottom")
@@ -94,15 +95,21 @@ def from_rows(rows: np.ndarray, count: int) -> list[dict]:
     ]
 
 
+def read(folder, name: str) -> np.ndarray | None:
+    """The rows in a file that a run has kept in a folder; None for another file, or a lost one."""
+    if folder is None or not name.endswith(".npy"):
+        return None
+    try:
+        return np.load(BytesIO(files.read_within(folder, name)), allow_pickle=False)
+    except DataError:
+        return None
+
+
 def kept_in(comparison, seed: int) -> dict[str, np.ndarray | None]:
     """For each precision of a comparison the rows that its run with a seed has kept, or None."""
     found: dict[str, np.ndarray | None] = {}
     for precision in comparison.precisions:
         run = next((r for r in comparison.runs_of(precision) if r.seed == seed), None)
         kept = None if run is None else run.kept.get(KEPT)
-        if isinstance(kept, str):
-            is_there = comparison.out is not None and kept.endswith(".npy")
-            path = Path(comparison.out, kept) if is_there else None
-            kept = np.load(path, allow_pickle=False) if path and path.is_file() else None
-        found[precision] = kept
+        found[precision] = read(comparison.out, kept) if isinstance(kept, str) else kept
     return found

@@ -4,10 +4,8 @@ A kind is a module with text_table, findings, notes, told, markdown, sections an
 a Gallery whose exhibits are all of that kind.
 """
 
-import csv
 from dataclasses import replace
 from html import escape
-from io import StringIO
 from urllib.parse import quote
 
 from minifp.lab.exhibits import ablation_shown, bathtub_shown, doses_shown, shown
@@ -15,6 +13,7 @@ from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.lab.results.tidy import TIMED
 from minifp.report import document, words
+from minifp.report.csv_text import csv_text
 from minifp.report.markup import paragraph, section
 
 NAME = "gallery"  # of the files in a folder
@@ -87,15 +86,13 @@ def to_json(gallery) -> str:
 
 def to_csv(gallery) -> str:
     """Each run: a row a run."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED])
+    rows: list = [["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED]]
     for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
         for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
             ended = run.status, run.metric, run.skipped, run.final_scale
             took = (round(getattr(run, name), 4) for name in TIMED)
-            writer.writerow([exhibit.name, run.precision, run.seed, *ended, *took])
-    return out.getvalue()
+            rows.append([exhibit.name, run.precision, run.seed, *ended, *took])
+    return csv_text(rows)
 
 
 def page(gallery) -> str:

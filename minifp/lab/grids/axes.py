@@ -9,6 +9,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.changes import COUNTS, PRECISION, changed, is_plain, place_of, switched, told
 from minifp.lab.task import Task
 
+MOST = 1000  # values of one thing: more is a slip of the keyboard
 DIGITS = 4  # of the values between the ends of a range
 RANGE = re.compile(r"(.+?)\.\.(.+?):(\d+)(?::(lin|log))?")
 HOW = "expected values such as 1,8,128,dynamic, or a range of n values such as 1e-4..1e-1:5"
@@ -63,8 +64,11 @@ def spread(name: str, low: str, high: str, count: str, how: str | None) -> list:
         a, b, n = float(low), float(high), int(count)
     except ValueError:
         a = b = math.nan
-    if not (math.isfinite(a) and math.isfinite(b) and a != b and n >= 2):
-        raise ArgumentError(f"{name}={low}..{high}:{count}: expected two numbers and at least 2")
+    if not (math.isfinite(a) and math.isfinite(b) and a != b and 2 <= n <= MOST):
+        raise ArgumentError(
+            f"{name}={low}..{high}:{count}: expected two numbers, and how many values there are, "
+            f"from 2 to {MOST:,}"
+        )
     if how != "lin" and min(a, b) <= 0:
         raise ArgumentError(
             f"{name}={low}..{high}:{count}: the steps of a range are ratios, so both ends must be "

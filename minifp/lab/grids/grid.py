@@ -6,6 +6,7 @@ all of them are compared with.
 """
 
 import hashlib
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ else:
     import tomli as tomllib
 
 PRECISIONS, SEEDS = ("float32", "mixed"), 5
+MOST = 10_000  # cells, and arms of each: more is a slip of the keyboard
 CELLS, ONLY = "cells", "as it is"  # the folder of all cells; that of one without settings
 
 
@@ -63,6 +65,10 @@ class Grid:
     def __post_init__(self):
         if not self.axes:
             raise ArgumentError("nothing is set: give at least one name with its values, as lr")
+        count = math.prod(map(len, self.axes.values()))
+        if count > MOST:
+            told = " · ".join(f"{len(values):,} of {name}" for name, values in self.axes.items())
+            raise ArgumentError(f"{told}: a grid of {count:,} points, expected at most {MOST:,}")
         places = check_axes(self.task, self.precisions, self.axes)
         object.__setattr__(self, "places", places)
         self.cells()

@@ -1,9 +1,7 @@
 """A sweep as text, as files of numbers, and as a page that leads to those of its cells."""
 
-import csv
 from dataclasses import asdict
 from html import escape
-from io import StringIO
 from urllib.parse import quote
 
 from minifp.lab.changes import told
@@ -12,6 +10,7 @@ from minifp.lab.page.captions import metric_label
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.report import document, words
+from minifp.report.csv_text import csv_text
 from minifp.report.markup import facts, paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
@@ -86,9 +85,8 @@ def to_json(sweep) -> str:
 
 def runs_csv(sweep) -> str:
     """Each run with its settings: a row a run."""
-    out, axes = StringIO(), sweep.grid.axes
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*axes, "precision", "arm", "seed", "status", "metric", "seconds", "cell"])
+    axes = sweep.grid.axes
+    rows: list = [[*axes, "precision", "arm", "seed", "status", "metric", "seconds", "cell"]]
     for cell, comparison in zip(sweep.grid.cells(), sweep.comparisons):
         for arm, made_of in sweep.grid.arms().items():
             for run in comparison.runs_of(arm):
@@ -96,8 +94,8 @@ def runs_csv(sweep) -> str:
                     settings = {**cell.settings, **switches}
                     own = [told(settings[name]) if name in settings else "" for name in axes]
                     ended = run.status, run.metric, run.seconds
-                    writer.writerow([*own, precision, arm, run.seed, *ended, cell.name])
-    return out.getvalue()
+                    rows.append([*own, precision, arm, run.seed, *ended, cell.name])
+    return csv_text(rows)
 
 
 # ---- page ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Trained weights in a file, and the task that they are of."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from minifp.lab.results.origin import seen_from_here
 from minifp.lab.resume import checked_extra
 from minifp.lab.settings import check_data, told
 from minifp.lab.task import Task
-from minifp.lab.tasks import load_task
+from minifp.lab.tasks import is_own, load_task
 from minifp.saving import files, tensor_file
 
 ENDING = ".safetensors"
@@ -42,7 +43,8 @@ def open_all(
 ) -> list[Trained]:
     """The checkpoints in files and folders.
 
-    task, data: as `load_task` takes them, where files do not tell of which task they are. examples:
+    task, data: as `load_task` takes them, where files do not tell of which task they are, or name
+    one that is not minifp's own. examples:
     how many of the test set, the first ones; None for all.
     Raises ArgumentError for no checkpoint, and CheckpointError for a file that is none, is of
     another task, or does not tell of which.
@@ -95,10 +97,18 @@ def opened(path: Path, task: Any, data: str | None, loaded: dict) -> Trained:
 
 
 def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:
-    """By what the task of a file is found. Raises CheckpointError where the file does not tell."""
+    """By what the task of a file is found. Raises CheckpointError where the file does not tell, or
+    names what would have to be imported: that, only whoever calls may name."""
     origin = told_by_file["origin"]
-    if origin.get("task"):
-        return origin["task"], origin.get("data")
+    named = origin.get("task")
+    if is_own(named):
+        return named, origin.get("data")
+    if named:
+        raise CheckpointError(
+            f"checkpoint {str(path)!r} is of the task {named!r}, which is Python that would run, "
+            "and a file may name any: if you trust it, name it yourself, "
+            f"--task {shlex.quote(str(named))} or task={named!r}"
+        )
     if ours:
         name = told_by_file["settings"].get("task")
         why = f"its task {name!r} was made in a program, and has no name to find it by"

@@ -155,7 +155,8 @@ def evaluate(
     checkpoints: files that `minifp train --save` or `compare(keep_weights=True)` wrote, or folders
     of them. precisions: float32, or else the first, is what the others are held against; weights
     are rounded into the format of each, and all is computed as it says. task, data: as `load_task`
-    takes them, where a file does not tell (any safetensors file of weights will do then).
+    takes them, where a file does not tell (any safetensors file of weights will do then), or names
+    one that is not minifp's own: a file's word runs no program.
     examples: how many of the test set, the first ones, by default all. batch: examples in a batch
     of which time and bytes are measured, by default that of an evaluation, four times the task's.
     repeats: timed passes, of which the median counts; the precisions take turns. out: a folder for

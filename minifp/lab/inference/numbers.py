@@ -1,12 +1,11 @@
 """What `evaluate` found, as files of numbers."""
 
-import csv
 import os
 from dataclasses import asdict
-from io import StringIO
 
 from minifp.lab.inference.shown import each_change, notes
 from minifp.lab.results import store
+from minifp.report.csv_text import csv_text
 
 
 def to_json(found) -> str:
@@ -75,7 +74,7 @@ def to_csv(found) -> str:
                 [path, judged.trained.task.name, precision, name]
                 + [result.metrics[name], difference, result.loss, *numbers, result.seconds, *sizes]
             )
-    return lines_of(rows)
+    return csv_text(rows)
 
 
 def changed_csv(found) -> str:
@@ -89,7 +88,7 @@ def changed_csv(found) -> str:
             for change in each_change(judged, precision):
                 names = [path, judged.trained.task.name, precision]
                 rows.append([*names, *change])
-    return lines_of(rows)
+    return csv_text(rows)
 
 
 def names_of(found) -> list[str]:
@@ -97,10 +96,3 @@ def names_of(found) -> list[str]:
     paths = [judged.trained.path.resolve() for judged in found.judged]
     root = os.path.commonpath([path.parent for path in paths])
     return [path.relative_to(root).as_posix() for path in paths]
-
-
-def lines_of(rows) -> str:
-    """Rows as CSV."""
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()

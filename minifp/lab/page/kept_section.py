@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import PurePosixPath
 
+from minifp.errors import DataError
 from minifp.lab import kept
 from minifp.report.markup import code, paragraph
+from minifp.saving import files
 
 KINDS = {".png": "image/png", ".wav": "audio/wav", ".txt": "text/plain"}
 LONGEST = 2000  # characters of a text that is shown
@@ -49,8 +51,8 @@ def found(comparison, run, name) -> Kept:
     if comparison.out is None:
         return Kept(run.precision, *kept.contents(name, value))
     try:
-        content = (comparison.out / value).read_bytes()
-    except OSError:
+        content = files.read_within(comparison.out, value)
+    except DataError:
         content = None
     return Kept(run.precision, value, content)
 

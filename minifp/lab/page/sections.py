@@ -166,12 +166,12 @@ def command(comparison) -> str:
     model, _, data = comparison.task.name.partition("-")
     settings, origin = again_settings(comparison), comparison.origin
     if origin.task is not None:
-        named = shlex.join([origin.task, *(["--data", origin.data] if origin.data else [])])
+        named = [origin.task, *(["--data", origin.data] if origin.data else [])]
         return command_line(named, comparison, settings)
     if comparison.config.get("task file"):
-        return command_line("YOUR_FILE.py:task", comparison, settings)
+        return command_line(["YOUR_FILE.py:task"], comparison, settings)
     if data in BUILT_IN.get(model, ((), ()))[1]:
-        return command_line(f"{model} --data {data}", comparison, settings)
+        return command_line([model, "--data", data], comparison, settings)
     arguments = "".join(f", {name}={value}" for name, value in settings.items())
     return (
         f"fp.compare(task, {comparison.precisions}{arguments})"
@@ -188,11 +188,11 @@ def again_settings(comparison) -> dict:
 
 
 def command_line(task, comparison, settings) -> str:
-    """The words of the command."""
-    texts = {k: seeds_text(v) if isinstance(v, list) else v for k, v in settings.items()}
-    options = [f"--{name} {value}" for name, value in texts.items()]
-    precisions = " ".join(comparison.precisions)
-    return " ".join([f"minifp compare {task} --precision {precisions}", *options, "--out again"])
+    """The command, of which a shell does nothing else."""
+    texts = {k: seeds_text(v) if isinstance(v, list) else str(v) for k, v in settings.items()}
+    options = [word for name, text in texts.items() for word in (f"--{name}", text)]
+    words = ["minifp", "compare", *task, "--precision", *comparison.precisions, *options]
+    return shlex.join([*words, "--out", "again"])
 
 
 def seeds_text(seeds) -> str:

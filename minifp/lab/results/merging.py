@@ -8,7 +8,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import ArgumentError
 from minifp.lab.comparison import Comparison
 from minifp.lab.results import store
 from minifp.lab.results.folder import save
@@ -78,7 +78,7 @@ def merge(
         for path, run in places.values():
             named = store.run_path(folder, run.precision, run.seed)
             contents[named] = store.text_of(run, whole.config)
-            contents |= {folder / n: content(path / n) for n in store.beside(path, run)}
+            contents |= {folder / n: files.read_within(path, n) for n in store.beside(path, run)}
         save(whole, folder, contents)
         products.write(whole, folder)
     whole.out = files.as_path(out)
@@ -129,17 +129,9 @@ def differences(first, one, second, other) -> list[str]:
         found += [] if same else ["weights and outputs"]
     for name in sorted({*one.kept, *other.kept}):
         places = [(first, one.kept.get(name)), (second, other.kept.get(name))]
-        held = [None if file is None else content(path / file) for path, file in places]
+        held = [None if file is None else files.read_within(path, file) for path, file in places]
         found += [] if held[0] == held[1] else [name]
     return found
-
-
-def content(path) -> bytes:
-    """What a file holds. Raises DataError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read {path}, which belongs to a run: {error}") from error
 
 
 def tell_machine(run, first, part) -> None:

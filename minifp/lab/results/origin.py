@@ -1,10 +1,12 @@
 """By what a comparison was made: what a command needs to make it again."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from minifp.lab.task import Task
 from minifp.lab.workers.travel import imported_as
@@ -18,6 +20,8 @@ VARIABLES = (
     "NUMBA_CPU_NAME",
     "NUMBA_CPU_FEATURES",
 )
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,22 @@ class Origin:
         """The file that the task is in, where it is in one."""
         path = (self.task or "").rpartition(":")[0]
         return path if path.endswith(".py") else None
+
+
+def read(fields: dict[str, Any]) -> Origin:
+    """The Origin that a file tells of, whose texts become words of commands and of scripts.
+
+    Raises ValueError for one that `origin_of` does not write, and TypeError for no Origin.
+    """
+    origin = Origin(**fields)
+    unknown = {*origin.variables} - {*VARIABLES}
+    if unknown:
+        raise ValueError(f"variables {sorted(unknown)}, expected some of {', '.join(VARIABLES)}")
+    words = [v for v in (origin.task, origin.data, origin.device) if v is not None]
+    for text in [*words, origin.commit, *origin.variables.values()]:
+        if not isinstance(text, str) or text.startswith("-") or CONTROL.search(text):
+            raise ValueError(f"{text!r}, expected the word of a command")
+    return origin
 
 
 NOWHERE = Origin()  # of what has no name

@@ -26,7 +26,7 @@ task=${1:?"the task was made in a program: give it as FILE.py:NAME, then perhaps
 shift
 """
 NO_FILE = """\
-test -f {file} || {{ echo "run this in the folder where {told} is" >&2; exit 2; }}
+test -f {file} || {{ echo {told} >&2; exit 2; }}
 """
 
 
@@ -39,7 +39,7 @@ def script(comparison) -> str:
     else:
         named = join([origin.task, *(["--data", origin.data] if origin.data else [])])
         if origin.file:
-            told = origin.file.replace('"', "").replace("$", "").replace("`", "")
+            told = quote(f"run this in the folder where {origin.file} is")
             task = NO_FILE.format(file=quote(origin.file), told=told)
     lines = [f"export {name}={quote(value)}" for name, value in origin.variables.items()]
     lines += [command(comparison, named, arms, seeds) for arms, seeds in grids(comparison)]
@@ -59,8 +59,8 @@ def about(comparison) -> list[str]:
         "commit": comparison.origin.commit,
         **environment,
     }
-    told = {name: " ".join(str(value).split()) for name, value in facts.items() if value}
-    return [f"# {name}: {value}" for name, value in told.items()]
+    told = [f"# {name}: {value}" for name, value in facts.items() if value]
+    return [" ".join(line.split()) for line in told]
 
 
 def grids(comparison) -> list[tuple[list[str], list[int]]]:

@@ -15,7 +15,9 @@ Every file is written aside and renamed, so that none is ever seen half written.
 import hashlib
 import json
 import math
+import re
 import zipfile
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
@@ -35,6 +37,9 @@ RUNS_TABLE, HISTORY = "runs.csv", "history.csv"
 LATEX, SCRIPT = "table.tex", "reproduce.sh"
 EFFECTS = "effects"  # what the files begin with that an ablation adds
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
+NAME = re.compile(r"\w[^/\\\x00-\x1f\x7f]*")  # of an arm: part of a path, and a command's word
+EDITED = ": the file was edited, or is not minifp's; do not use what came with it"
+KEPT_FILE = re.compile(r"[\w-][\w.-]*")  # in the folder of a run: see kept.contents
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
 
@@ -106,8 +111,14 @@ def text_of(run: Run, config: dict) -> str:
 
 
 def beside(folder: Path, run: Run) -> list[str]:
-    """The files beside that of a run that is kept in a folder, seen from there."""
+    """The files beside that of a run that is kept in a folder, seen from there. Raises DataError
+    where it names one that is not its own."""
     path = run_path(folder, run.precision, run.seed)
+    own = path.relative_to(folder).with_suffix("").as_posix()
+    for file in run.kept.values():
+        place, _, name = str(file).rpartition("/")
+        if place != own or not KEPT_FILE.fullmatch(name):
+            raise DataError(f"{folder}: {file!r} is no file of the run {path.stem!r}{EDITED}")
     there = [snapshots_path(path)] * bool(run.snapshots)
     there += [weights_path(path)] * has_weights(folder, run)
     return [file.relative_to(folder).as_posix() for file in there] + list(run.kept.values())
@@ -187,10 +198,20 @@ def runs_shown(folder: Path) -> set | None:
         return set()
 
 
+def check_arms(path: Path, pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Raise DataError for a precision or a seed, as `path` names them, that none can be called."""
+    for precision, seed in pairs:
+        if not (isinstance(precision, str) and NAME.fullmatch(precision)):
+            raise DataError(f"{path}: {precision!r} is no name of a precision{EDITED}")
+        if type(seed) is not int or seed < 0:
+            raise DataError(f"{path}: {seed!r} is no seed{EDITED}")
+
+
 def run_from(fields: dict, path: Path) -> Run:
     """The Run that `asdict` and `to_json` wrote. Raises DataError if it is none."""
     try:
         run = Run(**fields)
+        check_arms(path, [(run.precision, run.seed)])
         run.history = {name: [number(v) for v in column] for name, column in run.history.items()}
         run.evaluations = [tuple(e) for e in run.evaluations]
         run.seconds_per_step = number(run.seconds_per_step)

@@ -6,8 +6,7 @@ from importlib.resources import files as resources
 
 from minifp.errors import DataError
 from minifp.lab import divergence
-from minifp.lab.results import store, tidy
-from minifp.lab.results.origin import Origin
+from minifp.lab.results import origin, store, tidy
 from minifp.lab.task_info import TaskInfo
 from minifp.saving import files
 
@@ -69,17 +68,22 @@ def read(folder) -> dict:
             "task": TaskInfo(**held["task"]),
             "runs": runs,
             "asked": [tuple(pair) for pair in held["asked"]],
-            "origin": Origin(**held["origin"]),
+            "origin": origin.read(held["origin"]),
             "registered": held["registered"],
             "out": folder,
             **{name: held[name] for name in KEPT},
         }
+        store.check_arms(path, fields["asked"])
+        store.check_arms(path, [(precision, 0) for precision in fields["precisions"]])
+        store.check_arms(path, [("float32", seed) for seed in fields["seeds"]])
         others = (name for run in runs for name in run.metrics)
         metrics = dict.fromkeys([fields["task"].metric_name, *others])
         histories = tidy.read_history(folder / store.HISTORY, list(metrics))
         for run in runs:
             run.history = histories.get((run.precision, run.seed), run.history)
             run.snapshots = store.read_snapshots(store.run_path(folder, run.precision, run.seed))
-    except (AttributeError, KeyError, TypeError) as error:
+    except DataError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
     return fields

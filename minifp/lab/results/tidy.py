@@ -5,13 +5,13 @@ of their digits; what is not there is empty.
 """
 
 import csv
-from io import StringIO
 from pathlib import Path
 
 from minifp.errors import DataError
 from minifp.lab import arms
 from minifp.lab.memory import KINDS
 from minifp.lab.run import COLUMNS
+from minifp.report.csv_text import csv_text
 
 IDENTITY = ("arm", "precision", "control", "seed", "dial")
 ENDED = ("status", "note")
@@ -59,7 +59,7 @@ def runs_csv(comparison) -> str:
         ]
         for run in comparison.runs
     ]
-    return text([header, *lines])
+    return csv_text([header, *lines])
 
 
 def final(run, metric, primary):
@@ -83,7 +83,7 @@ def history_csv(comparison) -> str:
         columns = [run.history.get(name) or [None] * len(run.history["step"]) for name in names]
         who = identity(run, comparison.dial)
         lines += [[*who, *line, *tests.get(line[0], nothing)] for line in zip(*columns)]
-    return text(lines)
+    return csv_text(lines)
 
 
 def tests_by_step(run, metrics, primary) -> dict:
@@ -120,10 +120,3 @@ def read_history(path: Path, metrics: list) -> dict:
             f"cannot read {path}: {error!r}, expected a history that minifp wrote"
         ) from error
     return {key: {name: c for name, c in h.items() if c} for key, h in histories.items()}
-
-
-def text(lines) -> str:
-    """Lines as CSV."""
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(lines)
-    return out.getvalue()

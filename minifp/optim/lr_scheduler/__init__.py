@@ -36,6 +36,8 @@ from minifp.optim.lr_scheduler.factors import (
 from minifp.optim.lr_scheduler.one_cycle import OneCycleLR
 from minifp.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
+_LRScheduler = LRScheduler  # its name in PyTorch before 2.0
+
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
     "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR",

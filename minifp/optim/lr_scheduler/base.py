@@ -1,6 +1,7 @@
 """LRScheduler: what is common to all schedules: counting, setting rates, saving."""
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -23,32 +24,42 @@ def plain(value):
     return np.asarray(value).tolist()
 
 
+BOOKKEEPING = ("optimizer", "optimizers", "count", "_seen", "base_lrs", "schedulers")
+
+
+def is_plain(value):
+    """Whether a value is None, a number or a text, or a list of them."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
 class LRScheduler:
-    """The base: a subclass defines `rate(base, count, i)`. optimizer: a plain or MixedOptimizer.
+    """The base: a subclass defines `rate(base, count, i)`, or `get_lr()` as in PyTorch: see
+    docs/operations.md. optimizer: a plain or MixedOptimizer.
 
     arguments: the settings, attributes by the names of the constructor's arguments; they are saved.
-    base_lrs: the rate of each group before any scheduler changed it. count: of the steps so far.
+    base_lrs: the rate of each group before any scheduler changed it. count: of the steps so far,
+    `last_epoch` in PyTorch. `step()` goes on by one, `step(epoch)` to that count, which is whole
+    but for CosineAnnealingWarmRestarts.
 
     One scheduler sets the rates of an optimizer; several are joined by SequentialLR or
     ChainedScheduler. Unlike in PyTorch, stepping them in turn is an error, because each would undo
-    what the other did. To continue where training stopped, use load_state_dict (there is no
-    last_epoch).
+    what the other did. To continue where training stopped, use load_state_dict (last_epoch is -1).
     """
 
     arguments: tuple[str, ...] = ()
     schedulers: "Sequence[LRScheduler]" = ()
+    takes_fractions = False  # whether a count may be one, as part of an epoch
     combines = True  # whether it may be one of the schedulers of SequentialLR and ChainedScheduler
 
-    def __new__(cls, *args, **settings):
-        if "last_epoch" in settings:
-            raise ArgumentError(
-                f"{cls.__name__}: last_epoch is not taken: to continue, make the scheduler as at "
-                "the beginning and call load_state_dict(state)"
-            )
-        return super().__new__(cls)
-
-    def __init__(self, optimizer: AnyOptimizer) -> None:
+    def __init__(self, optimizer: AnyOptimizer, last_epoch: int = -1) -> None:
         kind = type(self).__name__
+        if last_epoch != -1:
+            raise ArgumentError(
+                f"{kind}: last_epoch={last_epoch!r}, expected -1: to continue, make the scheduler "
+                "as at the beginning and call load_state_dict(state)"
+            )
         self.optimizer = optimizer
         self.optimizers = list(getattr(optimizer, "optimizers", [optimizer]))
         is_one = hasattr(optimizer, "param_groups")
@@ -60,14 +71,27 @@ class LRScheduler:
         self.count, self._seen = 0, self._progress()
         self.check()
         self.base_lrs = self._initial_lrs()
-        self._set(self._values(0))
+        if self._defines("get_lr") and self._defines("step"):
+            self.count = -1
+            self.step()  # as the constructor of PyTorch's base does
+        else:
+            self._set(self._values(0))
 
     def check(self) -> None:
         """Raise ArgumentError for a setting that is not allowed."""
 
     def rate(self, base: float, count: int, i: int) -> float:
         """The learning rate after `count` steps, of group number i, which began with `base`."""
-        raise ArgumentError(f"{type(self).__name__} does not define rate()")
+        raise ArgumentError(f"{type(self).__name__} defines neither rate() nor get_lr()")
+
+    def get_lr(self) -> list[float]:
+        """The rate of each group after `self.count` steps. A subclass that defines it, as PyTorch's
+        do, may read `last_epoch`, `base_lrs`, and the rates that the groups have."""
+        return [self.values(i, self.count)["lr"] for i in range(len(self.base_lrs))]
+
+    def _defines(self, name):
+        """Whether a subclass, of one's own, defines a method of PyTorch's by itself."""
+        return getattr(type(self), name) is not getattr(LRScheduler, name)
 
     def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """The rate after `count` steps in a chain, where those before it have made it `rate`."""
@@ -102,7 +126,27 @@ class LRScheduler:
                 f"{type(self).__name__}: the optimizer has {len(self.groups)} groups, and had "
                 f"{len(self.base_lrs)} when the scheduler was made: make another one"
             )
+        if self._defines("get_lr"):
+            return [{"lr": rate} for rate in self._own_rates(count)]
         return [self.values(i, count) for i in range(len(self.base_lrs))]
+
+    def _own_rates(self, count):
+        before, self.count = self.count, count
+        try:
+            rates = self.get_lr()
+        finally:
+            self.count = before
+        return self._checked_rates("get_lr()", rates)
+
+    def _checked_rates(self, name, rates):
+        kind = type(self).__name__
+        if not isinstance(rates, (list, tuple)) or len(rates) != len(self.groups):
+            raise ArgumentError(
+                f"{kind}: {name}={rates!r}: expected a rate for each of {len(self.groups)} groups"
+            )
+        for rate in rates:
+            check_range(f"{kind}: a rate of {name}", rate)
+        return list(rates)
 
     def _set(self, values):
         places = zip(self._numbered(), self.groups, self.base_lrs, values)
@@ -114,21 +158,43 @@ class LRScheduler:
         """The learning rate of each group."""
         return [group["lr"] for group in self.groups]
 
+    @property
+    def last_epoch(self) -> Any:
+        """The count, by PyTorch's name."""
+        return math.floor(self.count)
+
+    @last_epoch.setter
+    def last_epoch(self, count: Any) -> None:
+        self.count = count
+
     # ---- steps ----
 
     def _progress(self):
         return sum(o.attempts for o in self.optimizers), sum(o.steps for o in self.optimizers)
 
-    def step(self) -> None:
+    def step(self, epoch: float | None = None) -> None:
         """Advance by one, unless all that happened since was one skipped step.
 
         Raises ArgumentError, with nothing changed, if another scheduler has taken over since.
         """
+        if epoch is not None:
+            return self._go_to(epoch)
         self._check_turn()
         progress = self._progress()
         count = self.count + (not self._skipped(progress))
         values = self._values(count)
         self.count, self._seen = count, progress
+        self._set(values)
+
+    def _go_to(self, epoch):
+        name = f"{type(self).__name__}.step: epoch"
+        if self.takes_fractions:
+            check_range(name, epoch)
+        else:
+            check_count(name, epoch, least=0)
+        self._check_turn()
+        values = self._values(epoch)
+        self.count, self._seen = plain(epoch), self._progress()
         self._set(values)
 
     def _skipped(self, progress):
@@ -154,13 +220,21 @@ class LRScheduler:
         """The kind and the settings, of those it joins too."""
         return {
             "kind": type(self).__name__,
-            "settings": {name: plain(getattr(self, name)) for name in self.arguments},
+            "settings": {name: plain(getattr(self, name)) for name in self._settings()},
             "schedulers": [s.described() for s in self.schedulers],
         }
+
+    def _settings(self):
+        """The names of what is saved: of a subclass with a get_lr() of its own all plain values
+        that it keeps, as in PyTorch."""
+        if not self._defines("get_lr"):
+            return self.arguments
+        return [n for n, v in vars(self).items() if n not in BOOKKEEPING and is_plain(v)]
 
     def state_dict(self) -> dict[str, Any]:
         """Kind, settings, count, and the rates it began with. Functions are not in it."""
         state = {"count": self.count, "base_lrs": plain(self.base_lrs), "seen": list(self._seen)}
+        state |= {"lrs": plain(self.get_last_lr())} if self._defines("get_lr") else {}
         return {**self.described(), **state}
 
     def check_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -183,21 +257,20 @@ class LRScheduler:
             given = sorted(state, key=str) if isinstance(state, dict) else type(state).__name__
             raise ArgumentError(f"{kind}: state of {given}, expected {sorted(expected)}")
         new = self._redescribed({name: state[name] for name in self.described()})
-        new.count = check_count(f"{kind}: count", state["count"], least=0)
-        rates, seen = state["base_lrs"], state["seen"]
-        if not isinstance(rates, (list, tuple)) or len(rates) != len(self.groups):
-            raise ArgumentError(
-                f"{kind}: base_lrs={rates!r}: expected a rate for each of {len(self.groups)} groups"
-            )
-        for rate in rates:
-            check_range(f"{kind}: a rate of base_lrs", rate)
+        if self.takes_fractions:
+            check_range(f"{kind}: count", state["count"])
+        else:
+            check_count(f"{kind}: count", state["count"], least=0)
+        new.count, seen = plain(state["count"]), state["seen"]
         if not isinstance(seen, (list, tuple)) or len(seen) != 2:
             raise ArgumentError(f"{kind}: seen={seen!r}: expected two counts")
-        new.base_lrs = list(rates)
+        new.base_lrs = self._checked_rates("base_lrs", state["base_lrs"])
         new._seen = tuple(check_count(f"{kind}: seen", n, least=0) for n in seen)
         return new, new._restored_values(state)
 
     def _restored_values(self, state):
+        if self._defines("get_lr"):  # whose rates may follow from the rates before
+            return [{"lr": rate} for rate in self._checked_rates("lrs", state["lrs"])]
         return self._values(self.count)
 
     def _redescribed(self, given):

@@ -15,6 +15,12 @@ def checked(kind, schedulers, optimizer):
     for s in schedulers:
         if not isinstance(s, LRScheduler) or not s.combines:
             raise ArgumentError(f"{kind}: a {type(s).__name__} cannot be one of its schedulers")
+        if s._defines("get_lr"):
+            raise ArgumentError(
+                f"{kind}: a {type(s).__name__} cannot be one of its schedulers: its get_lr() may "
+                "read the rates of groups, which others set as well; define rate(base, count, i), "
+                "the rate of group i after so many steps, in its place"
+            )
         if [id(o) for o in s.optimizers] != optimizers:
             raise ArgumentError(f"{kind}: its {type(s).__name__} is of another optimizer")
     return list(schedulers)
@@ -26,11 +32,12 @@ class SequentialLR(LRScheduler):
     arguments = ("milestones",)
 
     def __init__(
-        self, optimizer: AnyOptimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]
-    ) -> None:
+        self, optimizer: AnyOptimizer, schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int], last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         self.schedulers = checked("SequentialLR", schedulers, optimizer)
         self.milestones = milestones
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """One milestone less than schedulers, ascending."""

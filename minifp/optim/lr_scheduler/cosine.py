@@ -16,9 +16,11 @@ class CosineAnnealingLR(LRScheduler):
 
     arguments = ("T_max", "eta_min")
 
-    def __init__(self, optimizer: AnyOptimizer, T_max: int, eta_min: float = 0.0) -> None:
+    def __init__(
+        self, optimizer: AnyOptimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """T_max >= 1; eta_min >= 0."""
@@ -45,16 +47,19 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """A cosine from base to eta_min over T_0 steps, again and again, each T_mult times as long.
 
-    `step()` takes no epoch: the count is a whole number.
+    `step(epoch + i / len(loader))` sets the rate after a part of an epoch.
     """
+
+    takes_fractions = True
 
     arguments = ("T_0", "T_mult", "eta_min")
 
     def __init__(
-        self, optimizer: AnyOptimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0
-    ) -> None:
+        self, optimizer: AnyOptimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """T_0, T_mult >= 1; eta_min >= 0."""

@@ -32,9 +32,11 @@ class StepLR(FactorLR):
 
     arguments = ("step_size", "gamma")
 
-    def __init__(self, optimizer: AnyOptimizer, step_size: int, gamma: float = 0.1) -> None:
+    def __init__(
+        self, optimizer: AnyOptimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """step_size >= 1; gamma >= 0."""
@@ -52,12 +54,13 @@ class MultiStepLR(FactorLR):
     arguments = ("milestones", "gamma")
 
     def __init__(
-        self, optimizer: AnyOptimizer, milestones: Sequence[int], gamma: float = 0.1
-    ) -> None:
+        self, optimizer: AnyOptimizer, milestones: Sequence[int], gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         if not hasattr(milestones, "__iter__"):
             raise ArgumentError(f"milestones={milestones!r}: expected counts of steps")
         self.milestones, self.gamma = list(milestones), gamma
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """Milestones >= 0; gamma >= 0."""
@@ -76,9 +79,9 @@ class ExponentialLR(FactorLR):
 
     arguments = ("gamma",)
 
-    def __init__(self, optimizer: AnyOptimizer, gamma: float) -> None:
+    def __init__(self, optimizer: AnyOptimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """gamma >= 0."""
@@ -95,10 +98,11 @@ class ConstantLR(FactorLR):
     arguments = ("factor", "total_iters")
 
     def __init__(
-        self, optimizer: AnyOptimizer, factor: float = 1.0 / 3, total_iters: int = 5
-    ) -> None:
+        self, optimizer: AnyOptimizer, factor: float = 1.0 / 3, total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """0 <= factor <= 1; total_iters >= 1."""
@@ -117,10 +121,10 @@ class LinearLR(FactorLR):
 
     def __init__(
         self, optimizer: AnyOptimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
-        total_iters: int = 5,
+        total_iters: int = 5, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """Factors between 0 and 1; total_iters >= 1."""
@@ -139,9 +143,12 @@ class PolynomialLR(FactorLR):
 
     arguments = ("total_iters", "power")
 
-    def __init__(self, optimizer: AnyOptimizer, total_iters: int = 5, power: float = 1.0) -> None:
+    def __init__(
+        self, optimizer: AnyOptimizer, total_iters: int = 5, power: float = 1.0,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """total_iters >= 1; power >= 0."""
@@ -162,7 +169,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(
         self, optimizer: AnyOptimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1,
     ) -> None:  # fmt: skip
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
         wrong = [f for f in self.lr_lambdas if not callable(f)]
@@ -171,7 +178,7 @@ class LambdaLR(LRScheduler):
         groups = len(getattr(optimizer, "param_groups", ()))
         if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != groups:
             raise ArgumentError(f"lr_lambda: {len(lr_lambda)} functions for {groups} groups")
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, count: int, i: int) -> float:
         """The base times the group's function of the count."""

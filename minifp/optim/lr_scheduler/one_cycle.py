@@ -40,7 +40,7 @@ class OneCycleLR(LRScheduler):
         steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
         cycle_momentum: bool = True, base_momentum: float | Sequence[float] = 0.85,
         max_momentum: float | Sequence[float] = 0.95, div_factor: float = 25.0,
-        final_div_factor: float = 1e4, three_phase: bool = False,
+        final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
@@ -56,7 +56,7 @@ class OneCycleLR(LRScheduler):
             list(given) if isinstance(given, (list, tuple)) else [given] * groups
             for given in per_group
         )
-        super().__init__(optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def check(self) -> None:
         """Numbers in their ranges, one for each group, whose optimizers have a momentum."""

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from minifp.lab.environment import python_word
 from minifp.report.plain_text import columns
 from minifp.shell import options
 from minifp.teach.copying import chosen, copy
 
-HOW = "--out DIR copies their notebooks; open them with `jupyter lab DIR`, or in your editor."
+HOW = "--out DIR copies their notebooks; open them with `{} -m jupyter lab DIR`, or in an editor."
 
 
 @click.command(name="lessons")
@@ -33,7 +34,7 @@ def teach_lessons(names, out, again):
     if out is None:
         rows = [(l.name, l.title, l.question, minutes(l.minutes)) for l in lessons]
         click.echo(columns([("lesson", "title", "question", "minutes"), *rows], (0, 1, 2)))
-        click.echo(f"\n{HOW}")
+        click.echo(f"\n{HOW.format(python_word())}")
     else:
         for path in copy(lessons, Path(out), again):
             click.echo(path)

@@ -1,0 +1,62 @@
+"""Calls with an argument that a function does not have, refused with what to write instead.
+
+A call that succeeds pays for a `try`; what to say is found when one has failed. What is said of
+PyTorch's arguments is in minifp/compat/advice.py, which fills ADVICE.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from minifp.errors import UnknownArgumentError
+from minifp.runtime.nearest import nearest
+from minifp.typing import F
+
+ADVICE: dict[str, str] = {}  # by an argument's name, or "function.argument": what to write instead
+
+
+def answering(function: F) -> F:
+    """The function, whose unknown arguments raise UnknownArgumentError with what to write."""
+
+    @wraps(function)
+    def call(*args: Any, **settings: Any) -> Any:
+        try:
+            return function(*args, **settings)
+        except TypeError as error:
+            answer = answer_to(function, args, settings) if type(error) is TypeError else None
+            if answer is None:
+                raise
+            raise UnknownArgumentError(answer) from error.__cause__
+
+    call.__dict__["answers"] = True
+    return cast(F, call)
+
+
+def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any]) -> str | None:
+    """What to say of a call that failed; None where its arguments are not the reason."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **settings)
+    except TypeError:
+        *_, name = function.__qualname__.split(".")
+        name = type(args[0]).__name__ if name == "__init__" else name
+        known = [n for n in signature.parameters if n not in ("self", "cls")]
+        told = f"{name}({', '.join(known)})"
+        for argument in settings:
+            if argument not in known:
+                return f"{name}: no argument {argument!r}: {advice(name, argument, known)}; {told}"
+        positional = [p for p in signature.parameters.values() if p.kind in (0, 1)]
+        if len(args) > len(positional):
+            count = len(args) - ("self" in signature.parameters)
+            return f"{name}: {count} arguments by their places, expected {told}"
+    return None
+
+
+def advice(name: str, argument: str, known: list[str]) -> str:
+    """What to write instead of an argument."""
+    said = ADVICE.get(f"{name}.{argument}") or ADVICE.get(argument)
+    if said is None:
+        near = nearest(argument, known)
+        said = f"the nearest: {', '.join(near)}" if near else "there is nothing like it"
+    return said
