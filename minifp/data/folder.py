@@ -9,7 +9,7 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data import decoding
-from minifp.data.dataset import Dataset, Fields
+from minifp.data.dataset import Dataset, as_item
 from minifp.data.pictures import Pictures, leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
@@ -66,10 +66,13 @@ class ImageFolder(Dataset):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitem__(self, index: Any) -> Fields:
-        index = np.arange(len(self))[index]
-        x = leveled(self._pixels(index.reshape(-1)), self._levels)
-        return x.reshape(*index.shape, *x.shape[1:]), self._labels[index]
+    takes_arrays = True
+
+    def __getitem__(self, index: Any) -> Any:
+        indices = np.arange(len(self))[index]
+        x = leveled(self._pixels(indices.reshape(-1)), self._levels)
+        fields = x.reshape(*indices.shape, *x.shape[1:]), np.asarray(self._labels[indices])
+        return as_item(index, fields)
 
     def load(self) -> Pictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time."""

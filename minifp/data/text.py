@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from minifp.data import files
-from minifp.data.dataset import Dataset, Fields
+from minifp.data.dataset import Dataset, as_item
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
 
@@ -20,14 +20,15 @@ class Pieces(Dataset):
 
     length: int
     codes: np.ndarray
+    takes_arrays = True
 
     def __len__(self) -> int:
         return max(0, (len(self.codes) - 1) // self.length)
 
-    def __getitem__(self, index: Any) -> Fields:
+    def __getitem__(self, index: Any) -> Any:
         start = np.arange(len(self))[index] * self.length
         x = np.expand_dims(start, -1) + np.arange(self.length)
-        return self.codes[x], self.codes[x + 1]
+        return as_item(index, (self.codes[x], self.codes[x + 1]))
 
 
 class TextDataset(Pieces):

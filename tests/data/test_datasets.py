@@ -141,7 +141,7 @@ def test_arrays_that_are_no_data_set_are_refused(arrays, error, message):
 class Squares(Dataset):
     """A user's own data set, of one field."""
 
-    name = "squares"
+    name, takes_arrays = "squares", True
 
     def __len__(self):
         return 5000
@@ -309,7 +309,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
       for n in (0, -1, 2.0, "4", True, None)),
     *(({"seed": seed}, "seed must be an integer") for seed in (-1, 1.5, "1")),
     *(({"dataset": data}, "expected a data set, .*TensorDataset")
-      for data in ([1, 2], (np.ones(3), np.ones(3)), np.ones(3), iter([1]), None)),
+      for data in ("ab", {0: 1}, [np.ones((3, 2)), np.ones(3)], (np.ones(3), np.ones(3)), np.ones(()), None)),
     ({"dataset": numbered(0)}, "data set 'numbered' is empty"),
 ])  # fmt: skip
 def test_what_cannot_be_loaded_is_refused(settings, message):
@@ -322,6 +322,8 @@ def test_what_cannot_be_loaded_is_refused(settings, message):
 ])  # fmt: skip
 def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
     class Wrong(Squares):
+        takes_arrays = True
+
         def __getitem__(self, index):
             if len(index) == 2:
                 return answer
@@ -329,6 +331,9 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
 
     refuses(DataError, "data set 'squares': asked for 2 items", next, iter(DataLoader(Wrong(), 2)))
     with pytest.raises(DataError, match=r"array of indices, it raised TypeError.*one index at a"):
+        next(iter(DataLoader(Wrong(), 3)))
+    del Wrong.takes_arrays
+    with pytest.raises(DataError, match=r"item 0, it raised TypeError.*takes_arrays = True"):
         next(iter(DataLoader(Wrong(), 3)))
 
 

@@ -22,7 +22,7 @@ from minifp.ops.creation import PrecisionWarning
 class Watched(Dataset):
     """Numbers, and which threads took them; with `broken`, one that cannot be read."""
 
-    name = "watched"
+    name, takes_arrays = "watched", True
 
     def __init__(self, n=20, broken=None):
         self.n, self.broken = n, broken
@@ -177,6 +177,8 @@ def test_loaders_run_side_by_side_and_inside_each_other():
     assert left() == []
 
     class Outer(Watched):
+        takes_arrays = True
+
         def __getitem__(self, index):
             inner = DataLoader(Watched(4), 2, prefetch=1)
             return (index + sum(int(t.sum()) for _, t in inner.arrays()),)
@@ -232,6 +234,8 @@ import _thread, threading
 from minifp.data import DataLoader, Dataset
 
 class Slow(Dataset):
+    takes_arrays = True
+
     def __len__(self):
         return 9
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.data.dataset import Dataset, fingerprint
 from minifp.data.detection.targets import (
@@ -22,6 +23,7 @@ from minifp.data.folder import decoded
 from minifp.data.pictures import leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
+from minifp.data.structure import mapped
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
 from minifp.errors import ArgumentError, DataError
@@ -39,7 +41,9 @@ class Sample(NamedTuple):
 
 
 class ItemsWithBoxes(Dataset):
-    """What gives one item for one index: (picture, target)."""
+    """What gives one item for one index: (picture, target), tensors."""
+
+    takes_arrays = True  # so that `_number` tells a loader without a collate_fn what to give
 
     def fingerprint(self) -> str:
         """Return the SHA-256, in hexadecimal, of everything this data set holds."""
@@ -96,12 +100,12 @@ class BoxedPictures(ItemsWithBoxes):
     def __len__(self) -> int:
         return len(self.pictures)
 
-    def __getitem__(self, index: Any) -> tuple[np.ndarray, Target]:
+    def __getitem__(self, index: Any) -> Any:
         number = self._number(index)
         picture = self.pictures[number]
         if picture.dtype == np.uint8:
             picture = leveled(picture, LEVELS[:1].repeat(len(picture), 0))
-        return picture, {name: np.copy(a) for name, a in self.targets[number].items()}
+        return mapped(Tensor, (picture, {n: np.copy(a) for n, a in self.targets[number].items()}))
 
     def __repr__(self):
         boxes = sum(len(target["boxes"]) for target in self.targets)
@@ -145,11 +149,11 @@ class PictureFiles(ItemsWithBoxes):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitem__(self, index: Any) -> tuple[np.ndarray, Target]:
+    def __getitem__(self, index: Any) -> Any:
         sample = self.samples[self._number(index)]
         self._check_size(sample)
         picture = decoded(self._request(sample)).transpose(2, 0, 1)
-        return leveled(picture, LEVELS), self._target(sample)
+        return mapped(Tensor, (leveled(picture, LEVELS), self._target(sample)))
 
     def load(self, workers: int = 0) -> BoxedPictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time.
