@@ -92,7 +92,7 @@ from minifp.ops import in_place
 from minifp.ops import methods  # what a Tensor can do is attached to it by these
 
 # Models, data, optimizers.
-from minifp import data, models, nn, optim
+from minifp import data, models, nn, optim, utils
 from minifp.nn import functional
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.operand_histories import operand_histories
@@ -169,7 +169,7 @@ __all__ = [
     "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
     "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan",
     "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8",
+    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

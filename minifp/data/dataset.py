@@ -114,27 +114,28 @@ def as_dataset(asked: str, dataset: Any) -> AnyDataset:
     for anything else."""
     is_table, columns = hasattr(dataset, "iloc"), is_columns(dataset)
     indexed = hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
-    is_number = isinstance(dataset, (np.ndarray, Tensor)) and dataset.ndim == 0
-    none = is_table or columns or is_number or isinstance(dataset, (str, bytes, Mapping))
+    none = is_table or columns or isinstance(dataset, (str, bytes, tuple, Mapping))
     if none or not indexed or is_stream(dataset):
         what = "a table" if is_table else f"{type(dataset).__name__}{' of arrays' * columns}"
-        hint = " Of a table's columns: table[names].to_numpy()." * is_table
+        hint = ", where table[names].to_numpy() are columns" * is_table
+        hint += ", for a tuple of items list(items)" * isinstance(dataset, tuple)
         raise ArgumentError(
             f"{asked}: expected a data set, with a length and items by index, got {what}. For "
-            f"arrays with a row for each item: {asked}(TensorDataset(x, t)).{hint}"
+            f"arrays with a row for each item give TensorDataset(x, t){hint}"
         )
     return dataset
 
 
 def is_columns(dataset: Any) -> bool:
-    """Whether it is (x, t), arrays with a row for each item, and no list of items: a tuple of
-    arrays, or a list of a few that differ in how many axes they have, and not in their length."""
-    if not isinstance(dataset, (list, tuple)) or not 0 < len(dataset) < 6:
+    """Whether it is [x, t], a few arrays with a row for each item, and no list of items; or a
+    number as an array."""
+    if isinstance(dataset, (np.ndarray, Tensor)):
+        return dataset.ndim == 0
+    if not isinstance(dataset, list) or not 0 < len(dataset) < 6:
         return False
     if not all(isinstance(a, (np.ndarray, Tensor)) and a.ndim for a in dataset):
         return False
-    alike = len({len(a) for a in dataset}) == 1
-    return alike and (isinstance(dataset, tuple) or len({a.ndim for a in dataset}) > 1)
+    return len({len(a) for a in dataset}) == 1 < len({a.ndim for a in dataset})
 
 
 def takes_arrays(dataset: Any) -> bool:

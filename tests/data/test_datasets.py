@@ -309,7 +309,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
       for n in (0, -1, 2.0, "4", True, None)),
     *(({"seed": seed}, "seed must be an integer") for seed in (-1, 1.5, "1")),
     *(({"dataset": data}, "expected a data set, .*TensorDataset")
-      for data in ("ab", {0: 1}, [np.ones((3, 2)), np.ones(3)], (np.ones(3), np.ones(3)), np.ones(()), None)),
+      for data in ("ab", {0: 1}, [np.ones((3, 2)), np.ones(3)], (np.ones(3),), np.ones(()), None)),
     ({"dataset": numbered(0)}, "data set 'numbered' is empty"),
 ])  # fmt: skip
 def test_what_cannot_be_loaded_is_refused(settings, message):

@@ -152,6 +152,8 @@ TASKS = {"gan": gan, "translation": translation}
 class Watched:
     """A data set that remembers which items it was asked for."""
 
+    takes_arrays = True
+
     def __init__(self, dataset):
         self.dataset, self.asked = dataset, []
 

@@ -20,6 +20,8 @@ from minifp.runtime import random
 class Watched(TensorDataset):
     """A data set that remembers which items it was asked for."""
 
+    takes_arrays = True
+
     def __init__(self, *arrays):
         super().__init__(*arrays)
         self.asked = []

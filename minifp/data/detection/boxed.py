@@ -43,8 +43,6 @@ class Sample(NamedTuple):
 class ItemsWithBoxes(Dataset):
     """What gives one item for one index: (picture, target), tensors."""
 
-    takes_arrays = True  # so that `_number` tells a loader without a collate_fn what to give
-
     def fingerprint(self) -> str:
         """Return the SHA-256, in hexadecimal, of everything this data set holds."""
         return fingerprint(self, by_item=True)
@@ -100,6 +98,8 @@ class BoxedPictures(ItemsWithBoxes):
     def __len__(self) -> int:
         return len(self.pictures)
 
+    takes_arrays = True  # which `_number` refuses: so a loader is told what collate_fn to give
+
     def __getitem__(self, index: Any) -> Any:
         number = self._number(index)
         picture = self.pictures[number]
@@ -148,6 +148,8 @@ class PictureFiles(ItemsWithBoxes):
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    takes_arrays = True  # which `_number` refuses: so a loader is told what collate_fn to give
 
     def __getitem__(self, index: Any) -> Any:
         sample = self.samples[self._number(index)]
