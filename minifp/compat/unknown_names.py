@@ -44,7 +44,9 @@ LISTED = 20  # names of a place that are few enough to list
 
 SAMPLER = "DataLoader(shuffle=True), or sampler= with the indices of an epoch, or a function of "
 SAMPLER += "(epoch, seed) that returns them"
-WEIGHTED = "sampler=lambda epoch, seed: np.random.default_rng([seed, epoch]).choice(n, n, p=weights)"
+WEIGHTED = (
+    "sampler=lambda epoch, seed: np.random.default_rng([seed, epoch]).choice(n, n, p=weights)"
+)
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
     ("inference_mode", "fp.no_grad()"),

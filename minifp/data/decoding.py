@@ -1,7 +1,7 @@
 """Decoding a picture file, here or in a worker process, which runs this file as a script.
 
 It imports nothing of minifp, so that a worker starts in a fraction of a second. A worker reads
-requests, one a line of JSON [path, size, mode, crop], and answers each with five little-endian
+requests, one a line of JSON [path, size, mode, crop, ...], and answers each with five little-endian
 32-bit numbers, (0, H, W, C, bytes) or (1, 0, 0, 0, bytes), and so many bytes: pixels, or an error.
 """
 
@@ -12,22 +12,31 @@ import sys
 
 import numpy as np
 
+# By content and not by name; Pillow would hand others, such as PostScript, to other programs.
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "PPM", "TIFF", "WEBP")
 DEEP = ("I", "F")  # Pillow's modes of more than 8 bits a pixel begin with these
 HEAD = struct.Struct("<5I")
 
 
-def picture(path, size, mode, crop) -> np.ndarray:
+def picture(path, size, mode, crop, upright=True) -> np.ndarray:
     """Return a picture, (H, W, C) uint8, in one of Pillow's modes, "RGB" or "L".
 
     size: (height, width) to which it is resized, bicubically; None leaves its own. crop: of another
-    shape's picture the largest window of that shape is taken, from the middle. Raises what Pillow
-    raises, and ValueError for more than 8 bits a pixel.
+    shape's picture the largest window of that shape is taken, from the middle. upright: it is
+    turned as its camera has noted (EXIF). Raises what Pillow raises, and ValueError for more than 8
+    bits a pixel.
     """
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    with Image.open(path) as image:
+    with Image.open(path, formats=FORMATS) as image:
         if image.mode.startswith(DEEP):
-            raise ValueError(f"it has more than 8 bits a pixel (mode {image.mode})")
+            raise ValueError(
+                f"it has more than 8 bits a pixel (mode {image.mode}), of which only who made it "
+                "knows what is white: write it with 8, or give its numbers to TensorDataset, such "
+                "as np.asarray(Image.open(path)) / 65535"
+            )
+        if upright:
+            image = ImageOps.exif_transpose(image)
         if image.mode == "P":
             image = image.convert("RGBA")  # which knows about a transparent colour
         image = image.convert(mode)

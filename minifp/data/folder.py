@@ -16,9 +16,14 @@ from minifp.data.progress import shown
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
 from minifp.errors import ArgumentError, DataError
+from minifp.runtime.callers import warn_once
 from minifp.typing import Ints
 
-ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+ENDINGS = {".bmp", ".gif", ".jfif", ".jpe", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif"}
+ENDINGS |= {".tiff", ".webp"}
+OTHERS = {".avif", ".dcm", ".eps", ".heic", ".heif", ".jp2", ".jxl", ".npy", ".npz", ".svg", ".tga"}
+SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing", "eval", "dev"}
+RUBBISH = "__MACOSX"  # which a zip of macOS brings
 CHANNELS = {"RGB": 3, "L": 1}
 
 
@@ -30,7 +35,9 @@ class ImageFolder(Dataset):
     it has `.classes`, the folders' names, sorted; `.class_to_idx`, their numbers; `.samples`, for
     each picture its path and class, sorted; and `.targets`, the classes. Pictures of a class may
     lie in further folders inside its own; files whose names end in something else (ENDINGS says
-    what is read) or begin with a dot are left alone.
+    what is read) or begin with a dot are left alone, and so is the folder __MACOSX. Pictures are
+    turned upright as their cameras have noted (EXIF). It warns of pictures in formats that it does
+    not read, and where the classes are called train, val, or test.
 
     size: a number, or (height, width), to which each picture is resized, bicubically; None expects
         that all have the size of the first.
@@ -124,17 +131,20 @@ def _listed(folder):
     """The paths of the pictures, a list for each class, and the classes' names."""
     if not folder.is_dir():
         raise DataError(f"ImageFolder: {str(folder)!r} is no folder")
-    classes = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    inside = (p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    classes = sorted(name for name in inside if name != RUBBISH)
+    # by text, since Windows would sort paths without regard to case
+    files = [sorted((folder / name).rglob("*"), key=Path.as_posix) for name in classes]
     paths = [
         [
             path
-            # by text, since Windows would sort paths without regard to case
-            for path in sorted((folder / name).rglob("*"), key=Path.as_posix)
+            for path in of_class
             if path.suffix.lower() in ENDINGS and path.name[0] != "." and path.is_file()
         ]
-        for name in classes
+        for of_class in files
     ]
-    empty = [name for name, found in zip(classes, paths) if not found]
+    _warn(folder, classes, [path for of_class in files for path in of_class])
+    empty = [name for name, of_class in zip(classes, paths) if not of_class]
     if empty or not classes:
         where = f"the folders {', '.join(empty)} in " if empty else "no folder in "
         raise DataError(
@@ -142,3 +152,22 @@ def _listed(folder):
             f"pictures in {where}{str(folder)!r} (read are {', '.join(sorted(ENDINGS))})"
         )
     return paths, classes
+
+
+def _warn(folder, classes, files):
+    """Tell of folders that are parts of a data set, and of pictures that are not read."""
+    if len(classes) > 1 and {name.lower() for name in classes} <= SPLITS:
+        each = " and ".join(f"ImageFolder({str(folder / name)!r})" for name in classes)
+        warn_once(
+            f"splits {folder}",
+            f"ImageFolder({str(folder)!r}): the classes are {', '.join(classes)}: are these parts "
+            f"of a data set? Then it is {each}",
+        )
+    others = [p for p in files if p.suffix.lower() in OTHERS and p.name[0] != "."]
+    if others:
+        endings = ", ".join(sorted({p.suffix.lower() for p in others}))
+        warn_once(
+            f"left out {folder}",
+            f"ImageFolder({str(folder)!r}): {len(others)} files ({endings}) are left out, such as "
+            f"{others[0]}: convert them to PNG or JPEG, or take them out of the folder",
+        )

@@ -15,6 +15,7 @@ import numpy as np
 
 from minifp.data import decoding
 from minifp.errors import DataError
+from minifp.runtime.file_kinds import kind_of_file
 
 AHEAD = 2  # requests that a worker has: one to work on, and the next
 
@@ -29,7 +30,7 @@ class Workers:
         self._end = weakref.finalize(self, end, self._processes)
 
     def pictures(self, requests: list[tuple]) -> Generator[np.ndarray, None, None]:
-        """Yield for each request (path, size, mode, crop) its pixels, in order.
+        """Yield for each request (path, size, mode, crop, ...) its pixels, in order.
 
         Raises DataError that names the file, for one that cannot be read, and where a process has
         been ended from outside.
@@ -94,7 +95,9 @@ class Workers:
 
 def unreadable(path, error) -> str:
     """What is said of a file that is no picture."""
-    return f"{path} cannot be read as a picture: {error}"
+    kind = kind_of_file(path)
+    what = f": it is {kind}" if kind and ": " in kind else ""
+    return f"{path} cannot be read as a picture{what}{'. ' if what else ': '}{error}"
 
 
 def end(processes: list) -> None:
