@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError, PrecisionError
+from minifp.errors import DTypeError, PrecisionError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
@@ -18,6 +18,7 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.policy import get_precision
 from minifp.ops.public import public
+from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_device, moved
 from minifp.typing import DType
@@ -32,10 +33,6 @@ class HasArray(Protocol):
 Data: TypeAlias = (
     HasArray | float | Sequence[Any]
 )  # numbers as nested lists, an array, or one number
-
-
-class PrecisionWarning(UserWarning):
-    """Numbers were lost when they were rounded to a narrower format."""
 
 
 def storage_dtype(dtype: DType | None = None) -> np.dtype:
@@ -129,6 +126,7 @@ def _rounded(array, dtype):
     stored = downcast(array, dtype)
     if not is_on_device(array):  # where looking for them would wait for the device
         warn_of_overflow(array, stored)
+        warn_of_whole(array, stored, "tensor")
     return stored
 
 
