@@ -9,7 +9,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.data.structure import default_collate, fingerprint_of_items
 from minifp.errors import ArgumentError, DataError, DTypeError, MinifpError, ShapeError
-from minifp.ops.creation import Data
+from minifp.ops.creation import Data, check_plain
 
 Fields: TypeAlias = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
 
@@ -63,7 +63,7 @@ class TensorDataset(Dataset):
     def __init__(
         self, *arrays: Data, name: str = "data", classes: Sequence[str] | None = None
     ) -> None:
-        self.held = tuple(np.asarray(a.data if isinstance(a, Tensor) else a) for a in arrays)
+        self.held = tuple(map(self._held, arrays))
         self.name, self.classes = name, classes
         for i, a in enumerate(self.held):
             if a.dtype.kind not in "fiub":
@@ -76,6 +76,14 @@ class TensorDataset(Dataset):
                 "TensorDataset: expected one or more arrays with the same number of rows, got "
                 f"shapes {[a.shape for a in self.held]}"
             )
+
+    @staticmethod
+    def _held(data):
+        """An array, as it is. Raises DTypeError for what is more than one, or a path of it."""
+        if isinstance(data, Tensor):
+            return np.asarray(data.detach().cpu())
+        check_plain(data)
+        return np.asarray(data)
 
     def __len__(self) -> int:
         return len(self.held[0])

@@ -25,8 +25,8 @@ from minifp.data.prefetch import ahead
 from minifp.data.stream import Stream
 from minifp.data.structure import (
     default_collate,
+    mapped,
     mapped_by_field,
-    mapped_by_name,
 )
 from minifp.data.transforms.draws import Draws, Transform
 from minifp.errors import ArgumentError, DataError
@@ -36,8 +36,6 @@ from minifp.runtime import random
 from minifp.runtime.device import as_device
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
-# Entries of targets that are in pixels, which float16 cannot tell apart: see detection/targets.py.
-IN_PIXELS = ("boxes", "area")
 # What PyTorch's loader has and this one has not.
 HINTS = {
     "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready, and "
@@ -87,8 +85,8 @@ class DataLoader(Generic[Batch]):
     device: where the tensors are; None is the default device when an epoch begins. To a GPU they
         are copied through pinned memory, while it works on the batch before.
     inputs: which fields take the format of activations, by number, or, of a dict, by name: (0, 1),
-        say, or (). None is the first (of a dict, the first that is not called target or label).
-        "boxes" and "area", which are in pixels, never do.
+        say, or (). None is the first (of a dict, the first that is not called target, label, boxes
+        or area).
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
@@ -194,7 +192,7 @@ class DataLoader(Generic[Batch]):
 
     def _placed_field(self, values, field, first):
         is_input = field == first if self.inputs is None else field in self.inputs
-        return mapped_by_name(partial(self._placed, is_input), values, field)
+        return mapped(partial(self._placed, is_input), values)
 
     def _check_inputs(self, batch):
         fields: list = []
@@ -206,12 +204,11 @@ class DataLoader(Generic[Batch]):
                 f"fields {list(dict.fromkeys(fields))}"
             )
 
-    def _placed(self, is_input, array, name):
+    def _placed(self, is_input, array):
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
             return array
-        dtype = None
-        if array.dtype.kind == "f" and not (is_input and name not in IN_PIXELS):
-            dtype = float32 if name in IN_PIXELS else wider(float32, storage_dtype())
+        is_target = array.dtype.kind == "f" and not is_input
+        dtype = wider(float32, storage_dtype()) if is_target else None
         made = tensor(array, dtype=dtype, device="cpu")
         if as_device(self.device) == "cpu":
             return made

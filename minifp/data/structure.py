@@ -8,26 +8,20 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import DataError
+from minifp.ops.creation import check_plain
 
 TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
+NO_INPUTS = (*TARGETS, "boxes", "area")  # nor are these: they are in pixels
 NUMBERS = (int, float, np.ndarray, np.generic)
 
 
 def mapped(fn: Callable[[Any], Any], batch: Any) -> Any:
     """The same structure with `fn` of each leaf: of what is no tuple, list or dict."""
-    return mapped_by_name(lambda leaf, name: fn(leaf), batch)
-
-
-def mapped_by_name(fn: Callable[[Any, Any], Any], batch: Any, name: Any = None) -> Any:
-    """The same structure with `fn(leaf, name)` of each leaf: of what is no tuple, list or dict.
-
-    name: the key of the innermost dict that the leaf is in; None outside of any.
-    """
     if isinstance(batch, Mapping):
-        return {key: mapped_by_name(fn, value, key) for key, value in batch.items()}
+        return {key: mapped(fn, value) for key, value in batch.items()}
     if isinstance(batch, (tuple, list)):
-        return like(batch, [mapped_by_name(fn, value, name) for value in batch])
-    return fn(batch, name)
+        return like(batch, [mapped(fn, value) for value in batch])
+    return fn(batch)
 
 
 def like(batch: Any, parts: list) -> Any:
@@ -40,11 +34,11 @@ def mapped_by_field(fn: Callable[[Any, Any, Any], Any], batch: Any) -> Any:
 
     Fields are the values of a dict, by their names, or the entries of a tuple or list, by their
     numbers; what is none of these is field 0. `first` is the field that is the input: 0, or of a
-    dict the first name that is none of a target. A list of tuples or dicts is one of items, each
+    dict the first name that is not in NO_INPUTS. A list of tuples or dicts is one of items, each
     with fields of its own.
     """
     if isinstance(batch, Mapping):
-        first = next((name for name in batch if name not in TARGETS), None)
+        first = next((name for name in batch if name not in NO_INPUTS), None)
         return {name: fn(value, name, first) for name, value in batch.items()}
     if type(batch) is list and batch and all(isinstance(x, (tuple, Mapping)) for x in batch):
         return [mapped_by_field(fn, item) for item in batch]
@@ -101,10 +95,9 @@ def as_leaf(item: Any) -> np.ndarray:
     """An array, tensor or number of an item as an array. Raises DataError for anything else."""
     if isinstance(item, Tensor):
         return unwrapped(item)
-    if isinstance(item, np.ma.MaskedArray):
-        raise DataError("default_collate: a masked array, whose mask would be lost: fill it first")
+    check_plain(item)
     array = np.asarray(item) if isinstance(item, NUMBERS) or hasattr(item, "__array__") else None
-    if array is None or array.dtype.kind not in "fiubV":
+    if array is None or array.dtype.kind not in "fiubV" or array.dtype.names:
         found = type(item).__name__ if array is None else f"an array of {array.dtype}"
         raise DataError(
             f"default_collate: an item has {found} in it, expected arrays, tensors, numbers or "

@@ -1,5 +1,6 @@
 """Making tensors of data. Floating data takes the active precision's storage format unless told."""
 
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
@@ -43,6 +44,8 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
     given: Any = data.array if isinstance(data, Tensor) else data
+    if type(given) is not np.ndarray:
+        check_plain(given)
     try:
         array = given if is_on_device(given) else np.asarray(given)
         if array.dtype == int and not isinstance(given, (np.ndarray, np.generic)):
@@ -56,6 +59,24 @@ def as_array(data: Data) -> np.ndarray:
             f"data of type {array.dtype}: expected floating numbers, integers or booleans"
         )
     return array
+
+
+def check_plain(data):
+    """Raise DTypeError for what is more than an array, or the name of one, and what to give."""
+    advice = None
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        masked = np.ma.count_masked(data)
+        advice = f"a masked array, of which {masked} values are none: give data.filled(value)"
+    elif isinstance(data, np.lib.npyio.NpzFile):
+        advice = f"an .npz file of {', '.join(map(repr, data.files))}: give one, as data['name']"
+    elif isinstance(data, (str, os.PathLike)):
+        advice = (
+            "a text; of a path give np.load(path), or np.loadtxt(path, delimiter=',') of a table"
+        )
+    elif hasattr(data, "toarray") and hasattr(data, "nnz"):
+        advice = "a sparse matrix: give data.toarray()"
+    if advice:
+        raise DTypeError(f"data is {advice}")
 
 
 def _of_ml_dtypes(array):
