@@ -61,22 +61,23 @@ def as_array(data: Data) -> np.ndarray:
     return array
 
 
-def check_plain(data):
-    """Raise DTypeError for what is more than an array, or the name of one, and what to give."""
-    advice = None
+def check_plain(data: Any) -> None:
+    """Raise DTypeError for what is more than an array, or the path of one, and what to give."""
+    told = None
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         masked = np.ma.count_masked(data)
-        advice = f"a masked array, of which {masked} values are none: give data.filled(value)"
+        told = f"is a masked array, of which {masked} values are none: give data.filled(value)"
     elif isinstance(data, np.lib.npyio.NpzFile):
-        advice = f"an .npz file of {', '.join(map(repr, data.files))}: give one, as data['name']"
+        told = f"is an .npz file of {', '.join(map(repr, data.files))}: give one, as data['name']"
     elif isinstance(data, (str, os.PathLike)):
-        advice = (
-            "a text; of a path give np.load(path), or np.loadtxt(path, delimiter=',') of a table"
+        told = (
+            f"of type {np.asarray(os.fspath(data)).dtype}, a text: of a path give np.load(path), "
         )
+        told += "or np.loadtxt(path, delimiter=',') of a table"
     elif hasattr(data, "toarray") and hasattr(data, "nnz"):
-        advice = "a sparse matrix: give data.toarray()"
-    if advice:
-        raise DTypeError(f"data is {advice}")
+        told = "is a sparse matrix: give data.toarray()"
+    if told:
+        raise DTypeError(f"data {told}")
 
 
 def _of_ml_dtypes(array):
@@ -97,13 +98,14 @@ def tensor(
 
     dtype: a format, as `fp.float16` or by name. Without it floating data is stored in the active
     precision's format and integers and booleans keep theirs. Values that overflow when they are
-    rounded give a PrecisionWarning that says how many.
-    Raises DTypeError for data that is no array of numbers, DeviceError for a missing device.
+    rounded give a PrecisionWarning that says how many, and so do, without a dtype, whole numbers
+    that become others. Raises DTypeError for data that is no array of numbers, DeviceError for a
+    missing device.
     """
     place, array = as_device(device), as_array(data)
     stored = array
     if dtype is not None or is_float(array.dtype):
-        stored = _rounded(array, storage_dtype(dtype))
+        stored = _rounded(array, storage_dtype(dtype), dtype is not None)
     there = moved(stored, place)
     return Tensor(there.copy() if there is array else there, requires_grad)
 
@@ -118,7 +120,9 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
         return data.to(dtype=dtype, device=device)
     place, array = as_device(device), as_array(data)
     wanted = storage_dtype(dtype) if dtype is not None or is_float(array.dtype) else array.dtype
-    return Tensor(moved(array if array.dtype == wanted else _rounded(array, wanted), place))
+    if array.dtype != wanted:
+        array = _rounded(array, wanted, dtype is not None)
+    return Tensor(moved(array, place))
 
 
 @public("fp")
@@ -135,8 +139,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def _rounded(array, dtype):
-    """The array in another dtype, or itself if it is in it. Warns of what overflows."""
+def _rounded(array, dtype, is_asked):
+    """The array in another dtype, or itself if it is in it. Warns of what overflows, and of whole
+    numbers that become others, unless `is_asked`: somebody has named the format."""
     if not is_float(dtype):
         if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(as_native(array)).all():
             raise DTypeError(
@@ -147,7 +152,8 @@ def _rounded(array, dtype):
     stored = downcast(array, dtype)
     if not is_on_device(array):  # where looking for them would wait for the device
         warn_of_overflow(array, stored)
-        warn_of_whole(array, stored, "tensor")
+        if not is_asked or not is_float(array.dtype):
+            warn_of_whole(array, stored, "tensor")
     return stored
 
 

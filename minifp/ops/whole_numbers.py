@@ -96,7 +96,7 @@ def watched(add: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return add(self, *args, **settings)
         if limit_of(self.array.dtype) is None or is_on_device(self.array):
             return add(self, *args, **settings)
-        before = as_native(self.array).astype(np.float64)
+        before = np.array(as_native(self.array), np.float64)
         add(self, *args, **settings)
         if self.exact is None:
             warn_of_lost(self, before, *args, **settings)
@@ -109,7 +109,7 @@ def warn_of_lost(total: Tensor, before: np.ndarray, other: Any, alpha: float = 1
     """Warn where of all that was added to a total more than an eighth did not come into it."""
     addend = np.asarray(other.cpu() if isinstance(other, Tensor) else other, np.float64) * alpha
     addend = np.broadcast_to(addend, before.shape)
-    now = as_native(total.array).astype(np.float64)
+    now = np.array(as_native(total.array), np.float64)
     with np.errstate(invalid="ignore"):
         lost = np.abs(now - before - addend)
         much = lost.sum() > np.abs(addend).sum() / SHARE  # not of Inf and NaN

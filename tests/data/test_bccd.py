@@ -124,9 +124,11 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
         path.write_bytes(wrong)
         refuses(DataError, "(?s)tar.xz' could not be unpacked.* get the arch", data.bccd)
     path.write_bytes(content)
+    for bound, words in (("LARGEST", "is file 1, .*: too many"), ("TOTAL", "in all: too many")):
+        with monkeypatch.context() as patch:
+            patch.setattr(archives, bound, 5)
+            refuses(DataError, words, data.bccd)
     with monkeypatch.context() as patch:
-        patch.setattr(archives, "LARGEST", 5)
-        refuses(DataError, "bytes, and is file 1, .*: too many", data.bccd)
         patch.setattr(blood_cells, "WANTED", "(nothing)")
         refuses(DataError, "is another archive: it has no .nothing.", data.bccd)
     cache.parent.parent.write_bytes(b"a file where the cache would be")

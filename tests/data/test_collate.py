@@ -26,19 +26,6 @@ class Words:
         return np.arange(index + 1, dtype=np.float32), index % 2
 
 
-class Listed:
-    """A list as a data set."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def __len__(self):
-        return len(self.items)
-
-    def __getitem__(self, index):
-        return self.items[index]
-
-
 def padded(items):
     sequences, labels = zip(*items)
     lengths = np.array([len(s) for s in sequences])
@@ -107,7 +94,7 @@ def test_what_a_transform_makes_of_items_is_checked():
 def test_what_is_in_pixels_stays_float32_in_every_precision():
     item = np.ones(2), {"boxes": np.array([[0.0, 0, 1023.5, 600.25]]), "area": np.array([614640.0])}
     with fp.precision("mixed"):
-        (batch,) = DataLoader(Listed([item]), collate_fn=list)
+        (batch,) = DataLoader([item], collate_fn=list)
     (x, target) = batch[0]
     assert x.dtype == np.float16 and target["boxes"].dtype == target["area"].dtype == np.float32
     assert target["boxes"].numpy()[0, 2] == 1023.5 and target["area"].item() == 614640

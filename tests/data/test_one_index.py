@@ -13,26 +13,13 @@ from minifp.errors import ArgumentError, DataError
 X = (np.random.default_rng(0).random((8, 6)) * np.arange(1, 9)[:, None]).astype(np.float32)
 
 
-class Signals:
-    """Each item normalised by itself, with noise of its own."""
-
-    def __init__(self):
-        self.random = np.random.default_rng(1)
-
-    def __len__(self):
-        return len(X)
+class Signals(TensorDataset):
+    """Each item normalised by itself, with noise of its own: its class takes one index again."""
 
     def __getitem__(self, i):
-        x = (X[i] - X[i].mean()) / X[i].std()
-        return (x + 1e-3 * self.random.standard_normal(6)).astype(np.float32), i
-
-
-class Normalised(TensorDataset):
-    """What a built-in class takes, one that is derived from it need not."""
-
-    def __getitem__(self, i):
-        x, t = super().__getitem__(i)
-        return (x - x.mean()) / x.std(unbiased=False), t
+        self.random = getattr(self, "random", np.random.default_rng(1))
+        x = X[i]
+        return (x - x.mean()) / x.std() + np.float32(1e-3 * self.random.standard_normal()), i
 
 
 class Stream(IterableDataset):
@@ -40,15 +27,14 @@ class Stream(IterableDataset):
         yield from zip(X, range(8))
 
 
-@pytest.mark.parametrize("wrapped", [lambda d: d, lambda d: Subset(d, range(8)),
-                                     lambda d: ConcatDataset([d, Signals()])])  # fmt: skip
-@pytest.mark.parametrize("make", [Signals, lambda: Normalised(X, np.arange(8))])
-def test_a_data_set_is_asked_for_one_index_and_batches_change_no_draw(make, wrapped):
-    data = wrapped(make())
-    alone = [np.asarray(x) for x, _ in (data[i] for i in range(8))]
-    np.testing.assert_allclose(np.mean(alone, 1), 0, atol=2e-3)
+@pytest.mark.parametrize("made", [lambda d: d, lambda d: Subset(d, range(8)),
+                                  lambda d: ConcatDataset([d, Signals(X)])])  # fmt: skip
+def test_a_data_set_is_asked_for_one_index_and_batches_change_no_draw(made):
+    data = made(Signals(X))
+    alone = [x for x, _ in (data[i] for i in range(8))]
+    np.testing.assert_allclose(np.mean(alone, 1), 0, atol=4e-3)
     for settings in ({}, {"prefetch": 2}, {"transform": lambda fields, *_: fields}):
-        batches = [x.numpy() for x, _ in islice(DataLoader(wrapped(make()), 4, **settings), 2)]
+        batches = [x.numpy() for x, _ in islice(DataLoader(made(Signals(X)), 4, **settings), 2)]
         np.testing.assert_array_equal(np.concatenate(batches), alone)
 
 
@@ -60,14 +46,14 @@ def test_lists_and_streams_are_data_sets():
         loader = DataLoader(Stream(), 3, prefetch=prefetch)
         assert [t.tolist() for _ in "ab" for _, t in loader] == [[0, 1, 2], [3, 4, 5], [6, 7]] * 2
         next(iter(loader))
-        state, other = loader.state_dict(), DataLoader(Stream(), 3, drop_last=True)
-        other.load_state_dict(state)
+        other = DataLoader(Stream(), 3, drop_last=True)
+        other.load_state_dict(loader.state_dict())
         assert [t.tolist() for _, t in other] == [[3, 4, 5]] and other.epoch == 3
     once = DataLoader(zip(X, range(8)), 8)
     assert len(list(once)) == 1
     refuses(DataError, "is an iterator, and is used up", list, once)
     refuses(ArgumentError, "shuffle needs items by index", DataLoader, Stream(), shuffle=True)
-    refuses(DataError, "has list in it|has object in it", list, DataLoader([object()]))
+    refuses(DataError, "has object in it", list, DataLoader([object()]))
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast-bfloat16", "float64"])
@@ -79,15 +65,13 @@ def test_only_the_input_takes_the_format_of_activations(precision):
         pair = next(iter(DataLoader([{"label": t, "x": x}], inputs="label")))
         _, _, last = next(iter(DataLoader(data, 8, inputs=(0, 2))))
     assert x.dtype == last.dtype == pair["label"].dtype == p.activations
+    assert t.dtype == pair["x"].dtype == np.promote_types(np.float32, x.numpy().dtype)
     np.testing.assert_array_equal(t.numpy(), targets)
-    assert t.dtype == np.promote_types(np.float32, x.numpy().dtype) == pair["x"].dtype
     refuses(ArgumentError, r"names 3, .* fields \[0, 1, 2\]", list, DataLoader(data, inputs=3))
-    refuses(ArgumentError, "inputs must be the numbers", DataLoader, data, inputs=1.5)
 
 
 def test_one_item_is_of_tensors_and_several_are_of_arrays():
     for data in (fp.data.digits()[0], *fp.data.shakespeare(8), fp.data.digit_scenes(2, 1)[0]):
-        for part in (data, Subset(data, [1, 0])):
-            x, _ = part[0]
+        for x, _ in (data[0], Subset(data, [1, 0])[0]):
             assert x.unsqueeze(0).shape == (1, *x.shape) and x.dtype in (np.float32, np.int64)
     assert type(fp.data.digits()[0][:2][0]) is np.ndarray

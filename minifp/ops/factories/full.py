@@ -124,7 +124,7 @@ def arange(
     numbers = np.arange(start, end, step)
     if numbers.dtype.kind == "i":
         numbers = np.asarray(numbers, np.int64)  # in a browser NumPy's own have 32 bits
-    return in_steps("arange", numbers, dtype, device, requires_grad)
+    return _in_steps("arange", numbers, dtype, device, requires_grad)
 
 
 @public("fp")
@@ -137,10 +137,10 @@ def linspace(
         check_number("linspace", name, v)
     steps = check_count("linspace: steps", steps, 0)
     numbers = np.linspace(start, end, steps)
-    return in_steps("linspace", numbers, dtype, device, requires_grad)
+    return _in_steps("linspace", numbers, dtype, device, requires_grad)
 
 
-def in_steps(function, numbers, dtype, device, requires_grad):
+def _in_steps(function, numbers, dtype, device, requires_grad):
     """Numbers that all differ, as a tensor. Warns where some are one in its format."""
     made = tensor(numbers, dtype, device, requires_grad)
     if len(numbers) > 1 and numbers[0] != numbers[-1]:
