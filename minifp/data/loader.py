@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -30,6 +30,7 @@ from minifp.data.structure import (
 )
 from minifp.data.transforms.draws import Draws, Transform
 from minifp.errors import ArgumentError, DataError
+from minifp.numerics import policy
 from minifp.numerics.formats import float32, wider
 from minifp.ops.creation import Data, storage_dtype, tensor
 from minifp.runtime import random
@@ -60,9 +61,10 @@ class DataLoader(Generic[Batch]):
     """Batches of a data set: iterating gives tuples of Tensors, one for each field.
 
     The input, which is the first field, takes the storage format of the precision that is active
-    when the batch is made. All other floating fields are float32 (or wider, where that is), for
-    targets are no activations: float16 has no 2,049. Integers keep their format. `len()` is the
-    number of batches in an epoch.
+    when the batch is used. All other floating fields are float32 (or wider, where that is), for
+    targets are no activations: float16 has no 2,049. So are tensors that code of the data set, the
+    transform or the collate_fn makes. Integers keep their format. `len()` is the number of batches
+    in an epoch.
 
     dataset: a `Dataset`, a list of items, or any object with `__len__` and `__getitem__`, which is
         given one index, an int, unless its class says `takes_arrays = True`: then an array of
@@ -126,6 +128,8 @@ class DataLoader(Generic[Batch]):
         **others: Any,
     ) -> None:
         for name in others:
+            if name in HINTS and not others[name]:
+                continue  # such as num_workers=0, which asks for nothing
             hint = HINTS.get(name, "there is no such argument")
             raise ArgumentError(f"DataLoader: {name}={others[name]!r} is not supported: {hint}")
         if transform is not None and not callable(transform):
@@ -226,6 +230,7 @@ class DataLoader(Generic[Batch]):
         epoch = self._resumed or _Epoch(self.epoch, self._seed_now(), 0)
         make, pieces = self._pieces(epoch)
         self._begun, self._resumed, self.epoch = epoch, None, epoch.number + 1
+        make = partial(unrounded, make)
         with closing(ahead(make, pieces, self.prefetch)) as batches:
             for counted in batches:
                 if counted is None:
@@ -326,6 +331,14 @@ class DataLoader(Generic[Batch]):
             self.epoch += 1
         elif position:
             self._resumed = _Epoch(number, seed, position)
+
+
+def unrounded(make, argument):
+    """make(argument) where tensors that an item's own code makes are float32 at least: what is the
+    input of a batch, and may be rounded, is known when it is there."""
+    stored = storage_dtype()
+    with policy.precision(policy.SINGLE) if wider(float32, stored) != stored else nullcontext():
+        return make(argument)
 
 
 class _Epoch:

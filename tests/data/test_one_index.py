@@ -64,9 +64,10 @@ def test_only_the_input_takes_the_format_of_activations(precision):
         x, t, _ = next(iter(DataLoader(data, 3000)))
         pair = next(iter(DataLoader([{"label": t, "x": x}], inputs="label")))
         _, _, last = next(iter(DataLoader(data, 8, inputs=(0, 2))))
+        (made,) = DataLoader([0], collate_fn=lambda items: ("", fp.tensor(targets)))
     assert x.dtype == last.dtype == pair["label"].dtype == p.activations
     assert t.dtype == pair["x"].dtype == np.promote_types(np.float32, x.numpy().dtype)
-    np.testing.assert_array_equal(t.numpy(), targets)
+    np.testing.assert_array_equal([t.numpy(), made[1].numpy()], [targets, targets])
     refuses(ArgumentError, r"names 3, .* fields \[0, 1, 2\]", list, DataLoader(data, inputs=3))
 
 
