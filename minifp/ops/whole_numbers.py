@@ -106,13 +106,15 @@ def watched(add: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def warn_of_lost(total: Tensor, before: np.ndarray, other: Any, alpha: float = 1, **_: Any) -> None:
-    """Warn where of all that was added to a total more than an eighth did not come into it."""
+    """Warn where a count became another, or where of all that was added to a total more than an
+    eighth did not come into it."""
     addend = np.asarray(other.cpu() if isinstance(other, Tensor) else other, np.float64) * alpha
     addend = np.broadcast_to(addend, before.shape)
     now = np.array(as_native(total.array), np.float64)
     with np.errstate(invalid="ignore"):
         lost = np.abs(now - before - addend)
-        much = lost.sum() > np.abs(addend).sum() / SHARE  # not of Inf and NaN
+        share = 0 if is_whole(addend) and is_whole(before) else 1 / SHARE
+        much = lost.sum() > np.abs(addend).sum() * share  # not of Inf and NaN
     if much:
         worst = np.unravel_index(lost.argmax(), lost.shape)
         warn_once(

@@ -21,7 +21,7 @@ def total(addend, dtype=None):
     (lambda: fp.ones(3000).cumsum(0), "cumsum: 476 of 3000"),
     (lambda: fp.arange(3000).type_as(fp.ones(1)), "476 of 3000"),
     (lambda: fp.tensor(np.arange(3000.0)), 'dtype="float32", or keep integers'),
-    (lambda: total(1), r"2048 \+ 1 is now 2048"),
+    (lambda: total(1), r"2048 \+ 1 is now 2048"), (lambda: total(61), r"\+ 61 is now"),
     (lambda: total(fp.tensor(0.7, dtype="float32")), "loses what is added: .* total .= loss.item"),
 ])  # fmt: skip
 def test_whole_numbers_that_become_others_and_addends_that_are_lost_are_told(make, words):
