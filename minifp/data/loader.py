@@ -149,7 +149,7 @@ class DataLoader(Generic[Batch]):
         self.device = None if device is None else as_device(device)
         self._upload: Any = None
         self.seed = None if seed is None else random.Streams(seed).seed
-        self._stream: Stream | None = None
+        self._stream: Any = None
         if is_stream(dataset) and not isinstance(dataset, (str, bytes, Mapping)):
             self.dataset: Any = dataset
             self._stream = Stream(dataset, shuffle=shuffle, sampler=sampler, transform=transform)
@@ -233,7 +233,8 @@ class DataLoader(Generic[Batch]):
         make = partial(unrounded, make)
         with closing(ahead(make, pieces, self.prefetch)) as batches:
             for counted in batches:
-                if counted is None:
+                if counted is None:  # as a stream ends
+                    self._stream.check_end(epoch.position)
                     break
                 count, batch = counted
                 # before the batch is used: a state saved meanwhile resumes after this batch

@@ -27,24 +27,23 @@ class Stream:
     def pieces(self, position: int, size: int, whole: bool, collate_fn: Any) -> tuple[Any, Any]:
         """(make, arguments): make gives for each argument (count, batch), or None at the end.
 
-        position: how many items are passed over. whole: a smaller last batch is left out. Raises
-        DataError where there is not one item.
+        position: how many items are passed over. whole: a smaller last batch is left out.
         """
-        items = iter(self.dataset)
-        passed = sum(1 for _ in islice(items, position))
-        first = list(islice(items, 1))
-        if not first and not passed:
-            hint = ": it is an iterator, and is used up" * (items is self.dataset)
-            raise DataError(
-                f"DataLoader: the data set {name_of(self.dataset)} gives nothing{hint}. Give an "
-                "object whose __iter__ begins anew, or a list"
-            )
-        return partial(self._batch, first, items, size, whole, collate_fn), repeat(None)
+        items = islice(iter(self.dataset), position, None)
+        return partial(self._batch, items, size, whole, collate_fn), repeat(None)
 
-    def _batch(self, first, items, size, whole, collate_fn, _):
-        taken = [*first, *islice(items, size - len(first))]
-        first.clear()
+    def _batch(self, items, size, whole, collate_fn, _):
+        taken = list(islice(items, size))
         if not taken or (whole and len(taken) < size):
             return None
         told = f"data set {name_of(self.dataset)}: collating {len(taken)} items"
         return len(taken), batch_of(collate_fn, taken, told)
+
+    def check_end(self, position: int) -> None:
+        """Raise DataError where an epoch ended before there was a batch."""
+        if not position:
+            hint = ": it is an iterator, and is used up" * (iter(self.dataset) is self.dataset)
+            raise DataError(
+                f"DataLoader: the data set {name_of(self.dataset)} gives not one batch{hint}. Give "
+                "an object whose __iter__ begins anew, or a list"
+            )
