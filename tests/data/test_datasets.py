@@ -322,13 +322,12 @@ def test_what_cannot_be_loaded_is_refused(settings, message):
 ])  # fmt: skip
 def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
     class Wrong(Squares):
-        takes_arrays = True
-
         def __getitem__(self, index):
             if len(index) == 2:
                 return answer
             return [[1.0], [2.0]][index]  # which takes one index at a time
 
+    Wrong.takes_arrays = True
     refuses(DataError, "data set 'squares': asked for 2 items", next, iter(DataLoader(Wrong(), 2)))
     with pytest.raises(DataError, match=r"array of indices, it raised TypeError.*one index at a"):
         next(iter(DataLoader(Wrong(), 3)))

@@ -9,7 +9,6 @@ from refusals import refuses
 
 from minifp.data import DataLoader, ImageFolder, TensorDataset, decoding, fingerprint, progress
 from minifp.errors import ArgumentError, DataError
-from minifp.numerics.policy import precision
 from minifp.runtime import random
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
@@ -68,13 +67,6 @@ def test_it_reads_when_asked_and_gives_items_by_number_slice_or_array(pets):
     with pytest.raises(DataError, match="down.bmp cannot be read as a picture"):
         data[2]
     assert data[0][1] == 0
-
-
-@pytest.mark.parametrize("prefetch", [0, 2])
-def test_batches_of_it_are_in_the_format_of_the_precision(pets, prefetch):
-    with precision("mixed") as p:
-        for x, t in DataLoader(ImageFolder(pets), 2, shuffle=True, prefetch=prefetch):
-            assert (x.dtype, t.dtype, x.shape[1:]) == (p.activations, np.int64, (3, 4, 6))
 
 
 @pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
