@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+import minifp as fp
 from minifp.autograd.tape import Tensor
 from minifp.data import (
     DataLoader,
@@ -122,6 +123,7 @@ def test_arrays_become_a_data_set_without_a_copy():
     assert data.arrays[0] is x and data.arrays[1] is t
     assert [field.tolist() for field in data[np.array([2, 0])]] == [[[1, 1], [1, 1]], [2, 0]]
     assert [field.tolist() for field in data[1]] == [[1, 1], 1]
+    assert all(fp.data.Subset(d, [0])[0][0].unsqueeze(0).ndim > 1 for d in (data, *shakespeare(8)))
     assert [len(field) for field in data[1:]] == [2, 2]
     assert TensorDataset(Tensor(x)).arrays[0] is x
     assert repr(data) == "TensorDataset(float32[3, 2], int64[3], name='data')"
@@ -169,6 +171,8 @@ def test_pytorchs_place_for_it_has_the_same_names():
     from minifp.utils import data as other
 
     assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
+    assert fp.utils.data is other and fp.utils.data.DataLoader is DataLoader
+    refuses(ImportError, "instead: DataLoader", exec, f"from {other.__name__} import Sampler")
 
 
 # ---- batches ------------------------------------------------------------------------------------

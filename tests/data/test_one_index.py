@@ -66,10 +66,3 @@ def test_only_the_input_takes_the_format_of_activations(precision):
     assert t.dtype == np.promote_types(np.float32, x.numpy().dtype)
     np.testing.assert_array_equal([t.numpy(), u.numpy(), made["boxes"].numpy()], [targets] * 3)
     refuses(ArgumentError, r"names 3, .* fields \[0, 1, 2\]", list, DataLoader(data, inputs=3))
-
-
-def test_one_item_is_of_tensors_and_several_are_of_arrays():
-    for data in (fp.data.digits()[0], *fp.data.shakespeare(8), fp.data.digit_scenes(2, 1)[0]):
-        for x, _ in (data[0], Subset(data, [1, 0])[0]):
-            assert x.unsqueeze(0).shape == (1, *x.shape) and x.dtype in (np.float32, np.int64)
-    assert type(fp.data.digits()[0][:2][0]) is np.ndarray

@@ -62,12 +62,6 @@ def test_indices_that_are_none_are_refused(indices, message):
     refuses(ArgumentError, message, Subset, numbered(10), indices)
 
 
-@pytest.mark.parametrize("make", [lambda d: Subset(d, [0]), lambda d: random_split(d, [1])])
-@pytest.mark.parametrize("data", [(np.ones(2), np.ones(2)), "ab", None])
-def test_what_is_no_data_set_has_no_parts(make, data):
-    refuses(ArgumentError, "expected a data set, .*TensorDataset", make, data)
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.data())
 def test_data_sets_one_after_the_other_are_one(lengths, data):
     starts = np.cumsum([0, *lengths])
