@@ -14,7 +14,7 @@ from minifp.data.pictures import Pictures, leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
 from minifp.data.transforms.one_picture import as_size
-from minifp.data.workers import Workers, unreadable
+from minifp.data.workers import Workers, unreadable, warn_of_transparent
 from minifp.errors import ArgumentError, DataError
 from minifp.runtime.callers import warn_once
 from minifp.typing import Ints
@@ -122,9 +122,12 @@ class ImageFolder(Dataset):
 def decoded(request) -> np.ndarray:
     """The pixels that `decoding.picture` gives for these arguments. Raises DataError."""
     try:
-        return decoding.picture(*request)
+        pixels, is_transparent = decoding.picture(*request)
     except Exception as error:  # Pillow has an error for each way in which a file can be damaged
         raise DataError(unreadable(request[0], error)) from error
+    if is_transparent:
+        warn_of_transparent(request[0])
+    return pixels
 
 
 def _listed(folder):

@@ -87,8 +87,8 @@ class DataLoader(Generic[Batch]):
     device: where the tensors are; None is the default device when an epoch begins. To a GPU they
         are copied through pinned memory, while it works on the batch before.
     inputs: which fields take the format of activations, by number, or, of a dict, by name: (0, 1),
-        say, or (). None is the first (of a dict, the first that is not called target, label, boxes
-        or area).
+        say, or (). None is the first (of a dict, the first that is not called target, label, y,
+        boxes, area, id or index).
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises

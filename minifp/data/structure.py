@@ -11,7 +11,7 @@ from minifp.errors import DataError
 from minifp.ops.creation import check_plain
 
 TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
-NO_INPUTS = (*TARGETS, "boxes", "area")  # nor are these: they are in pixels
+NO_INPUTS = (*TARGETS, "y", "boxes", "area", "id", "index", "idx")  # of a dict
 NUMBERS = (int, float, np.ndarray, np.generic)
 
 

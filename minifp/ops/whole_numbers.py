@@ -45,8 +45,16 @@ def warn_of_whole(given: Any, stored: Any, what: str) -> None:
     if limit is None or not given.size or is_on_device(given):
         return
     given = as_native(given)
-    if given.dtype.kind == "b" or not is_whole(given.flat[:FEW]):
+    if given.dtype.kind == "b":
         return
+    if not is_whole(given.flat[:FEW]):
+        if given.ndim != 2:
+            return
+        beyond = (given.max(0) > limit) | (given.min(0) < -limit)  # columns of a table
+        which = [i for i in np.flatnonzero(beyond) if is_whole(given[:, i])]
+        given, stored = given[:, which], as_native(stored)[:, which]
+        if not which:
+            return
     if (given.max() > limit or given.min() < -limit) and is_whole(given):
         now = as_native(stored)
         other = (now != given) & np.isfinite(now)

@@ -48,6 +48,7 @@ KINDS: tuple[tuple[int, bytes, str, str], ...] = (  # (position, bytes, what beg
     (0, b"<!DOCTYPE", "a web page, perhaps a refusal to download", "download the file again"),
     (0, b"<!doctype", "a web page, perhaps a refusal to download", "download the file again"),
     (0, b"<html", "a web page, perhaps a refusal to download", "download the file again"),
+    (0, b"{", "text in JSON, such as the list of files that hold weights", "load those by name"),
     (0, b"<svg", "a drawing (SVG)", "draw it as PNG first"),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 from refusals import refuses
 
 from minifp.data import DataLoader, ImageFolder, TensorDataset, decoding, fingerprint, progress
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import ArgumentError, DataError, MisuseWarning
 from minifp.runtime import random
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
@@ -165,7 +165,8 @@ def test_pictures_of_other_kinds_become_rgb(tmp_path):
     colour.convert("P").save(tmp_path / "c" / "e.png", transparency=bytes(range(256)))
     colour.convert("1").save(tmp_path / "c" / "f.png")
     colour.convert("CMYK").save(tmp_path / "c" / "g.jpg")
-    assert ImageFolder(tmp_path)[:][0].shape == (7, 3, 4, 6)
+    with pytest.warns(MisuseWarning, match="transparent in parts"):
+        assert ImageFolder(tmp_path, workers=1)[:][0].shape == (7, 3, 4, 6)
 
 
 @pytest.mark.parametrize("eager", [False, True])

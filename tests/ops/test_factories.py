@@ -317,6 +317,7 @@ def total(addend, dtype=None):
     (lambda: fp.ones(3000).cumsum(0), "cumsum: 476 of 3000"),
     (lambda: fp.arange(3000).type_as(fp.ones(1)), "476 of 3000"),
     (lambda: fp.tensor(np.arange(3000.0)), 'dtype="float32", or keep integers'),
+    (lambda: fp.tensor([[0.5, 1999.0], [0.25, 2049.0]]), "1 of 2 whole numbers"),
     (lambda: total(1), r"2048 \+ 1 is now 2048"), (lambda: total(61), r"\+ 61 is now"),
     (lambda: total(fp.tensor(0.7, dtype="float32")), "loses what is added: .* total .= loss.item"),
 ])  # fmt: skip
