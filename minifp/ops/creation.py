@@ -85,8 +85,10 @@ def _of_ml_dtypes(array):
     try:
         return array.view(as_dtype(array.dtype))
     except PrecisionError:
+        hint = "; of bfloat16 that np.save has written: array.view(ml_dtypes.bfloat16)"
         raise DTypeError(
             f"data of type {array.dtype}: expected floating numbers, integers or booleans"
+            + hint * (array.dtype == np.dtype("V2"))
         ) from None
 
 
