@@ -85,7 +85,7 @@ def _of_ml_dtypes(array):
     try:
         return array.view(as_dtype(array.dtype))
     except PrecisionError:
-        hint = "; of bfloat16 that np.save has written: array.view(ml_dtypes.bfloat16)"
+        hint = "; of a dtype of ml_dtypes, as np.save writes it: array.view(that dtype)"
         raise DTypeError(
             f"data of type {array.dtype}: expected floating numbers, integers or booleans"
             + hint * (array.dtype == np.dtype("V2"))
