@@ -299,9 +299,6 @@ def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
     assert drawn[0] == drawn[1]
 
 
-# ---- whole numbers that are stored as activations ------------------------------------------------
-
-
 def total(addend, dtype=None):
     t = fp.zeros(2, dtype=dtype)
     for _ in range(3000):

@@ -209,7 +209,8 @@ def test_what_fits_is_taken_up_also_in_the_run_that_wrote_it(tmp_path):
     model = nn.Sequential(nn.Linear(2, 3))
     with pytest.raises(fp.CheckpointError, match="missing: 0.weight.*unexpected: weight"):
         fp.load(tmp_path / "m", model=model)
-    fp.load(tmp_path / "m", model=model, strict=False)
+    with pytest.warns(fp.MisuseWarning, match="nothing was loaded"):
+        fp.load(tmp_path / "m", model=model, strict=False)
 
 
 def test_several_models_and_optimizers_by_name(tmp_path):
