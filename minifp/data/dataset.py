@@ -9,7 +9,8 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.data.structure import default_collate, fingerprint_of_items
 from minifp.errors import ArgumentError, DataError, DTypeError, MinifpError, ShapeError
-from minifp.ops.creation import Data, check_plain
+from minifp.ops.creation import Data
+from minifp.ops.plain_data import check_plain
 
 Fields: TypeAlias = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import DataError
-from minifp.ops.creation import check_plain
+from minifp.ops.plain_data import check_plain
 
 TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
 NO_INPUTS = (*TARGETS, "y", "boxes", "area", "id", "index", "idx")  # of a dict

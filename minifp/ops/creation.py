@@ -1,6 +1,5 @@
 """Making tensors of data. Floating data takes the active precision's storage format unless told."""
 
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
@@ -18,6 +17,7 @@ from minifp.numerics.formats import (
     is_float,
 )
 from minifp.numerics.policy import get_precision
+from minifp.ops.plain_data import check_plain
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda.arrays import is_on_device
@@ -43,9 +43,9 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
+    if type(data) is not np.ndarray and not isinstance(data, Tensor):
+        check_plain(data)
     given: Any = data.array if isinstance(data, Tensor) else data
-    if type(given) is not np.ndarray:
-        check_plain(given)
     try:
         array = given if is_on_device(given) else np.asarray(given)
         if array.dtype == int and not isinstance(given, (np.ndarray, np.generic)):
@@ -61,34 +61,13 @@ def as_array(data: Data) -> np.ndarray:
     return array
 
 
-def check_plain(data: Any) -> None:
-    """Raise DTypeError for what is more than an array, or the path of one, and what to give."""
-    told = None
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        masked = np.ma.count_masked(data)
-        told = f"is a masked array, of which {masked} values are none: give data.filled(value)"
-    elif isinstance(data, np.lib.npyio.NpzFile):
-        told = f"is an .npz file of {', '.join(map(repr, data.files))}: give one, as data['name']"
-    elif isinstance(data, (str, os.PathLike)):
-        told = (
-            f"of type {np.asarray(os.fspath(data)).dtype}, a text: of a path give np.load(path), "
-        )
-        told += "or np.loadtxt(path, delimiter=',') of a table"
-    elif hasattr(data, "toarray") and hasattr(data, "nnz"):
-        told = "is a sparse matrix: give data.toarray()"
-    if told:
-        raise DTypeError(f"data {told}")
-
-
 def _of_ml_dtypes(array):
     """An array of ml_dtypes' as the same codes in minifp's dtype. Raises DTypeError for another."""
     try:
         return array.view(as_dtype(array.dtype))
     except PrecisionError:
-        hint = "; of a dtype of ml_dtypes, as np.save writes it: array.view(that dtype)"
         raise DTypeError(
             f"data of type {array.dtype}: expected floating numbers, integers or booleans"
-            + hint * (array.dtype == np.dtype("V2"))
         ) from None
 
 

@@ -273,7 +273,6 @@ def test_every_function_that_makes_tensors_is_public_and_named_here():
 
 
 HELPERS = {"storage_dtype", "as_array", "filled", "check_number", "floating", "warn_of_overflow"}
-HELPERS |= {"check_plain"}
 
 
 def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
