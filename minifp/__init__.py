@@ -27,7 +27,6 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.backward import grad
-from minifp.ops.creation import PrecisionWarning
 from minifp.runtime.random import get_state, manual_seed, set_state
 
 # Operations, and what makes tensors; those on layers' inputs are in minifp.nn.functional.
@@ -92,7 +91,7 @@ from minifp.ops import in_place
 from minifp.ops import methods  # what a Tensor can do is attached to it by these
 
 # Models, data, optimizers.
-from minifp import data, models, nn, optim
+from minifp import data, models, nn, optim, utils
 from minifp.nn import functional
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.operand_histories import operand_histories
@@ -150,7 +149,8 @@ from minifp.autograd.gradient_check import GradcheckError, gradcheck
 from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
 from minifp.errors import DTypeError, FileError
-from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
+from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError
+from minifp.errors import PrecisionWarning, ShapeError
 from minifp.errors import TapeError, TrainingError, UnknownNameError
 from minifp.compat import unknown_names  # refuses names that are not there
 
@@ -169,7 +169,7 @@ __all__ = [
     "lab", "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope",
     "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi",
     "plan", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8",
+    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

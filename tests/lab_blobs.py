@@ -20,6 +20,8 @@ def clouds(n, seed):
 class Watched:
     """A data set, and the indices that it was asked for."""
 
+    takes_arrays = True
+
     def __init__(self, dataset):
         self.dataset, self.asked = dataset, []
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp import autograd, data, models, nn, optim
+from minifp import autograd, data, models, nn, optim, utils
 from minifp.autograd.tape import Tensor
 from minifp.compat import amp, cuda, paddle
 from minifp.compat.advice import ARGUMENTS, MORE, OF_MODULES, OF_OPTIMIZERS
@@ -40,6 +40,8 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "nn.utils.": nn_utils,
     "nn.utils.rnn.": nn_utils.rnn,
     "fp.data.": data,
+    "fp.utils.": utils,
+    "fp.utils.data.": utils.data,
     "fp.models.": models,
     "fp.amp.": amp,
     "fp.cuda.": cuda,
@@ -51,6 +53,12 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
 }
 ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compat
 LISTED = 20  # names of a place that are few enough to list
+
+SAMPLER = "DataLoader(shuffle=True), or sampler= with the indices of an epoch, or a function of "
+SAMPLER += "(epoch, seed) that returns them"
+WEIGHTED = (
+    "sampler=lambda epoch, seed: np.random.default_rng([seed, epoch]).choice(n, n, p=weights)"
+)
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
     ("inference_mode", "fp.no_grad()"),
@@ -92,6 +100,10 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("byte", 'x.to("uint8")'),
     ("short char", 'x.to("int32")'),
     ("copy", "x.clone()"),
+    ("Sampler RandomSampler SequentialSampler SubsetRandomSampler BatchSampler", SAMPLER),
+    ("WeightedRandomSampler", f"DataLoader({WEIGHTED})"),
+    ("ChainDataset StackDataset", "ConcatDataset, or TensorDataset"),
+    ("DistributedSampler get_worker_info", "training is in one process, on one device"),
     ("is_available cuda", "`minifp doctor` on the command line says what this machine has"),
 )
 TENSOR_NAMES = """

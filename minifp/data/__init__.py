@@ -6,7 +6,7 @@ Importing this reads and downloads nothing; calling `digits()` and the others do
 from minifp.data import transforms
 from minifp.data.byte_pairs import BytePairs
 from minifp.data.cifar import cifar10, cifar100
-from minifp.data.dataset import Dataset, TensorDataset, fingerprint
+from minifp.data.dataset import Dataset, IterableDataset, TensorDataset, fingerprint
 from minifp.data.detection.blood_cells import bccd
 from minifp.data.detection.boxed import BoxedPictures
 from minifp.data.detection.coco import CocoDetection
@@ -38,6 +38,7 @@ __all__ = [
     "Dataset",
     "EncodedPairs",
     "ImageFolder",
+    "IterableDataset",
     "SentencePairs",
     "StreamSampler",
     "Subset",

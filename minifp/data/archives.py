@@ -13,7 +13,7 @@ from pathlib import Path
 from minifp.data import downloads
 from minifp.errors import DataError
 
-MOST, LARGEST = 10_000, 2**24  # files of an archive, and bytes of one
+MOST, LARGEST, TOTAL = 10_000, 2**24, 2**28  # files of an archive; bytes of one, and of all
 DAMAGED = (OSError, EOFError, LookupError, ValueError, tarfile.TarError, zipfile.BadZipFile)
 DAMAGED += (zlib.error, LZMAError, RuntimeError, NotImplementedError)  # zipfile's, of what it knows
 
@@ -68,10 +68,15 @@ def opened(archive: Path, wanted: re.Pattern, stack: ExitStack) -> dict[str, Cal
         tar = stack.enter_context(tarfile.open(archive))
         sizes = {member.name: member.size for member in tar if member.isreg()}
         openers = dict.fromkeys(sizes, tar.extractfile)
+    total = 0
     for name, size in sizes.items():
         if match := wanted.fullmatch(name):
-            if size > LARGEST or len(files) >= MOST:
-                raise ValueError(f"{name} has {size} bytes, and is file {len(files) + 1}: too many")
+            total += size
+            if size > LARGEST or len(files) >= MOST or total > TOTAL:
+                raise ValueError(
+                    f"{name} has {size} bytes, and is file {len(files) + 1}, with {total} bytes in "
+                    "all: too many"
+                )
             files[match[1]] = lambda name=name: openers[name](name)
     return files
 

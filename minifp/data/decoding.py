@@ -1,8 +1,9 @@
 """Decoding a picture file, here or in a worker process, which runs this file as a script.
 
 It imports nothing of minifp, so that a worker starts in a fraction of a second. A worker reads
-requests, one a line of JSON [path, size, mode, crop], and answers each with five little-endian
-32-bit numbers, (0, H, W, C, bytes) or (1, 0, 0, 0, bytes), and so many bytes: pixels, or an error.
+requests, one a line of JSON [path, size, mode, crop, ...], and answers each with five little-endian
+32-bit numbers, (0 or TRANSPARENT, H, W, C, bytes) or (FAILED, 0, 0, 0, bytes), and so many bytes:
+pixels, or an error.
 """
 
 import json
@@ -12,29 +13,42 @@ import sys
 
 import numpy as np
 
+# By content and not by name; Pillow would hand others, such as PostScript, to other programs.
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "PPM", "TIFF", "WEBP")
 DEEP = ("I", "F")  # Pillow's modes of more than 8 bits a pixel begin with these
 HEAD = struct.Struct("<5I")
+FAILED, TRANSPARENT = 1, 2
 
 
-def picture(path, size, mode, crop) -> np.ndarray:
-    """Return a picture, (H, W, C) uint8, in one of Pillow's modes, "RGB" or "L".
+def picture(path, size, mode, crop, upright=True) -> tuple[np.ndarray, bool]:
+    """Return a picture, (H, W, C) uint8, in one of Pillow's modes, "RGB" or "L"; and whether parts
+    of it are transparent, which are given in the colour that nobody sees.
 
     size: (height, width) to which it is resized, bicubically; None leaves its own. crop: of another
-    shape's picture the largest window of that shape is taken, from the middle. Raises what Pillow
-    raises, and ValueError for more than 8 bits a pixel.
+    shape's picture the largest window of that shape is taken, from the middle. upright: it is
+    turned as its camera has noted (EXIF). Raises what Pillow raises, and ValueError for more than 8
+    bits a pixel.
     """
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    with Image.open(path) as image:
+    with Image.open(path, formats=FORMATS) as image:
         if image.mode.startswith(DEEP):
-            raise ValueError(f"it has more than 8 bits a pixel (mode {image.mode})")
+            raise ValueError(
+                f"it has more than 8 bits a pixel (mode {image.mode}), of which only who made it "
+                "knows what is white: write it with 8, or give its numbers to TensorDataset, such "
+                "as np.asarray(Image.open(path)) / 65535"
+            )
+        if upright:
+            image = ImageOps.exif_transpose(image)
         if image.mode == "P":
             image = image.convert("RGBA")  # which knows about a transparent colour
+        alpha = image.getchannel("A") if image.mode in ("RGBA", "LA") else None
         image = image.convert(mode)
         if size is not None and image.size != (size[1], size[0]):
             box = window(image.size, size) if crop else None
             image = image.resize((size[1], size[0]), box=box)
-        return np.asarray(image).reshape(image.height, image.width, -1)
+        pixels = np.asarray(image).reshape(image.height, image.width, -1)
+        return pixels, alpha is not None and alpha.getextrema()[0] < 255
 
 
 def window(have, size) -> tuple:
@@ -53,10 +67,10 @@ def serve(requests, answers) -> None:
     """Answer requests until there are no more."""
     for line in requests:
         try:
-            pixels = picture(*json.loads(line))
-            head, body = (0, *pixels.shape), pixels.tobytes()
+            pixels, is_transparent = picture(*json.loads(line))
+            head, body = (TRANSPARENT * is_transparent, *pixels.shape), pixels.tobytes()
         except Exception as error:  # Pillow has an error for each way a file can be damaged
-            head, body = (1, 0, 0, 0), str(error).encode("utf-8", errors="replace")
+            head, body = (FAILED, 0, 0, 0), str(error).encode("utf-8", errors="replace")
         answers.write(HEAD.pack(*head, len(body)))
         answers.write(body)
         answers.flush()

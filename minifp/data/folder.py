@@ -9,16 +9,21 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data import decoding
-from minifp.data.dataset import Dataset, Fields
+from minifp.data.dataset import Dataset, as_item
 from minifp.data.pictures import Pictures, leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
 from minifp.data.transforms.one_picture import as_size
-from minifp.data.workers import Workers, unreadable
+from minifp.data.workers import Workers, unreadable, warn_of_transparent
 from minifp.errors import ArgumentError, DataError
+from minifp.runtime.callers import warn_once
 from minifp.typing import Ints
 
-ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+ENDINGS = {".bmp", ".gif", ".jfif", ".jpe", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif"}
+ENDINGS |= {".tiff", ".webp"}
+OTHERS = {".avif", ".dcm", ".eps", ".heic", ".heif", ".jp2", ".jxl", ".npy", ".npz", ".svg", ".tga"}
+SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing", "eval", "dev"}
+RUBBISH = "__MACOSX"  # which a zip of macOS brings
 CHANNELS = {"RGB": 3, "L": 1}
 
 
@@ -30,7 +35,9 @@ class ImageFolder(Dataset):
     it has `.classes`, the folders' names, sorted; `.class_to_idx`, their numbers; `.samples`, for
     each picture its path and class, sorted; and `.targets`, the classes. Pictures of a class may
     lie in further folders inside its own; files whose names end in something else (ENDINGS says
-    what is read) or begin with a dot are left alone.
+    what is read) or begin with a dot are left alone, and so is the folder __MACOSX. Pictures are
+    turned upright as their cameras have noted (EXIF). It warns of pictures in formats that it does
+    not read, and where the classes are called train, val, or test.
 
     size: a number, or (height, width), to which each picture is resized, bicubically; None expects
         that all have the size of the first.
@@ -66,10 +73,13 @@ class ImageFolder(Dataset):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitem__(self, index: Any) -> Fields:
-        index = np.arange(len(self))[index]
-        x = leveled(self._pixels(index.reshape(-1)), self._levels)
-        return x.reshape(*index.shape, *x.shape[1:]), self._labels[index]
+    takes_arrays = True
+
+    def __getitem__(self, index: Any) -> Any:
+        indices = np.arange(len(self))[index]
+        x = leveled(self._pixels(indices.reshape(-1)), self._levels)
+        fields = x.reshape(*indices.shape, *x.shape[1:]), np.asarray(self._labels[indices])
+        return as_item(index, fields)
 
     def load(self) -> Pictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time."""
@@ -112,26 +122,32 @@ class ImageFolder(Dataset):
 def decoded(request) -> np.ndarray:
     """The pixels that `decoding.picture` gives for these arguments. Raises DataError."""
     try:
-        return decoding.picture(*request)
+        pixels, is_transparent = decoding.picture(*request)
     except Exception as error:  # Pillow has an error for each way in which a file can be damaged
         raise DataError(unreadable(request[0], error)) from error
+    if is_transparent:
+        warn_of_transparent(request[0])
+    return pixels
 
 
 def _listed(folder):
     """The paths of the pictures, a list for each class, and the classes' names."""
     if not folder.is_dir():
         raise DataError(f"ImageFolder: {str(folder)!r} is no folder")
-    classes = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    inside = (p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    classes = sorted(name for name in inside if name != RUBBISH)
+    # by text, since Windows would sort paths without regard to case
+    files = [sorted((folder / name).rglob("*"), key=Path.as_posix) for name in classes]
     paths = [
         [
             path
-            # by text, since Windows would sort paths without regard to case
-            for path in sorted((folder / name).rglob("*"), key=Path.as_posix)
+            for path in of_class
             if path.suffix.lower() in ENDINGS and path.name[0] != "." and path.is_file()
         ]
-        for name in classes
+        for of_class in files
     ]
-    empty = [name for name, found in zip(classes, paths) if not found]
+    _warn(folder, classes, [path for of_class in files for path in of_class])
+    empty = [name for name, of_class in zip(classes, paths) if not of_class]
     if empty or not classes:
         where = f"the folders {', '.join(empty)} in " if empty else "no folder in "
         raise DataError(
@@ -139,3 +155,22 @@ def _listed(folder):
             f"pictures in {where}{str(folder)!r} (read are {', '.join(sorted(ENDINGS))})"
         )
     return paths, classes
+
+
+def _warn(folder, classes, files):
+    """Tell of folders that are parts of a data set, and of pictures that are not read."""
+    if len(classes) > 1 and {name.lower() for name in classes} <= SPLITS:
+        each = " and ".join(f"ImageFolder({str(folder / name)!r})" for name in classes)
+        warn_once(
+            f"splits {folder}",
+            f"ImageFolder({str(folder)!r}): the classes are {', '.join(classes)}: are these parts "
+            f"of a data set? Then it is {each}",
+        )
+    others = [p for p in files if p.suffix.lower() in OTHERS and p.name[0] != "."]
+    if others:
+        endings = ", ".join(sorted({p.suffix.lower() for p in others}))
+        warn_once(
+            f"left out {folder}",
+            f"ImageFolder({str(folder)!r}): {len(others)} files ({endings}) are left out, such as "
+            f"{others[0]}: convert them to PNG or JPEG, or take them out of the folder",
+        )

@@ -4,7 +4,9 @@ from textwrap import shorten
 
 import numpy as np
 
-from minifp.data.dataset import name_of
+from minifp.autograd.tape import Tensor
+from minifp.data.dataset import items_of, name_of
+from minifp.data.structure import mapped, unwrapped
 from minifp.errors import DataError, MinifpError
 
 
@@ -13,7 +15,7 @@ def listed(dataset, indices: np.ndarray) -> tuple[list, ...]:
 
     Raises DataError for items that are no tuples of one length.
     """
-    items = [dataset[i] for i in indices.tolist()]
+    items = mapped(as_plain, items_of(dataset, indices))
     fields = {len(item) if isinstance(item, (tuple, list)) else type(item) for item in items}
     if len(fields) > 1 or not all(isinstance(count, int) for count in fields):
         shown = ", ".join(str(getattr(count, "__name__", count)) for count in fields)
@@ -39,12 +41,25 @@ def changed(dataset, transform, draws, indices: np.ndarray) -> list:
 
 def collated(dataset, collate_fn, transform, draws, indices):
     """A batch of items that are taken one by one. Raises DataError for Python's own errors."""
-    at = f"data set {name_of(dataset)}: collating items {shorten(str(indices.tolist()), 60)}"
+    if transform is None:
+        items = items_of(dataset, indices)
+    else:
+        items = changed(dataset, transform, draws, indices)
+    told = f"items {shorten(str(indices.tolist()), 60)}"
+    return batch_of(collate_fn, items, f"data set {name_of(dataset)}: collating {told}")
+
+
+def batch_of(collate_fn, items: list, told: str):
+    """What a collate_fn makes of items, with arrays for its tensors. Raises DataError, which `told`
+    begins, for Python's own errors."""
     try:
-        if transform is not None:
-            return collate_fn(changed(dataset, transform, draws, indices))
-        return collate_fn([dataset[i] for i in indices.tolist()])
+        return mapped(as_plain, collate_fn(items))
     except MinifpError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise DataError(f"{at} raised {type(error).__name__}: {error}") from error
+        raise DataError(f"{told} raised {type(error).__name__}: {error}") from error
+
+
+def as_plain(leaf):
+    """A tensor as an array; one with a gradient, and anything else, as it is."""
+    return unwrapped(leaf) if isinstance(leaf, Tensor) and not leaf.requires_grad else leaf

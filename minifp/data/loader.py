@@ -1,8 +1,8 @@
 """Batches of a data set, in an order that depends on the seed and the epoch alone."""
 
 import operator
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -10,20 +10,33 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.data.dataset import AnyDataset, as_dataset, name_of, rows, take
+from minifp.data.dataset import (
+    AnyDataset,
+    as_dataset,
+    is_stream,
+    name_of,
+    rows,
+    take,
+    takes_arrays,
+)
 from minifp.data.items import collated, listed
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
-from minifp.data.structure import mapped_by_name
+from minifp.data.stream import Stream
+from minifp.data.structure import (
+    default_collate,
+    mapped,
+    mapped_by_field,
+)
 from minifp.data.transforms.draws import Draws, Transform
 from minifp.errors import ArgumentError, DataError
-from minifp.ops.creation import Data, tensor
+from minifp.numerics import policy
+from minifp.numerics.formats import float32, wider
+from minifp.ops.creation import Data, storage_dtype, tensor
 from minifp.runtime import random
 from minifp.runtime.device import as_device
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
-# Entries of targets that are in pixels, which float16 cannot tell apart: see detection/targets.py.
-IN_PIXELS = ("boxes", "area")
 # What PyTorch's loader has and this one has not.
 HINTS = {
     "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready, and "
@@ -47,12 +60,16 @@ else:
 class DataLoader(Generic[Batch]):
     """Batches of a data set: iterating gives tuples of Tensors, one for each field.
 
-    Floating fields take the storage format of the precision that is active when the batch is made;
-    integers keep theirs, and so do "boxes" and "area" of a dict, which are in pixels, and stay
-    float32. `len()` is the number of batches in an epoch.
+    The input, which is the first field, takes the storage format of the precision that is active
+    when the batch is used. All other floating fields are float32 (or wider, where that is), for
+    targets are no activations: float16 has no 2,049. So are tensors that code of the data set, the
+    transform or the collate_fn makes. Integers keep their format. `len()` is the number of batches
+    in an epoch.
 
-    dataset: a `Dataset`, or any object with `__len__` and a `__getitem__` that takes an array of
-        indices and returns a tuple of arrays; with collate_fn, one that takes one index.
+    dataset: a `Dataset`, a list of items, or any object with `__len__` and `__getitem__`, which is
+        given one index, an int, unless its class says `takes_arrays = True`: then an array of
+        them, and returns a tuple of arrays. Or an object with `__iter__` alone, which gives items
+        one after the other (see `IterableDataset`): then without shuffle, sampler and transform.
     shuffle: every epoch in another order, which depends on the seed and the epoch's number only,
         not on how many other random numbers were drawn.
     sampler: instead of shuffle, the indices of an epoch in their order, or a function of (epoch,
@@ -61,13 +78,17 @@ class DataLoader(Generic[Batch]):
     seed: of order and transform; None takes the global seed (`fp.manual_seed`) when an epoch
         begins.
     collate_fn: makes a batch, of any structure, of a list of items, which then are taken one by
-        one: `fp.data.default_collate`, or one of your own, that pads, say. Arrays become Tensors.
+        one: by default `fp.data.default_collate`; one of your own pads them, say. Arrays become
+        Tensors.
     transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`; with
         collate_fn, before it, the list of items: see `fp.data.transforms`.
     prefetch: how many batches are prepared beforehand, on a thread that ends with the epoch or
         when it is left. Nothing else changes: numbers, order, errors, states are the same.
     device: where the tensors are; None is the default device when an epoch begins. To a GPU they
         are copied through pinned memory, while it works on the batch before.
+    inputs: which fields take the format of activations, by number, or, of a dict, by name: (0, 1),
+        say, or (). None is the first (of a dict, the first that is not called target, label, y,
+        boxes, area, id or index).
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
@@ -76,22 +97,23 @@ class DataLoader(Generic[Batch]):
 
     @overload
     def __init__(
-        self: "DataLoader[tuple[Tensor, ...]]", dataset: AnyDataset, batch_size: int = 1,
-        shuffle: bool = False, *, sampler: Data | Callable[[int, int], Any] | None = None,
+        self: "DataLoader[tuple[Tensor, ...]]", dataset: AnyDataset | Iterable[Any],
+        batch_size: int = 1, shuffle: bool = False, *,
+        sampler: Data | Callable[[int, int], Any] | None = None,
         drop_last: bool = False, seed: int | None = None, collate_fn: None = None,
         transform: Transform | None = None, prefetch: int = 0, device: str | None = None,
-        **others: Any,
+        inputs: int | str | Sequence[int | str] | None = None, **others: Any,
     ) -> None: ...  # fmt: skip
 
     @overload
     def __init__(
-        self: "DataLoader[Any]", dataset: AnyDataset, batch_size: int = 1, shuffle: bool = False,
-        *, collate_fn: Callable[[list], Any] | None, **others: Any,
+        self: "DataLoader[Any]", dataset: AnyDataset | Iterable[Any], batch_size: int = 1,
+        shuffle: bool = False, *, collate_fn: Callable[[list], Any] | None, **others: Any,
     ) -> None: ...  # fmt: skip
 
     def __init__(
         self,
-        dataset: AnyDataset,
+        dataset: AnyDataset | Iterable[Any],
         batch_size: int = 1,
         shuffle: bool = False,
         *,
@@ -102,9 +124,12 @@ class DataLoader(Generic[Batch]):
         transform: Transform | None = None,
         prefetch: int = 0,
         device: str | None = None,
+        inputs: int | str | Sequence[int | str] | None = None,
         **others: Any,
     ) -> None:
         for name in others:
+            if name in HINTS and not others[name]:
+                continue  # such as num_workers=0, which asks for nothing
             hint = HINTS.get(name, "there is no such argument")
             raise ArgumentError(f"DataLoader: {name}={others[name]!r} is not supported: {hint}")
         if transform is not None and not callable(transform):
@@ -116,32 +141,44 @@ class DataLoader(Generic[Batch]):
             raise ArgumentError(
                 f"DataLoader: collate_fn must be a function of a list of items, got {collate_fn!r}"
             )
-        self.dataset = as_dataset("DataLoader", dataset)
         self.batch_size = _at_least(1, "batch_size", batch_size)
         self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
         self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
+        self.inputs = _as_fields(inputs)
         self.device = None if device is None else as_device(device)
         self._upload: Any = None
         self.seed = None if seed is None else random.Streams(seed).seed
-        self._order = Order(dataset, self.shuffle, sampler, self._seed_now())
-        if len(self._order) == 0:
-            what = (
-                "is empty" if len(dataset) == 0 else "is not empty, but the sampler gives nothing"
-            )
-            raise DataError(f"DataLoader: the data set {name_of(dataset)} {what}")
-        if len(self) == 0:
-            raise DataError(
-                f"DataLoader: drop_last leaves nothing of the data set {name_of(dataset)}: "
-                f"{len(self._order)} items are less than one batch of {self.batch_size}"
-            )
+        self._stream: Any = None
+        if is_stream(dataset) and not isinstance(dataset, (str, bytes, Mapping)):
+            self.dataset: Any = dataset
+            self._stream = Stream(dataset, shuffle=shuffle, sampler=sampler, transform=transform)
+        else:
+            self.dataset = as_dataset("DataLoader", dataset)
+            self._order = Order(dataset, self.shuffle, sampler, self._seed_now())
+            self._check_not_empty()
         self.epoch = 0
         self._begun: _Epoch | None = None
         self._resumed: _Epoch | None = None
 
+    def _check_not_empty(self):
+        if len(self._order) == 0:
+            empty = len(self.dataset) == 0
+            what = "is empty" if empty else "is not empty, but the sampler gives nothing"
+            raise DataError(f"DataLoader: the data set {name_of(self.dataset)} {what}")
+        if len(self) == 0:
+            raise DataError(
+                f"DataLoader: drop_last leaves nothing of the data set {name_of(self.dataset)}: "
+                f"{len(self._order)} items are less than one batch of {self.batch_size}"
+            )
+
     def __len__(self) -> int:
-        whole, rest = divmod(len(self._order), self.batch_size)
+        whole, rest = divmod(self._count(), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
+
+    def _count(self):
+        """How many items an epoch has. Raises TypeError, as `len`, where that is not known."""
+        return len(self._order if self._stream is None else self.dataset)
 
     def __iter__(self) -> Iterator[Batch]:
         with closing(self.arrays()) as batches:
@@ -149,14 +186,34 @@ class DataLoader(Generic[Batch]):
                 yield self.placed(batch)
 
     def placed(self, batch: Any) -> Any:
-        """The batch with tensors for its arrays, on the loader's device."""
-        return mapped_by_name(self._placed, batch)
+        """The batch with tensors for its arrays, on the loader's device.
 
-    def _placed(self, array, name):
+        Raises ArgumentError where it has not all the fields that `inputs` names.
+        """
+        if self.inputs is not None:
+            self._check_inputs(batch)
+        return mapped_by_field(self._placed_field, batch)
+
+    def _placed_field(self, values, field, first):
+        is_input = field == first if self.inputs is None else field in self.inputs
+        return mapped(partial(self._placed, is_input), values)
+
+    def _check_inputs(self, batch):
+        fields: list = []
+        mapped_by_field(lambda values, field, first: fields.append(field), batch)
+        strange = [field for field in self.inputs if field not in fields]
+        if strange:
+            raise ArgumentError(
+                f"DataLoader: inputs={self.inputs} names {strange[0]!r}, and a batch has the "
+                f"fields {list(dict.fromkeys(fields))}"
+            )
+
+    def _placed(self, is_input, array):
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
             return array
-        keeps = name in IN_PIXELS and array.dtype.kind == "f"
-        made = tensor(array, dtype="float32" if keeps else None, device="cpu")
+        is_target = array.dtype.kind == "f" and not is_input
+        dtype = wider(float32, storage_dtype()) if is_target else None
+        made = tensor(array, dtype=dtype, device="cpu")
         if as_device(self.device) == "cpu":
             return made
         if self._upload is None:
@@ -171,20 +228,37 @@ class DataLoader(Generic[Batch]):
         twice.
         """
         epoch = self._resumed or _Epoch(self.epoch, self._seed_now(), 0)
-        order = self._order.indices(epoch.number, epoch.seed)
+        make, pieces = self._pieces(epoch)
         self._begun, self._resumed, self.epoch = epoch, None, epoch.number + 1
+        make = partial(unrounded, make)
+        with closing(ahead(make, pieces, self.prefetch)) as batches:
+            for counted in batches:
+                if counted is None:  # as a stream ends
+                    self._stream.check_end(epoch.position)
+                    break
+                count, batch = counted
+                # before the batch is used: a state saved meanwhile resumes after this batch
+                epoch.position += count
+                yield batch
+        epoch.over = True
+
+    def _pieces(self, epoch):
+        """(make, arguments) of what is left of an epoch: see `Stream.pieces`."""
+        if self._stream is not None:
+            collate = self.collate_fn or default_collate
+            return self._stream.pieces(epoch.position, self.batch_size, self.drop_last, collate)
+        order = self._order.indices(epoch.number, epoch.seed)
+        fetch = self._maker(epoch, order)
         starts = range(epoch.position, len(order), self.batch_size)
         pieces = [order[start : start + self.batch_size] for start in starts]
         pieces = [indices for indices in pieces if self._is_whole(len(indices))]
-        with closing(ahead(self._maker(epoch, order), pieces, self.prefetch)) as batches:
-            for indices, batch in zip(pieces, batches):
-                # before the batch is used: a state saved meanwhile resumes after this batch
-                epoch.position += len(indices)
-                yield batch
+        return lambda indices: (len(indices), fetch(indices)), pieces
 
     def _maker(self, epoch, order):
         """The function that makes a batch of indices; it touches nothing of the loader."""
         dataset, transform, collate = self.dataset, self.transform, self.collate_fn
+        if collate is None and transform is None and not takes_arrays(dataset):
+            collate = default_collate
         every = None if self.sampler is None else np.unique(order)
         fetch: Callable[[np.ndarray], Any] = partial(take if collate is None else listed, dataset)
         draws = Draws(epoch.seed, epoch.number, len(dataset), fetch, every)
@@ -204,7 +278,7 @@ class DataLoader(Generic[Batch]):
         return make
 
     def _is_over(self, position):
-        return not self._is_whole(len(self._order) - position)
+        return self._stream is None and not self._is_whole(len(self._order) - position)
 
     def _is_whole(self, count):
         return count >= (self.batch_size if self.drop_last else 1)
@@ -218,10 +292,14 @@ class DataLoader(Generic[Batch]):
         Taken while a batch is used, it resumes with the batch after it.
         """
         epoch = self._resumed or self._begun
-        if epoch is None or self._is_over(epoch.position):
+        if epoch is None or epoch.over or self._is_over(epoch.position):
             epoch = _Epoch(self.epoch, self.seed, 0)
         where = {"epoch": epoch.number, "position": epoch.position}
-        return {**where, "seed": epoch.seed, "size": len(self._order)}
+        return {**where, "seed": epoch.seed, "size": self._size()}
+
+    def _size(self):
+        """How many items an epoch has; -1 of what gives them one after the other."""
+        return len(self._order) if self._stream is None else -1
 
     def check_state_dict(self, state: dict) -> tuple:
         """(epoch, position, seed) of a state. Raises ArgumentError where it is no such state, or
@@ -233,11 +311,12 @@ class DataLoader(Generic[Batch]):
             raise ArgumentError(
                 f"DataLoader.load_state_dict: expected what state_dict() returned, got {state!r}"
             ) from error
-        if size != len(self._order) or number < 0 or not 0 <= position <= size:
+        reaches = position if self._stream is not None else size
+        if size != self._size() or number < 0 or not 0 <= position <= reaches:
             raise ArgumentError(
                 f"DataLoader.load_state_dict: the state, epoch {number} at item {position} of "
                 f"{size}, does not fit the data set {name_of(self.dataset)} of "
-                f"{len(self._order)} items"
+                f"{self._size()} items"
             )
         return number, position, seed
 
@@ -255,11 +334,33 @@ class DataLoader(Generic[Batch]):
             self._resumed = _Epoch(number, seed, position)
 
 
+def unrounded(make, argument):
+    """make(argument) where tensors that an item's own code makes are float32 at least: what is the
+    input of a batch, and may be rounded, is known when it is there."""
+    stored = storage_dtype()
+    with policy.precision(policy.SINGLE) if wider(float32, stored) != stored else nullcontext():
+        return make(argument)
+
+
 class _Epoch:
     """An epoch under way; an iterator advances its own, even where another has begun since."""
 
     def __init__(self, number, seed, position):
         self.number, self.seed, self.position = number, seed, position
+        self.over = False
+
+
+def _as_fields(inputs):
+    """The fields that are inputs, a tuple, or None. Raises ArgumentError for what names none."""
+    if inputs is None:
+        return None
+    fields = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
+    if not all(type(field) is int and field >= 0 or isinstance(field, str) for field in fields):
+        raise ArgumentError(
+            "DataLoader: inputs must be the numbers of a batch's fields, from 0, or of a dict "
+            f"their names, such as (0, 1), got {inputs!r}"
+        )
+    return fields
 
 
 def _at_least(least, name, value):

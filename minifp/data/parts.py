@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from minifp.data.dataset import AnyDataset, Dataset, Fields, as_dataset, as_indices, name_of, take
+from minifp.data.dataset import (
+    AnyDataset,
+    Dataset,
+    as_dataset,
+    as_indices,
+    is_one,
+    name_of,
+    take,
+    takes_arrays,
+)
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
 from minifp.runtime import random
@@ -29,8 +38,16 @@ class Subset(Dataset):
     def __len__(self) -> int:
         return len(self.indices)
 
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether the data set that it is of takes an array of indices."""
+        return takes_arrays(self.dataset)
+
     def __getitem__(self, index: Any) -> Any:
-        return self.dataset[self.indices[index]]
+        if is_one(index):
+            return self.dataset[int(self.indices[index])]
+        indices = self.indices[index]
+        return self.dataset[indices] if self.takes_arrays else take(self.dataset, indices)
 
     def __repr__(self):
         return f"Subset({len(self)} of {self.dataset!r})"
@@ -39,7 +56,8 @@ class Subset(Dataset):
 class ConcatDataset(Dataset):
     """Data sets one after the other.
 
-    Raises ArgumentError for none, and DataError where their items have different fields.
+    Raises ArgumentError for none, and DataError where the items of those that take arrays of
+    indices have different fields.
     """
 
     def __init__(self, datasets: Sequence[AnyDataset]) -> None:
@@ -49,11 +67,12 @@ class ConcatDataset(Dataset):
             )
         self.datasets = [as_dataset("ConcatDataset", dataset) for dataset in datasets]
         self.ends = np.cumsum([len(dataset) for dataset in self.datasets])
-        formats = [(dataset, _formats(dataset)) for dataset in self.datasets if len(dataset)]
-        for dataset, found in formats[1:]:
-            if found != formats[0][1]:
+        at_once = [d for d in self.datasets if len(d) and takes_arrays(d)]
+        formats = [(dataset, _formats(dataset)) for dataset in at_once]
+        for dataset, fields in formats[1:]:
+            if fields != formats[0][1]:
                 raise DataError(
-                    f"ConcatDataset: the items of {name_of(dataset)} are {found}, those of "
+                    f"ConcatDataset: the items of {name_of(dataset)} are {fields}, those of "
                     f"{name_of(formats[0][0])} {formats[0][1]}; expected the same formats and "
                     "shapes"
                 )
@@ -64,7 +83,16 @@ class ConcatDataset(Dataset):
     def __len__(self) -> int:
         return int(self.ends[-1])
 
-    def __getitem__(self, index: Any) -> Fields:
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether all its data sets take an array of indices."""
+        return all(map(takes_arrays, self.datasets))
+
+    def __getitem__(self, index: Any) -> Any:
+        if is_one(index):
+            number = int(np.arange(len(self))[index])
+            k = int(np.searchsorted(self.ends, number, side="right"))
+            return self.datasets[k][number - int(self.ends[k]) + len(self.datasets[k])]
         index = np.arange(len(self))[index]
         flat = index.reshape(-1)
         which = np.searchsorted(self.ends, flat, side="right")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.data.dataset import Fields, TensorDataset
+from minifp.data.dataset import Fields, TensorDataset, as_item
 
 
 class Pictures(TensorDataset):
@@ -22,9 +22,11 @@ class Pictures(TensorDataset):
         super().__init__(pixels, labels.astype(np.int64), name=name, classes=classes)
         self.levels = levels
 
-    def __getitem__(self, index: Any) -> Fields:
-        pixels, labels = super().__getitem__(index)
-        return leveled(pixels, self.levels), labels
+    takes_arrays = True
+
+    def __getitem__(self, index: Any) -> Any:
+        pixels, labels = (np.asarray(a[index]) for a in self.held)
+        return as_item(index, (leveled(pixels, self.levels), labels))
 
     @property
     def arrays(self) -> Fields:

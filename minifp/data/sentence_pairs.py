@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from minifp.checks import check_count
-from minifp.data.dataset import Dataset
+from minifp.data.dataset import Dataset, as_item
 from minifp.errors import DataError
 from minifp.ops.creation import Data
 
@@ -77,7 +77,7 @@ class SentencePairs(Dataset):
 
 
 class EncodedPairs(Dataset):
-    """Sentence pairs as codes, for `collate_pairs`: item i is (source, target), both int64.
+    """Sentence pairs as codes, for `collate_pairs`: item i is (source, target), both int64 tensors.
 
     A source ends with `end`; a target has `begin` before it and `end` behind it. `pairs` are the
     texts, `source` and `target` the vocabularies, and `lengths` (n) how many codes the longer of
@@ -98,8 +98,8 @@ class EncodedPairs(Dataset):
     def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, index: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.items[index]
+    def __getitem__(self, index: Any) -> Any:
+        return as_item(index, self.items[index])
 
     def __repr__(self):
         return f"EncodedPairs({len(self)} pairs, name={self.name!r})"

@@ -8,24 +8,43 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import DataError
+from minifp.ops.plain_data import check_plain
+
+TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
+NO_INPUTS = (*TARGETS, "y", "boxes", "area", "id", "index", "idx")  # of a dict
+NUMBERS = (int, float, np.ndarray, np.generic)
 
 
 def mapped(fn: Callable[[Any], Any], batch: Any) -> Any:
     """The same structure with `fn` of each leaf: of what is no tuple, list or dict."""
-    return mapped_by_name(lambda leaf, name: fn(leaf), batch)
+    if isinstance(batch, Mapping):
+        return {key: mapped(fn, value) for key, value in batch.items()}
+    if isinstance(batch, (tuple, list)):
+        return like(batch, [mapped(fn, value) for value in batch])
+    return fn(batch)
 
 
-def mapped_by_name(fn: Callable[[Any, Any], Any], batch: Any, name: Any = None) -> Any:
-    """The same structure with `fn(leaf, name)` of each leaf: of what is no tuple, list or dict.
+def like(batch: Any, parts: list) -> Any:
+    """Parts in a tuple or list of the kind of another."""
+    return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
 
-    name: the key of the innermost dict that the leaf is in; None outside of any.
+
+def mapped_by_field(fn: Callable[[Any, Any, Any], Any], batch: Any) -> Any:
+    """The same structure with `fn(value, field, first)` of each of its fields.
+
+    Fields are the values of a dict, by their names, or the entries of a tuple or list, by their
+    numbers; what is none of these is field 0. `first` is the field that is the input: 0, or of a
+    dict the first name that is not in NO_INPUTS. A list of tuples or dicts is one of items, each
+    with fields of its own.
     """
     if isinstance(batch, Mapping):
-        return {key: mapped_by_name(fn, value, key) for key, value in batch.items()}
+        first = next((name for name in batch if name not in NO_INPUTS), None)
+        return {name: fn(value, name, first) for name, value in batch.items()}
+    if type(batch) is list and batch and all(isinstance(x, (tuple, Mapping)) for x in batch):
+        return [mapped_by_field(fn, item) for item in batch]
     if isinstance(batch, (tuple, list)):
-        parts = [mapped_by_name(fn, value, name) for value in batch]
-        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
-    return fn(batch, name)
+        return like(batch, [fn(value, i, 0) for i, value in enumerate(batch)])
+    return fn(batch, 0, 0)
 
 
 def leaves(batch: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -61,15 +80,36 @@ def default_collate(items: Sequence[Any]) -> Any:
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     if isinstance(first, (str, bytes)) or first is None:
         return list(items)
-    arrays = [np.asarray(item.data if isinstance(item, Tensor) else item) for item in items]
+    arrays = [as_leaf(item) for item in items]
     if len({a.shape for a in arrays}) > 1:
         raise DataError(
             f"default_collate: items of shapes {', '.join(str(a.shape) for a in arrays[:4])}... "
             "cannot be stacked; give a collate_fn that pads them, as with "
             "nn.utils.rnn.pad_sequence"
         )
-    stacked = np.stack(arrays)
+    stacked = np.array(arrays)  # of few numbers each twice as fast as np.stack
     return stacked.astype(np.float32) if isinstance(first, float) else stacked
+
+
+def as_leaf(item: Any) -> np.ndarray:
+    """An array, tensor or number of an item as an array. Raises DataError for anything else."""
+    if isinstance(item, Tensor):
+        return unwrapped(item)
+    check_plain(item)
+    array = np.asarray(item) if isinstance(item, NUMBERS) or hasattr(item, "__array__") else None
+    if array is None or array.dtype.kind not in "fiubV" or array.dtype.names:
+        found = type(item).__name__ if array is None else f"an array of {array.dtype}"
+        raise DataError(
+            f"default_collate: an item has {found} in it, expected arrays, tensors, numbers or "
+            "texts: make them such in __getitem__ (np.asarray of a picture, say), or give a "
+            "collate_fn"
+        )
+    return array
+
+
+def unwrapped(tensor: Tensor) -> np.ndarray:
+    """The numbers of a tensor as an array of one of NumPy's dtypes, on the host."""
+    return np.asarray(tensor.cpu())
 
 
 def fingerprint_of_items(dataset: Any) -> str:
@@ -77,7 +117,7 @@ def fingerprint_of_items(dataset: Any) -> str:
     total = hashlib.sha256()
     for i in range(len(dataset)):
         for where, leaf in leaves(dataset[i]):
-            array = np.asarray(leaf.data if isinstance(leaf, Tensor) else leaf)
+            array = unwrapped(leaf) if isinstance(leaf, Tensor) else np.asarray(leaf)
             if array.dtype.kind == "O":
                 raise DataError(
                     f"item {i}{where} is a {type(leaf).__name__}, expected arrays, numbers or texts"

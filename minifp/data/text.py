@@ -6,9 +6,19 @@ from typing import Any
 import numpy as np
 
 from minifp.data import files
-from minifp.data.dataset import Dataset, Fields
+from minifp.data.dataset import Dataset, as_item
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
+
+
+def check_text(asked: str, text: Any) -> None:
+    """Raise DataError, which `asked` begins, for what is no text."""
+    if not isinstance(text, str):
+        hint = "bytes.decode('utf-8') of bytes, " * isinstance(text, (bytes, bytearray))
+        raise DataError(
+            f"{asked}: expected a text, got {type(text).__name__}: give {hint}"
+            "Path(path).read_text('utf-8') of a file"
+        )
 
 
 class Pieces(Dataset):
@@ -20,14 +30,15 @@ class Pieces(Dataset):
 
     length: int
     codes: np.ndarray
+    takes_arrays = True
 
     def __len__(self) -> int:
         return max(0, (len(self.codes) - 1) // self.length)
 
-    def __getitem__(self, index: Any) -> Fields:
+    def __getitem__(self, index: Any) -> Any:
         start = np.arange(len(self))[index] * self.length
         x = np.expand_dims(start, -1) + np.arange(self.length)
-        return self.codes[x], self.codes[x + 1]
+        return as_item(index, (self.codes[x], self.codes[x + 1]))
 
 
 class TextDataset(Pieces):
@@ -41,6 +52,7 @@ class TextDataset(Pieces):
     def __init__(
         self, text: str, length: int = 64, vocabulary: str | None = None, name: str = "text"
     ) -> None:
+        check_text("TextDataset", text)
         if not hasattr(length, "__index__") or operator.index(length) < 1:
             raise ArgumentError(f"TextDataset: length must be 1 character or more, got {length!r}")
         self.length, self.name = operator.index(length), name
@@ -52,6 +64,7 @@ class TextDataset(Pieces):
 
     def encode(self, text: str) -> np.ndarray:
         """Return the codes of a text, (n,) int64. Raises DataError for a character without one."""
+        check_text(f"data set {self.name!r}", text)
         try:
             return np.array([self._codes[c] for c in text], np.int64)
         except KeyError as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.data.dataset import Dataset, Fields
+from minifp.data.dataset import Dataset, Fields, as_item, is_one
 from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minifp.ops.creation import Data
 
@@ -48,9 +48,11 @@ class Utterances(Dataset):
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def __getitem__(self, index: Any) -> Fields:
-        if isinstance(index, (int, np.integer)):
-            return self.inputs[index], self.labels[index]
+    takes_arrays = True
+
+    def __getitem__(self, index: Any) -> Any:
+        if is_one(index):
+            return as_item(index, (self.inputs[index], np.asarray(self.labels[index])))
         chosen = np.arange(len(self))[index]
         return collate_utterances([self[i] for i in chosen.tolist()])
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data import files
-from minifp.data.text import Pieces
-from minifp.errors import ArgumentError, DataError
+from minifp.data.text import Pieces, check_text
+from minifp.errors import ArgumentError
 from minifp.ops.creation import Data
 
 WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]|\n")  # words, signs, and ends of lines
@@ -47,6 +47,7 @@ class WordDataset(Pieces):
     ) -> None:  # fmt: skip
         check_count("WordDataset: length", length)
         check_count("WordDataset: least", least)
+        check_text("WordDataset", text)
         self.length, self.name = operator.index(length), name
         self.words = frequent(text, least) if vocabulary is None else list(vocabulary)
         self._codes = {word: i for i, word in enumerate(self.words)}
@@ -59,8 +60,7 @@ class WordDataset(Pieces):
 
     def encode(self, text: str) -> np.ndarray:
         """Return the codes of a text, (n,) int64."""
-        if not isinstance(text, str):
-            raise DataError(f"data set {self.name!r}: expected a text, got {type(text).__name__}")
+        check_text(f"data set {self.name!r}", text)
         unknown = self._codes[UNKNOWN]
         return np.array([self._codes.get(w, unknown) for w in words_of(text)], np.int64)
 

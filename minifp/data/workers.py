@@ -15,6 +15,8 @@ import numpy as np
 
 from minifp.data import decoding
 from minifp.errors import DataError
+from minifp.runtime.callers import warn_once
+from minifp.runtime.file_kinds import kind_of_file
 
 AHEAD = 2  # requests that a worker has: one to work on, and the next
 
@@ -29,7 +31,7 @@ class Workers:
         self._end = weakref.finalize(self, end, self._processes)
 
     def pictures(self, requests: list[tuple]) -> Generator[np.ndarray, None, None]:
-        """Yield for each request (path, size, mode, crop) its pixels, in order.
+        """Yield for each request (path, size, mode, crop, ...) its pixels, in order.
 
         Raises DataError that names the file, for one that cannot be read, and where a process has
         been ended from outside.
@@ -80,11 +82,13 @@ class Workers:
         process = self._processes[i % self.count]
         head = process.stdout.read(decoding.HEAD.size)
         if len(head) == decoding.HEAD.size:
-            is_error, *shape, size = decoding.HEAD.unpack(head)
+            state, *shape, size = decoding.HEAD.unpack(head)
             body = process.stdout.read(size)
-            if len(body) == size and is_error:
+            if len(body) == size and state == decoding.FAILED:
                 raise DataError(unreadable(request[0], body.decode("utf-8", errors="replace")))
             if len(body) == size:
+                if state == decoding.TRANSPARENT:
+                    warn_of_transparent(request[0])
                 return np.frombuffer(body, np.uint8).reshape(shape)
         raise DataError(
             f"the worker process that was to read {request[0]} has ended, with exit code "
@@ -94,7 +98,18 @@ class Workers:
 
 def unreadable(path, error) -> str:
     """What is said of a file that is no picture."""
-    return f"{path} cannot be read as a picture: {error}"
+    kind = kind_of_file(path)
+    what = f": it is {kind}" if kind and ": " in kind else ""
+    return f"{path} cannot be read as a picture{what}{'. ' if what else ': '}{error}"
+
+
+def warn_of_transparent(path) -> None:
+    """Say once that pictures are transparent in parts, and what is read of these."""
+    warn_once(
+        "transparent",
+        f"{path} is transparent in parts: what is read there is the colour that is stored and not "
+        "seen, often black. If that matters, put pictures on a background first",
+    )
 
 
 def end(processes: list) -> None:

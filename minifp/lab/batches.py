@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from minifp.data.structure import leaves
+from minifp.data.structure import TARGETS, leaves
 from minifp.errors import DataError
 from minifp.numerics.formats import is_float
-
-TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
 
 
 def called(model, batch) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from minifp.data import Subset, TensorDataset
+from minifp.data.dataset import take
 from minifp.errors import ArgumentError
 from minifp.lab.arms import split
 from minifp.lab.run import Run, train
@@ -170,4 +171,4 @@ def two_steps(task: Task, precision: str, data) -> Run:
 
 def first(dataset, n: int) -> TensorDataset:
     """The first examples of a data set."""
-    return TensorDataset(*dataset[np.arange(min(n, len(dataset)))])
+    return TensorDataset(*take(dataset, np.arange(min(n, len(dataset)))))

@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from textwrap import shorten
 
-import numpy as np
-
 from minifp.data import fingerprint
+from minifp.data.dataset import as_dataset
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.arms import Arm, as_arm
 from minifp.lab.environment import installed
@@ -135,12 +134,10 @@ def check_data(data) -> tuple:
             "expected a pair: (training set, test set)"
         )
     for name, dataset in zip(("training", "test"), data):
-        indexed = hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
-        if not indexed or isinstance(dataset, (tuple, list, dict, str, np.ndarray)):
-            raise DataError(
-                f"the {name} set is a {type(dataset).__name__}, expected a data set with a length "
-                "and examples by index, such as fp.data.TensorDataset(x, t)"
-            )
+        try:
+            as_dataset(f"the {name} set", dataset)
+        except ArgumentError as error:
+            raise DataError(str(error)) from None
         if len(dataset) == 0:
             raise DataError(f"the {name} set is empty, expected at least one example")
     return tuple(data)

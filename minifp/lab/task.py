@@ -59,8 +59,8 @@ class Task:
     name: a short name, for tables and folders.
     model: builds the model; called once a run, under its precision and seed. Several: a dict.
     data: returns the pair (training set, test set); called once a comparison. A set has a length
-        and gives, for an array of indices, a tuple (inputs, targets) of NumPy arrays; with
-        collate, it gives one item for one index.
+        and gives for an index an item (input, target), as `DataLoader` wants it, or for an array
+        of indices arrays of inputs and targets, where its class says `takes_arrays = True`.
     loss: loss(model(inputs), targets), a scalar Tensor: the mean over the batch. A batch may be a
         longer tuple, of which all but the last are the model's arguments, or a dict with an entry
         "targets", whose others are its keywords. None where `step` and `evaluate` are given.

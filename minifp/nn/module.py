@@ -16,6 +16,7 @@ from minifp.autograd.backward import HookHandle
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
+from minifp.nn import wrapped_names
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
@@ -402,7 +403,8 @@ class Module:
             if v.dtype.kind not in "fiubV" and (strict or n in mine)
         ]
         if problems:
-            raise ArgumentError(f"load_state_dict of {type(self).__name__}: " + "; ".join(problems))
+            told = wrapped_names.advice(mine, state_dict) + "; ".join(problems)
+            raise ArgumentError(f"load_state_dict of {type(self).__name__}: {told}")
         return Incompatible(missing, unexpected)
 
     def load_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
@@ -414,6 +416,13 @@ class Module:
         """
         left_out = self.check_state_dict(state_dict, strict)
         given = _arrays(state_dict)
+        if given and len(left_out.unexpected_keys) == len(given):
+            told = wrapped_names.advice(dict(self._saved()), state_dict)
+            warn_once(
+                "no weights loaded",
+                f"load_state_dict of {type(self).__name__}: {told}none of the {len(given)} names "
+                f"is one of the model's, and nothing was loaded: {', '.join([*given][:3])}, ...",
+            )
         for name, t in self._saved():
             if name in given:
                 t.data = given[name]

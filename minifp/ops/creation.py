@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError, PrecisionError
+from minifp.errors import DTypeError, PrecisionError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
@@ -17,7 +17,9 @@ from minifp.numerics.formats import (
     is_float,
 )
 from minifp.numerics.policy import get_precision
+from minifp.ops.plain_data import check_plain
 from minifp.ops.public import public
+from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_device, moved
 from minifp.typing import DType
@@ -34,10 +36,6 @@ Data: TypeAlias = (
 )  # numbers as nested lists, an array, or one number
 
 
-class PrecisionWarning(UserWarning):
-    """Numbers were lost when they were rounded to a narrower format."""
-
-
 def storage_dtype(dtype: DType | None = None) -> np.dtype:
     """`dtype`, or the format in which the active precision stores activations."""
     return as_dtype(get_precision().activations) if dtype is None else as_dtype(dtype)
@@ -45,6 +43,8 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
+    if type(data) is not np.ndarray and not isinstance(data, Tensor):
+        check_plain(data)
     given: Any = data.array if isinstance(data, Tensor) else data
     try:
         array = given if is_on_device(given) else np.asarray(given)
@@ -79,13 +79,14 @@ def tensor(
 
     dtype: a format, as `fp.float16` or by name. Without it floating data is stored in the active
     precision's format and integers and booleans keep theirs. Values that overflow when they are
-    rounded give a PrecisionWarning that says how many.
-    Raises DTypeError for data that is no array of numbers, DeviceError for a missing device.
+    rounded give a PrecisionWarning that says how many, and so do, without a dtype, whole numbers
+    that become others. Raises DTypeError for data that is no array of numbers, DeviceError for a
+    missing device.
     """
     place, array = as_device(device), as_array(data)
     stored = array
     if dtype is not None or is_float(array.dtype):
-        stored = _rounded(array, storage_dtype(dtype))
+        stored = _rounded(array, storage_dtype(dtype), dtype is not None)
     there = moved(stored, place)
     return Tensor(there.copy() if there is array else there, requires_grad)
 
@@ -100,7 +101,9 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
         return data.to(dtype=dtype, device=device)
     place, array = as_device(device), as_array(data)
     wanted = storage_dtype(dtype) if dtype is not None or is_float(array.dtype) else array.dtype
-    return Tensor(moved(array if array.dtype == wanted else _rounded(array, wanted), place))
+    if array.dtype != wanted:
+        array = _rounded(array, wanted, dtype is not None)
+    return Tensor(moved(array, place))
 
 
 @public("fp")
@@ -117,8 +120,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def _rounded(array, dtype):
-    """The array in another dtype, or itself if it is in it. Warns of what overflows."""
+def _rounded(array, dtype, is_asked):
+    """The array in another dtype, or itself if it is in it. Warns of what overflows, and of whole
+    numbers that become others, unless `is_asked`: somebody has named the format."""
     if not is_float(dtype):
         if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(as_native(array)).all():
             raise DTypeError(
@@ -129,6 +133,8 @@ def _rounded(array, dtype):
     stored = downcast(array, dtype)
     if not is_on_device(array):  # where looking for them would wait for the device
         warn_of_overflow(array, stored)
+        if not is_asked or not is_float(array.dtype):
+            warn_of_whole(array, stored, "tensor")
     return stored
 
 

@@ -24,6 +24,7 @@ from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
+from minifp.ops.whole_numbers import watched
 from minifp.runtime import random
 from minifp.runtime.device import device_of, is_writeable, moved, placed
 
@@ -120,6 +121,7 @@ def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 for _declared in DECLARED:
     if _declared.in_place:
         _in_place(f"{_declared.names[0]}_", _declared.function)
+setattr(Tensor, "add_", watched(vars(Tensor)["add_"]))  # noqa: B010
 _in_place("copy_", _assigned, assigns=True)
 _in_place("fill_", _assigned, assigns=True)
 _in_place("zero_", _zero)

@@ -19,6 +19,7 @@ from minifp.ops.elementwise import Operand
 from minifp.ops.pointwise.arithmetic import cast, move
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.reduce import as_axis
+from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import as_device, device_of, moved
 from minifp.typing import DType, F, Ints
@@ -194,8 +195,15 @@ def to(
     x = self
     if format != x.dtype:
         both = is_float(format) and is_float(x.dtype)
-        x = cast(x, dtype=format) if both else Tensor(downcast(x.array, format))
+        x = cast(x, dtype=format) if both else Tensor(converted(x.array, format))
     return x if place == x.device else move(x, device=place)
+
+
+def converted(array, format):
+    """An array in another dtype, of which one is of integers. Warns of those that it has not."""
+    stored = downcast(array, format)
+    warn_of_whole(array, stored, f".to({name_of(format)!r})")
+    return stored
 
 
 def _conversion(name: str, dtype: str) -> None:

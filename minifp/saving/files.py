@@ -66,18 +66,44 @@ def write(path, content) -> Path:
 def write_all(contents: dict) -> None:
     """Write several files, by path: all are complete before the first one takes its place.
 
-    What has None for its content is removed then.
+    What has None for its content is removed then. Where one cannot be, those before are put back.
     """
     with ExitStack() as stack:
         wanted = {as_path(path): content for path, content in contents.items()}
         asides = [_aside(path, content) for path, content in wanted.items() if content is not None]
         parts = [stack.enter_context(aside) for aside in asides]
-        for path, part, target in parts:
-            with _refusals(path):
-                os.replace(part, target)
-        remove(*(path for path, content in wanted.items() if content is None))
+        gone = [path for path, content in wanted.items() if content is None]
+        places = [*parts, *((path, None, path) for path in gone)]
+        with ExitStack() as undo:
+            for path, part, target in places:
+                with _refusals(path):
+                    kept = _kept(target, stack) if len(places) > 1 else None
+                    target.unlink(missing_ok=True) if part is None else os.replace(part, target)
+                    undo.callback(_put_back, target, kept)
+            undo.pop_all()
     for folder in {target.parent for *_, target in parts}:
         _remove_forgotten(folder)
+
+
+def _kept(target, stack):
+    """A second name of what is at a place, gone with the stack; None where nothing is."""
+    if not target.exists():
+        return None
+    kept = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
+    stack.callback(kept.unlink, missing_ok=True)
+    try:
+        os.link(target, kept)
+    except OSError:  # of file systems without links
+        shutil.copy2(target, kept)
+    return kept
+
+
+def _put_back(target, kept):
+    """Undo what has replaced, or removed, a file. Raises FileError where that fails as well."""
+    try:
+        target.unlink(missing_ok=True) if kept is None else os.replace(kept, target)
+    except OSError as error:
+        raise FileError(f"{target} is new already, and cannot be put back: {error}") from error
 
 
 def make_executable(path) -> None:

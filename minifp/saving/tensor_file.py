@@ -17,6 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, is_float
+from minifp.runtime.file_kinds import kind_of
 from minifp.saving import files, safetensors_format
 
 VERSION = 1  # of the tree; a larger one is refused
@@ -97,11 +98,9 @@ def _read(content):
     except CheckpointError:
         raise
     except Exception as error:  # safetensors has one class for all, and it differs by version
-        if content[:2] == b"PK" or (content[:1] == b"\x80" and content[1:2] <= b"\x05"):
-            raise CheckpointError(
-                "this is a pickle, as torch.save writes it, and unpickling runs whatever a file "
-                "says: from PyTorch, write safetensors.torch.save_file(model.state_dict(), path)"
-            ) from None
+        if content and (kind := kind_of(content)):
+            hint = ", which model.load_state_dict takes" * kind.endswith("dict(np.load(path))")
+            raise CheckpointError(f"this is {kind}{hint}") from None
         raise CheckpointError(
             f"truncated, damaged, or no safetensors file ({len(content)} bytes): {error}"
         ) from None

@@ -121,9 +121,11 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
         path.write_bytes(wrong)
         refuses(DataError, "(?s)tar.xz' could not be unpacked.* get the arch", data.bccd)
     path.write_bytes(content)
+    for bound, words in (("LARGEST", "is file 1, .*: too many"), ("TOTAL", "in all: too many")):
+        with monkeypatch.context() as patch:
+            patch.setattr(archives, bound, 5)
+            refuses(DataError, words, data.bccd)
     with monkeypatch.context() as patch:
-        patch.setattr(archives, "LARGEST", 5)
-        refuses(DataError, "bytes, and is file 1: too many", data.bccd)
         patch.setattr(blood_cells, "WANTED", "(nothing)")
         refuses(DataError, "is another archive: it has no .nothing.", data.bccd)
     cache.parent.parent.write_bytes(b"a file where the cache would be")
@@ -157,8 +159,8 @@ def test_the_real_pictures_are_read_with_their_official_split(cache, monkeypatch
     # red cells are lighter than the nuclei of white ones, in boxes that lie where they say
     levels = {1: [], 2: []}
     for picture, target in (test[i] for i in range(len(test))):
-        for box, label in zip(target["boxes"].round().astype(int), target["labels"]):
+        for box, label in zip(target["boxes"].numpy().round().astype(int), target["labels"].tolist()):
             if label in levels:
                 inside = picture[:, box[1] : box[3], box[0] : box[2]]
-                levels[label].append(inside[0].mean() - picture[0].mean())
+                levels[label].append((inside[0].mean() - picture[0].mean()).item())
     assert np.mean(levels[2]) < np.mean(levels[1]) - 0.05

@@ -36,7 +36,7 @@ def painted(size=32, channels=3):
     for i in range(N):
         _, target = scenes[i]
         x = np.zeros((channels, size, size), np.float32)
-        for k, (left, top, right, bottom) in enumerate(target["boxes"].astype(int)):
+        for k, (left, top, right, bottom) in enumerate(target["boxes"].numpy().astype(int)):
             x[:, top:bottom, left:right] = (k + 1) / 8
         area = (target["boxes"][:, 2:] - target["boxes"][:, :2]).prod(1) / 2
         level = np.arange(len(area)) + 1
@@ -182,7 +182,7 @@ def test_a_window_has_what_its_option_asks_for(option):
     crop = RandomIoUCrop(sampler_options=[option], min_scale=0.4, max_aspect_ratio=1.5)
     cut = 0
     for i in range(N):
-        picture, target = PAINTED[i]
+        target = PAINTED.targets[i]
         window = crop._window(target["boxes"], (32, 32), i, Draws(5, 0, N))
         if window is None:
             continue
@@ -300,7 +300,7 @@ def test_other_pictures_are_refused(transform, x, error, message):
 
 
 def test_targets_that_are_none_or_have_masks_are_refused():
-    picture, target = PAINTED[0]
+    picture, target = PAINTED.pictures[0], PAINTED.targets[0]
     draws = Draws(0, 0, N)
 
     def apply(transform, **changes):

@@ -110,6 +110,10 @@ def test_arrays_become_a_data_set_without_a_copy():
     assert data.arrays[0] is x and data.arrays[1] is t
     assert [field.tolist() for field in data[np.array([2, 0])]] == [[[1, 1], [1, 1]], [2, 0]]
     assert [field.tolist() for field in data[1]] == [[1, 1], 1]
+    sets = (data, *fp.data.shakespeare(8))
+    assert all(fp.data.Subset(d, [0])[0][0].unsqueeze(0).ndim > 1 for d in sets)
+        fp.data.Subset(d, [0])[0][0].unsqueeze(0).ndim > 1 for d in (data, *fp.data.shakespeare(8))
+    )
     assert [len(field) for field in data[1:]] == [2, 2]
     assert TensorDataset(Tensor(x)).arrays[0] is x
     assert repr(data) == "TensorDataset(float32[3, 2], int64[3], name='data')"
@@ -127,7 +131,7 @@ def test_arrays_that_are_no_data_set_are_refused(arrays, error, message):
 
 
 class Squares(Dataset):
-    name = "squares"
+    name, takes_arrays = "squares", True
 
     def __len__(self):
         return 5000
@@ -148,6 +152,15 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_
     batches = list(DataLoader(Squares(), 2000).arrays())
     assert [len(batch) for batch in batches] == [1, 1, 1]
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
+
+
+def test_pytorchs_place_for_it_has_the_same_names():
+    from minifp import data
+    from minifp.utils import data as other
+
+    assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
+    assert fp.utils.data is other and fp.utils.data.DataLoader is DataLoader
+    refuses(ImportError, "instead: DataLoader", exec, f"from {other.__name__} import Sampler")
 
 
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
@@ -285,7 +298,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(state, message
       for n in (0, -1, 2.0, "4", True, None)),
     *(({"seed": seed}, "seed must be an integer") for seed in (-1, 1.5, "1")),
     *(({"dataset": data}, "expected a data set, .*TensorDataset")
-      for data in ([1, 2], (np.ones(3), np.ones(3)), np.ones(3), iter([1]), None)),
+      for data in ("ab", {0: 1}, [np.ones((3, 2)), np.ones(3)], (np.ones(3),), np.ones(()), None)),
     ({"dataset": numbered(0)}, "data set 'numbered' is empty"),
 ])  # fmt: skip
 def test_what_cannot_be_loaded_is_refused(settings, message):
@@ -303,8 +316,12 @@ def test_items_that_are_no_rows_of_numbers_are_refused_by_name(answer):
                 return answer
             return [[1.0], [2.0]][index]  # which takes one index at a time
 
+    Wrong.takes_arrays = True
     refuses(DataError, "data set 'squares': asked for 2 items", next, iter(DataLoader(Wrong(), 2)))
     with pytest.raises(DataError, match=r"array of indices, it raised TypeError.*one index at a"):
+        next(iter(DataLoader(Wrong(), 3)))
+    del Wrong.takes_arrays
+    with pytest.raises(DataError, match=r"item 0, it raised TypeError.*takes_arrays = True"):
         next(iter(DataLoader(Wrong(), 3)))
 
 

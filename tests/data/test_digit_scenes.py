@@ -22,7 +22,7 @@ def test_a_scene_has_one_or_two_digits_in_boxes_apart(size):
         for picture, target in (part[i] for i in range(len(part))):
             assert picture.shape == (1, size, size) and picture.dtype == np.float32
             covered = np.zeros((size, size), int)
-            for left, top, right, bottom in target["boxes"].astype(int):
+            for left, top, right, bottom in target["boxes"].numpy().astype(int):
                 inside = picture[0, top:bottom, left:right] > 0
                 assert inside.any(0)[[0, -1]].all() and inside.any(1)[[0, -1]].all()  # tight
                 assert size // 4 < bottom - top <= size // 2 >= right - left
@@ -41,8 +41,8 @@ def test_it_is_the_digit_that_its_label_says_and_train_and_test_have_none_in_com
     for part, own, other in zip(digit_scenes(150, 60), known, known[::-1]):
         seen = 0
         for picture, target in (part[i] for i in range(len(part))):
-            for box, label in zip(target["boxes"].astype(int), target["labels"]):
-                cut = picture[0, box[1] : box[3], box[0] : box[2]].astype(np.float64).tobytes()
+            for box, label in zip(target["boxes"].numpy().astype(int), target["labels"].tolist()):
+                cut = picture[0, box[1] : box[3], box[0] : box[2]].numpy().astype(float).tobytes()
                 if cut in own:
                     assert own[cut] + 1 == label and part.classes[label] == str(own[cut])
                     seen += 1

@@ -51,12 +51,6 @@ def test_indices_that_are_none_are_refused(indices, message):
     refuses(ArgumentError, message, Subset, numbered(10), indices)
 
 
-@pytest.mark.parametrize("make", [lambda d: Subset(d, [0]), lambda d: random_split(d, [1])])
-@pytest.mark.parametrize("data", [[1, 2], np.ones(3), None])
-def test_what_is_no_data_set_has_no_parts(make, data):
-    refuses(ArgumentError, "expected a data set, .*TensorDataset", make, data)
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.data())
 def test_data_sets_one_after_the_other_are_one(lengths, data):
     starts = np.cumsum([0, *lengths])
@@ -85,7 +79,7 @@ def test_joined_data_sets_have_the_classes_that_all_have_and_fields_alike():
             ConcatDataset([first, TensorDataset(*arrays, name="second")])
     for wrong in ([], None, numbered(3)):
         refuses(ArgumentError, "expected a list of one or more data sets", ConcatDataset, wrong)
-    refuses(ArgumentError, "ConcatDataset: expected a data set, .* got ndarray", ConcatDataset, [x])
+    refuses(ArgumentError, "ConcatDataset: expected a data set, .* got str", ConcatDataset, ["ab"])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 2**64 - 1))

@@ -14,7 +14,6 @@ from refusals import refuses
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
 from minifp.errors import ArgumentError, DataError
-from minifp.numerics import policy
 from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
 
@@ -22,18 +21,17 @@ from minifp.ops.creation import PrecisionWarning
 class Watched(Dataset):
     """Numbers, and which threads took them; with `broken`, one that cannot be read."""
 
-    name = "watched"
+    name, takes_arrays = "watched", True
 
     def __init__(self, n=20, broken=None):
         self.n, self.broken = n, broken
-        self.taken, self.threads, self.precisions = [], set(), set()
+        self.taken, self.threads = [], set()
 
     def __len__(self):
         return self.n
 
     def __getitem__(self, index):
         self.threads.add(threading.current_thread())
-        self.precisions.add(policy.get_precision())
         self.taken += index.tolist()
         if self.broken in index:
             raise DataError(f"item {self.broken} is broken")
@@ -74,17 +72,6 @@ def test_they_are_prepared_on_one_other_thread_and_only_so_many_beforehand():
     list(batches)
     assert len(data.threads) == 1 and threading.current_thread() not in data.threads
     assert data.taken == list(range(20))
-
-
-@pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
-def test_tensors_have_the_format_of_the_consumer(name):
-    for prefetch in (2, 0):
-        data = Watched()
-        with precision(name) as p:
-            for x, t in DataLoader(data, 4, prefetch=prefetch):
-                assert (x.dtype, t.dtype) == (p.activations, np.int64)
-        assert data.precisions == {p}  # the data set sees it too
-    assert data.threads == {threading.current_thread()}  # without it there is no other
 
 
 def test_formats_and_warnings_are_those_of_where_a_batch_is_used():
@@ -232,7 +219,7 @@ class Slow(Dataset):
         return 9
 
     def __getitem__(self, index):
-        if index[0] == 1:
+        if index == 1:
             _thread.interrupt_main()
         return (index,)
 

@@ -33,12 +33,6 @@ def test_samples_are_divided_by_what_their_bits_can_hold(tmp_path, width, conten
         assert (samples.dtype, rate) == (np.float32, RATE)
 
 
-def test_channels_are_apart():
-    samples, rate = data.read_wav(as_wav(np.array([[1, -1], [2, -2]], "<i2"), 44100, channels=2))
-    np.testing.assert_array_equal(samples * 2**15, [[1, 2], [-1, -2]])
-    assert rate == 44100
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"RIFF", as_wav(tone(1, "anna", 0))[:60], as_wav(b"\0" * 8, width=4)[:20] + b"\3"],

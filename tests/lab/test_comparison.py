@@ -108,8 +108,8 @@ def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(tr
     ({"figures": "png"}, "figures='png' without out"),
     ({"data": None}, "the task's data function returned NoneType"),
     ({"data": (clouds(4, 0),)}, "expected a pair: (training set, test set)"),
-    ({"data": (clouds(4, 0), 3)}, "the test set is a int"),
-    ({"data": (([1.0], [2]), clouds(4, 0))}, "the training set is a tuple, expected a data"),
+    ({"data": (clouds(4, 0), 3)}, "the test set: expected a data set, with"),
+    ({"data": (([1.0], [2]), clouds(4, 0))}, "the training set: expected a data set"),
     ({"data": (clouds(0, 0), clouds(4, 0))}, "the training set is empty"),
 ])  # fmt: skip
 def test_arguments_and_data_that_cannot_be(arguments, message):

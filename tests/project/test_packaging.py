@@ -195,7 +195,7 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 
 
 EXTRAS = """cuda12 cuda13 cudnn12 cudnn13 cudnn-frontend cuda-test cluster plot images tensorboard
-translation test parity bench dev lessons site"""
+translation test parity bench dev lessons site sound"""
 
 
 def test_the_extras_are_there(metadata):

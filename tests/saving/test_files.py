@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, 
 
 def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
     files.write_all({tmp_path / "a": "1", tmp_path / "b": b"1"})
-    fill = files.fill
+    fill, replace, renamed = files.fill, os.replace, []
 
     def fill_all_but_b(part, data, before):
         if data == b"2b":
@@ -77,6 +77,17 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "fill", fill_all_but_b)
     with pytest.raises(fp.FileError, match="b cannot be written"):
         files.write_all({tmp_path / "a": "2a", tmp_path / "b": "2b"})
+    assert names(tmp_path) == ["a", "b"] and (tmp_path / "a").read_text("utf-8") == "1"
+
+    def rename_two(part, target):
+        renamed.append(target)
+        if len(renamed) == 3:
+            raise OSError(errno.EIO, "Input/output error")
+        replace(part, target)
+
+    monkeypatch.setattr(os, "replace", rename_two)
+    with pytest.raises(fp.FileError, match="d cannot be written.* What was there is as it was"):
+        files.write_all({tmp_path / name: "2" for name in "acd"})
     assert names(tmp_path) == ["a", "b"] and (tmp_path / "a").read_text("utf-8") == "1"
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
+from minifp.data import decoding
 from minifp.data.dataset import Dataset, fingerprint
 from minifp.data.detection.targets import (
     Target,
@@ -22,11 +24,13 @@ from minifp.data.folder import decoded
 from minifp.data.pictures import leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
+from minifp.data.structure import mapped
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
 from minifp.errors import ArgumentError, DataError
 from minifp.typing import Ints
 
+ORIENTATION, QUARTERS = 0x0112, (5, 6, 7, 8)  # of EXIF; those that turn by 90 degrees
 LEVELS = pixel_levels([0.0] * 3, [1.0] * 3, normalize=True)  # bytes become 0 to 1
 
 
@@ -39,7 +43,7 @@ class Sample(NamedTuple):
 
 
 class ItemsWithBoxes(Dataset):
-    """What gives one item for one index: (picture, target)."""
+    """What gives one item for one index: (picture, target), tensors."""
 
     def fingerprint(self) -> str:
         """Return the SHA-256, in hexadecimal, of everything this data set holds."""
@@ -96,12 +100,14 @@ class BoxedPictures(ItemsWithBoxes):
     def __len__(self) -> int:
         return len(self.pictures)
 
-    def __getitem__(self, index: Any) -> tuple[np.ndarray, Target]:
+    takes_arrays = True  # which `_number` refuses: so a loader is told what collate_fn to give
+
+    def __getitem__(self, index: Any) -> Any:
         number = self._number(index)
         picture = self.pictures[number]
         if picture.dtype == np.uint8:
             picture = leveled(picture, LEVELS[:1].repeat(len(picture), 0))
-        return picture, {name: np.copy(a) for name, a in self.targets[number].items()}
+        return mapped(Tensor, (picture, {n: np.copy(a) for n, a in self.targets[number].items()}))
 
     def __repr__(self):
         boxes = sum(len(target["boxes"]) for target in self.targets)
@@ -145,11 +151,12 @@ class PictureFiles(ItemsWithBoxes):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitem__(self, index: Any) -> tuple[np.ndarray, Target]:
+    takes_arrays = True  # which `_number` refuses: so a loader is told what collate_fn to give
+
+    def __getitem__(self, index: Any) -> Any:
         sample = self.samples[self._number(index)]
-        self._check_size(sample)
         picture = decoded(self._request(sample)).transpose(2, 0, 1)
-        return leveled(picture, LEVELS), self._target(sample)
+        return mapped(Tensor, (leveled(picture, LEVELS), self._target(sample)))
 
     def load(self, workers: int = 0) -> BoxedPictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time.
@@ -157,8 +164,6 @@ class PictureFiles(ItemsWithBoxes):
         workers: so many processes decode them, for this call; 0 decodes them in this one.
         """
         workers = check_count(f"{type(self).__name__}.load: workers", workers, least=0)
-        for sample in self.samples:
-            self._check_size(sample)
         requests = [self._request(sample) for sample in self.samples]
         decoders = Workers(workers) if workers else None
         found = decoders.pictures(requests) if decoders else (decoded(r) for r in requests)
@@ -173,7 +178,7 @@ class PictureFiles(ItemsWithBoxes):
         return BoxedPictures(pictures, targets, name=self.name, classes=self.classes)
 
     def _request(self, sample):
-        return sample.path, self.size, "RGB", False
+        return sample.path, self.size, "RGB", False, self._is_upright(sample)
 
     def _target(self, sample) -> Target:
         if self.size is None:
@@ -181,15 +186,18 @@ class PictureFiles(ItemsWithBoxes):
         (height, width), (tall, wide) = sample.size, self.size
         return scaled(sample.target, (tall / height, wide / width))
 
-    def _check_size(self, sample) -> None:
-        """Raise DataError where a picture is not as large as its annotation says."""
-        found = size_of(self._image, sample.path)
-        if found != sample.size:
+    def _is_upright(self, sample) -> bool:
+        """Whether boxes are those of the picture as its camera has noted to turn it, and not as it
+        is stored. Raises DataError where it is not as large as its annotation says in either way.
+        """
+        upright, stored = sizes_of(self._image, sample.path)
+        if sample.size not in (upright, stored):
             raise DataError(
-                f"{sample.path} has {found[1]} x {found[0]} pixels (width x height), its "
+                f"{sample.path} has {upright[1]} x {upright[0]} pixels (width x height), its "
                 f"annotation says {sample.size[1]} x {sample.size[0]}: its boxes would be in the "
                 "wrong places. Correct the one, or get the other again."
             )
+        return sample.size == upright
 
     def __repr__(self):
         scaled_to = "" if self.size is None else f", {self.size[0]} x {self.size[1]}"
@@ -197,13 +205,16 @@ class PictureFiles(ItemsWithBoxes):
         return f"{type(self).__name__}({self.name!r}, {known})"
 
 
-def size_of(image, path: str | os.PathLike) -> tuple[int, int]:
-    """(height, width) of a picture file, from its head alone. Raises DataError."""
+def sizes_of(image, path: str | os.PathLike) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(height, width) of a picture file upright, and as it is stored, from its head alone. Raises
+    DataError."""
     try:
-        with image.open(path) as opened:
-            return opened.height, opened.width
+        with image.open(path, formats=decoding.FORMATS) as opened:
+            stored = opened.height, opened.width
+            turned = opened.getexif().get(ORIENTATION, 1) in QUARTERS
     except Exception as error:  # Pillow has an error for each way in which a file can be damaged
         raise DataError(unreadable(path, error)) from error
+    return stored[::-1] if turned else stored, stored
 
 
 def boxes_in(

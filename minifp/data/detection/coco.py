@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice
-from minifp.data.detection.boxed import PictureFiles, Sample, boxes_in, size_of
+from minifp.data.detection.boxed import PictureFiles, Sample, boxes_in, sizes_of
 from minifp.data.detection.targets import BACKGROUND
 from minifp.data.detection.voc import EMPTY
 from minifp.data.pillow import need_pillow
@@ -138,7 +138,8 @@ def sample(path, folder, image, found, labels, empty) -> Sample:
         )
     sides = image.get("height"), image.get("width")
     size = sides if all(isinstance(n, int) and n > 0 for n in sides) else None
-    size = size_of(need_pillow(f"CocoDetection({str(path)!r})"), file) if size is None else size
+    if size is None:
+        size, _ = sizes_of(need_pillow(f"CocoDetection({str(path)!r})"), file)
     corners = [[x, y, x + wide, y + high] for x, y, wide, high in (f["bbox"] for f in found)]
     where = f"{path}: picture {image['id']} ({image['file_name']})"
     boxes, which = boxes_in(where, corners, size, empty=empty, slack=SLACK)

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from minifp.data import Subset
+from minifp.data.dataset import take
+from minifp.data.items import as_plain
 from minifp.data.pictures import Pictures
-from minifp.data.structure import leaves
+from minifp.data.structure import leaves, mapped
 from minifp.errors import MinifpError
 from minifp.lab.kept import Picture
 from minifp.numerics.formats import is_float
@@ -49,9 +51,8 @@ def pixels_of(dataset: Any, index: int) -> np.ndarray | None:
 def first_array(dataset: Any, index: int) -> np.ndarray | None:
     """The first floating array of an example; None where there is none."""
     try:
-        item = dataset[np.array([index])]
-        arrays = [leaf[0] for _, leaf in leaves(item) if isinstance(leaf, np.ndarray) and len(leaf)]
-    except (MinifpError, TypeError, ValueError, LookupError):  # of data that are taken one by one
-        item = dataset[index]
-        arrays = [leaf for _, leaf in leaves(item) if isinstance(leaf, np.ndarray)]
+        item = [field[0] for field in take(dataset, np.array([index]))]
+    except MinifpError:  # of items that are no rows of numbers
+        item = mapped(as_plain, dataset[index])
+    arrays = [leaf for _, leaf in leaves(item) if isinstance(leaf, np.ndarray)]
     return next((a for a in arrays if is_float(a.dtype)), None)

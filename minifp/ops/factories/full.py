@@ -15,6 +15,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.creation import tensor
 from minifp.ops.dims import also_by_name, as_integers
 from minifp.ops.public import public
+from minifp.ops.whole_numbers import warn_of_equal
 from minifp.runtime.device import as_device, device_of, full_on
 from minifp.typing import DType, Ints
 
@@ -123,7 +124,7 @@ def arange(
     numbers = np.arange(start, end, step)
     if numbers.dtype.kind == "i":
         numbers = np.asarray(numbers, np.int64)  # in a browser NumPy's own have 32 bits
-    return tensor(numbers, dtype, device, requires_grad)
+    return _in_steps("arange", numbers, dtype, device, requires_grad)
 
 
 @public("fp")
@@ -135,7 +136,16 @@ def linspace(
     for name, v in (("start", start), ("end", end)):
         check_number("linspace", name, v)
     steps = check_count("linspace: steps", steps, 0)
-    return tensor(np.linspace(start, end, steps), dtype, device, requires_grad)
+    numbers = np.linspace(start, end, steps)
+    return _in_steps("linspace", numbers, dtype, device, requires_grad)
+
+
+def _in_steps(function, numbers, dtype, device, requires_grad):
+    """Numbers that all differ, as a tensor. Warns where some are one in its format."""
+    made = tensor(numbers, dtype, device, requires_grad)
+    if len(numbers) > 1 and numbers[0] != numbers[-1]:
+        warn_of_equal(made.array, function)
+    return made
 
 
 def check_number(function, name, value):

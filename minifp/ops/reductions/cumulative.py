@@ -14,11 +14,14 @@ import numpy as np
 
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
+from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axes, as_axis
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
+from minifp.ops.whole_numbers import limit_of, warn_of_whole
+from minifp.runtime.cuda.arrays import is_on_device
 from minifp.typing import DType
 
 
@@ -50,7 +53,10 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """
     axis = as_axis(dim, input.ndim, "cumsum: dim")
     input, stored = enter(input, dtype)
-    return cumsum_op(input, axis=axis, dtype=stored)
+    sums = cumsum_op(input, axis=axis, dtype=stored)
+    if limit_of(sums.array.dtype) is not None and not is_on_device(sums.array):
+        warn_of_whole(np.cumsum(as_native(input.array), axis, np.float64), sums.array, "cumsum")
+    return sums
 
 
 @kernel("reduce", "x")
