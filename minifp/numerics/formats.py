@@ -64,7 +64,7 @@ def format_of(dtype: Any) -> Format:
 @cache
 def _format(dtype):
     """The Format that a dtype of NumPy's stores; None where it stores none."""
-    if dtype.kind == "V" and dtype.names and len(dtype.names) == 1:
+    if dtype.kind == "V" and dtype.names:
         format = format_named(dtype.names[0])
         return format if format is not None and format.stored == dtype else None
     return FORMATS.get(name_of(dtype)) if dtype.kind == "f" and dtype.isnative else None
@@ -182,8 +182,8 @@ def just_below(high: float, low: float, dtype: np.dtype) -> float:
 
 
 def as_stored(value: float, dtype: np.dtype) -> Any:
-    """A number as arrays of a dtype are filled with it: (its code,) in formats that NumPy lacks."""
-    return value if dtype.kind != "V" else downcast(np.asarray(value, float64), dtype).item()
+    """A number as arrays of a dtype are filled with it: of that dtype where NumPy lacks it."""
+    return value if dtype.kind != "V" else downcast(np.asarray(value, float64), dtype)[()]
 
 
 # ---- rounding ---------------------------------------------------------------------------------
