@@ -121,7 +121,7 @@ def full(shape: Any, value: float, dtype: Any, like: Any) -> Any:
 def full_on(device: str, shape: Any, value: float, dtype: Any) -> Any:
     """An array of one number on a device; of a format of codes, of one that `as_stored` gives."""
     if device == "cpu":
-        if np.dtype(dtype).kind == "V" and getattr(value, "dtype", 0) != dtype and value != 0:
+        if np.dtype(dtype).kind == "V" and not isinstance(value, np.void) and value != 0:
             raise TypeError(f"{value!r} is no code: fill with minifp.numerics.formats.as_stored's")
         return np.full(shape, value, dtype)
     capturing.launched("fill", (value,))
