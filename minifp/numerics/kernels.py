@@ -121,7 +121,10 @@ class Kernel:
                 results = compiled(*entering, to=by_rule, **params)
             elif compiled is not None:
                 targets = to if type(to) is tuple else (to,) * len(by_rule)
-                results = compiled(*entering, to=_formats_of(targets, by_rule), **params)
+                stored = _formats_of(targets, by_rule)
+                writes = all([d is None or is_compiled(d) for d in stored])
+                if writes or any(map(is_on_device, args)):  # which say what a GPU does not store
+                    results = compiled(*entering, to=stored, **params)
                 results = results if results is None else _into(results, targets)
         except NumbaError:  # which has warned
             pass
