@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError, PrecisionError
+from minifp.errors import DTypeError, MinifpError
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
@@ -15,10 +15,11 @@ from minifp.numerics.formats import (
     downcast,
     format_of,
     is_float,
+    of_numbers,
 )
 from minifp.numerics.policy import get_precision
 from minifp.ops.public import public
-from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.cuda.arrays import cupy, is_on_device
 from minifp.runtime.device import as_device, moved
 from minifp.typing import DType
 
@@ -29,6 +30,7 @@ class HasArray(Protocol):
     def __array__(self, *args: Any, **settings: Any) -> Any: ...
 
 
+ON_CUDA = 2, 13  # DLPack's numbers of devices: memory of a GPU, and such that the CPU reads too
 Data: TypeAlias = (
     HasArray | float | Sequence[Any]
 )  # numbers as nested lists, an array, or one number
@@ -46,29 +48,28 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
     given: Any = data.array if isinstance(data, Tensor) else data
+    if is_on_device(given) or isinstance(given, np.ndarray):
+        return of_numbers(given)
     try:
-        array = given if is_on_device(given) else np.asarray(given)
-        if array.dtype == int and not isinstance(given, (np.ndarray, np.generic)):
+        array = _array_of_others(given)
+        if array.dtype == int and not isinstance(given, np.generic):
             array = np.asarray(array, np.int64)  # in a browser NumPy's own has 32 bits
-    except ValueError as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # another library's, too
         raise DTypeError(f"data is no array: {error}") from None
-    if array.dtype.kind == "V" and not is_float(array.dtype):
-        array = _of_ml_dtypes(array)
-    if array.dtype.kind not in "fiubV":
-        raise DTypeError(
-            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
-        )
-    return array
+    return of_numbers(array)
 
 
-def _of_ml_dtypes(array):
-    """An array of ml_dtypes' as the same codes in minifp's dtype. Raises DTypeError for another."""
+def _array_of_others(given):
+    """What other libraries' tensors hold, without their gradients, and what NumPy reads."""
+    given = given.detach() if hasattr(given, "detach") else given
+    if hasattr(given, "__cuda_array_interface__"):
+        return cupy().asarray(given)
     try:
-        return array.view(as_dtype(array.dtype))
-    except PrecisionError:
-        raise DTypeError(
-            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
-        ) from None
+        return np.asarray(given)
+    except TypeError:  # such as PyTorch's of bfloat16, whose numbers float32 holds
+        if not hasattr(given, "float"):
+            raise
+        return np.asarray(given.float())
 
 
 @public("fp")
@@ -110,11 +111,40 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     Raises DTypeError for what is no array, or one of a dtype that minifp does not have.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise DTypeError(f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array")
+        raise DTypeError(
+            f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array; fp.from_dlpack takes "
+            "arrays of others, and fp.tensor copies"
+        )
     array = as_array(ndarray)
-    if array.dtype != as_dtype(array.dtype):
-        raise DTypeError(f"from_numpy: an array of {array.dtype.str}: expected native byte order")
+    if not ndarray.dtype.isnative:
+        raise DTypeError(
+            f"from_numpy: an array of {ndarray.dtype.str}: expected native byte order, as fp.tensor "
+            "makes it in a copy"
+        )
     return Tensor(array)
+
+
+@public("fp")
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of another library's array, on the CPU or the GPU, in its dtype.
+
+    ext_tensor: what has `__dlpack__`, such as PyTorch's, JAX's and CuPy's. Where the other library
+    or NumPy forbids it, it cannot be written to. Raises DTypeError for what has not, and for
+    formats that NumPy lacks: `fp.tensor` copies these.
+    """
+    if not hasattr(ext_tensor, "__dlpack_device__"):
+        raise DTypeError(
+            f"from_dlpack: a {type(ext_tensor).__name__}: expected an array with __dlpack__; "
+            "fp.tensor makes one of lists and numbers"
+        )
+    try:
+        is_there = int(ext_tensor.__dlpack_device__()[0]) in ON_CUDA
+        library = cupy() if is_there else np
+        return Tensor(library.from_dlpack(ext_tensor))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, MinifpError):
+            raise
+        raise DTypeError(f"from_dlpack: {error}: fp.tensor(x) copies its numbers") from None
 
 
 def _rounded(array, dtype):
