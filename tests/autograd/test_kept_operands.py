@@ -204,6 +204,40 @@ def test_operations_that_multiply_one_array_share_its_codes(in_float8):
     np.testing.assert_array_equal(*(upcast(a, float32) for a in (codes.decoded(), expected)))
 
 
+def program(draw):
+    """Products of views of one array, in an order and in shapes that a seed draws."""
+    x = fp.tensor(draw.normal(size=(2, 4, 2)), requires_grad=True)
+    h, total = x * 1.0, 0.0
+    for _ in range(4):
+        rows = int(draw.choice([1, 2, 4, 8, 16]))
+        m = h.reshape(rows, -1)
+        m = m.T if draw.integers(3) == 0 else m
+        w = fp.tensor(draw.normal(size=(3, m.shape[1])), requires_grad=bool(draw.integers(2)))
+        q, kernel = h.reshape(2, 2, 2, 2), fp.tensor(draw.normal(size=(3, 2, 2, 1)))
+        products = (
+            lambda m=m: m @ m.T, lambda m=m, w=w: F.linear(m, w), lambda w=w, m=m: w @ m.T,
+            lambda m=m: fp.bmm(m[None], m.T[None]), lambda q=q, k=kernel: F.conv2d(q, k),
+            lambda q=q: F.scaled_dot_product_attention(q, q.transpose(1, 2), q),
+            lambda: F.linear(h, fp.ones(3, 2)), lambda: fp.einsum("bij,bkj->ik", h, h),
+        )  # fmt: skip
+        y = products[draw.integers(len(products))]()
+        total = total + (y * fp.tensor(draw.normal(size=y.shape))).sum()
+        h = h if draw.integers(4) else h * 1.5
+    total.backward()
+    return total.item(), x.grad.float().tolist()
+
+
+@pytest.mark.parametrize("text", ["float8", "mixed,operands=float8_e4m3fn,loss_scale=off"])
+def test_a_program_gives_the_same_bits_whatever_it_keeps(text):
+    for seed in range(30):
+        runs = []
+        for precision in (text, f"{text},saved=operands"):
+            with fp.precision(precision):
+                fp.manual_seed(0)
+                runs.append(program(np.random.default_rng(seed)))
+        assert runs[0] == runs[1], seed
+
+
 def test_what_another_operation_keeps_is_not_kept_again(in_float8):
     (x, leaf), layer = made(64, 100), nn.Linear(100, 10)
     kept = F.relu(x)  # keeps its result
