@@ -67,7 +67,7 @@ def check_alike(expected, found, within):
             assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("pair", permutations(MEET, 2), ids="-".join)
+@pytest.mark.parametrize("pair", [*permutations(MEET, 2)], ids="-".join)
 def test_formats_that_meet_give_on_the_gpu_what_they_give_on_the_cpu(pair, monkeypatch, drawn):
     within = max(ULPS * 2.0**-10, *(2 * format_of(name).eps for name in pair))  # rounded apart
     cases = [case for case in MEETING if case.operation not in ONE_FORMAT]

@@ -259,7 +259,7 @@ CODES = as_dtype("float8_e4m3fn")  # whose numbers all of these hold, but e5m7 i
 
 
 @pytest.mark.references
-@pytest.mark.parametrize("pair", permutations(MEET, 2), ids="-".join)
+@pytest.mark.parametrize("pair", [*permutations(MEET, 2)], ids="-".join)
 def test_formats_that_meet_are_numbers_and_not_codes(pair, drawn):
     cases = [case for case in MEETING if case.operation not in REFUSES]
     with Claims() as claims, fp.precision("float32"):
