@@ -68,6 +68,7 @@ def public(
     return declare
 
 
+INIT = ".__init__"
 NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # what NumPy calls them -> PyTorch
 
 
@@ -88,7 +89,7 @@ def by_numpys_names(function: F) -> F:
             for name in theirs & settings.keys():
                 if NUMPYS[name] in settings:
                     raise ArgumentError(
-                        f"{function.__name__}: {name} and {NUMPYS[name]}, which are two names of "
+                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}, which are two names of "
                         f"one argument: expected one of them"
                     )
                 settings[NUMPYS[name]] = settings.pop(name)

@@ -4,6 +4,7 @@ import copy
 import pickle
 import warnings
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from minifp.numerics import formats
 from minifp.numerics.format_codes import code_dtype, codes_of, values_of
 from minifp.numerics.formats import as_dtype, downcast, float16, float32, format_of, upcast, wider
 from minifp.numerics.number_format import FORMATS, format_named
+from minifp.ops.public import DECLARED
 from minifp.runtime.cpu import can_compile
 
 NAMES = (*CODES, "float6_e3m2", "float4_e2m1", "e5m7", "e8m10", "e3m3+own_bias=5")
@@ -122,6 +124,53 @@ def test_numbers_go_in_and_come_out_rounded_once(name):
     assert (t.to("int64").tolist(), fp.tensor([0, 1, -1]).to(name).tolist()) == (
         held.astype(int).tolist(), [0, 1, -1],
     )  # fmt: skip
+
+
+@each
+def test_numpy_casts_codes_to_nothing_and_those_of_earlier_versions_are_read(name):
+    x = fp.tensor([1.0, 2.0], dtype=name)
+    codes, numbers = x.array, np.zeros(2, float32)
+    for cast in (
+        partial(codes.astype, float32), partial(np.asarray, codes, "i8"), partial(float, codes[0]),
+        partial(numbers.__setitem__, ..., codes), partial(np.copyto, numbers, codes),
+        partial(np.concatenate, [codes, numbers], dtype=float32, casting="unsafe"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            cast()
+    refuses(TypeError, "codes: write tensor.float", codes.astype, float32)
+    before = np.dtype([(codes.dtype.names[0], f"<u{codes.itemsize}")])
+    assert fp.equal(fp.Tensor(codes.view(before)), x) and not numbers.any()
+    assert fp.nonzero(fp.tensor([-0.0, 1.0], dtype=name)).tolist() == [[1]]
+
+
+PAIRS = [*permutations(("bfloat16", "float8_e4m3fn", "e5m7", "float16", "float32"), 2)]
+CHANGES = {
+    "copy_": lambda x, y: x.copy_(y), "fill_": lambda x, y: x.fill_(y[1]),
+    "a slice": lambda x, y: x.__setitem__(slice(1), y[:1]),
+    "places": lambda x, y: x.__setitem__([1, 0], y),
+    "an array": lambda x, y: x.__setitem__(..., y.float().numpy()),
+    "masked_fill_": lambda x, y: x.masked_fill_(x > 1.75, y[0]),
+    "lerp_": lambda x, y: x.lerp_(y, 1.0), "data": lambda x, y: setattr(x, "data", y),
+}  # fmt: skip
+OPERATORS = [d for d in DECLARED if "y" in d.operator and not {*d.operator} & {*"@&|^"}]
+MIXED = {d.operator: d.function for d in OPERATORS}
+MIXED |= {"maximum": fp.maximum, "isclose": fp.isclose, "lerp": lambda x, y: fp.lerp(x, x, y)}
+MIXED |= {"hstack": lambda x, y: fp.hstack([x, y]), "vstack": lambda x, y: fp.vstack([x, y])}
+MIXED |= {"+ array": lambda x, y: x + y.float().numpy(), "array +": lambda x, y: np.array(x) + y}
+MIXED |= {"with integers": lambda x, y: fp.cat([x, fp.tensor([3]), y])}
+CHANGES |= {d.operator: getattr(fp.Tensor, f"{d.names[0]}_") for d in OPERATORS if d.in_place}
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_what_meets_and_what_is_written_are_numbers(pair):
+    for name, operation in {**MIXED, **CHANGES}.items():
+        runs = []
+        for formats in (pair, ("float32", "float32")):
+            x, y = (fp.tensor(v, dtype=f) for v, f in zip(([1.5, 2.0], [1.0, 2.0]), formats))
+            result = operation(x, y)
+            runs.append((x.tolist(), None if result is None else result.tolist()))
+            assert x.dtype == formats[0]
+        assert runs[0] == runs[1], name
 
 
 @each

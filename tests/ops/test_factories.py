@@ -33,6 +33,35 @@ def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
     assert fp.from_numpy(view).tolist() == [5, 3, 1]
 
 
+class Theirs:
+    """As a tensor of PyTorch's, on the CPU, of a format that NumPy lacks."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("of tensors on a GPU")
+
+    def __array__(self, *args, **settings):
+        raise TypeError("NumPy has no such format")
+
+    def detach(self):
+        return self
+
+    def float(self):
+        return np.array([1.5, 2.0], float32)
+
+
+def test_tensors_of_others_and_arrays_in_another_byte_order_are_numbers():
+    assert fp.tensor(Theirs()).tolist() == fp.as_tensor(Theirs()).tolist() == [1.5, 2.0]
+    a = np.arange(3.0)
+    shared = fp.from_dlpack(a)
+    shared.fill_(7)
+    assert a.tolist() == [7, 7, 7] and fp.from_dlpack(fp.ones(2)).tolist() == [1, 1]
+    for dtype in (">f4", ">f2", ">i4", "<u2"):
+        for make in (fp.Tensor, fp.tensor, fp.as_tensor):
+            x = make(np.array([1, 2], dtype))
+            assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
+
+
 def test_as_tensor_copies_only_where_it_must():
     a = np.zeros(3, float32)
     x = fp.as_tensor(a)
@@ -251,6 +280,8 @@ def test_bad_arguments_are_refused_by_name():
     fp.randint(3, 2.5) -> DTypeError: randint: size \(2\.5,\): expected integers
     fp.randint_like(fp.ones(2), -1) -> ArgumentError: randint: from 0 to -1
     fp.randperm(-1) -> ArgumentError: randperm: n=-1: expected an integer, at least 0
+    fp.from_dlpack([1]) -> DTypeError: from_dlpack: a list: expected an array with __dl
+    fp.from_dlpack(np.zeros(1, "O")) -> DTypeError: from_dlpack: .*: fp\.tensor\(x\) copies
     fp.from_numpy([1]) -> DTypeError: from_numpy: a list: expected a NumPy array
     fp.from_numpy(np.array(["a"])) -> DTypeError: data of type <U1
     fp.from_numpy(np.zeros(2, ">f4")) -> DTypeError: from_numpy: an array of >f4

@@ -1,5 +1,6 @@
 """Reductions, extremes, norms, running sums: what half precision loses, and what is refused."""
 
+import inspect
 import warnings
 
 import cases  # noqa: F401 (knows how far rounding may carry each kernel's results)
@@ -11,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from refusals import check_refusals
 
 import minifp as fp
+import minifp.nn.functional as F
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.formats import bool_, float16, float32, float64, int64, uint8
 
@@ -344,6 +346,18 @@ def test_backward_keeps_the_numbers_alone(in_mixed):
 
 
 # ---- what is refused ----------------------------------------------------------------------------
+
+
+def test_axis_and_keepdims_are_dim_and_keepdim():
+    x = fp.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for fn in (fp.sum, fp.mean, fp.amax, fp.logsumexp, fp.norm, fp.std, fp.prod):
+        assert fp.equal(fn(x, axis=1, keepdims=True), fn(x, dim=1, keepdim=True))
+    for fn in (F.softmax, F.log_softmax, F.normalize, fp.cumsum, fp.argsort, fp.unsqueeze):
+        assert fp.equal(fn(x, axis=0), fn(x, dim=0))
+    assert fp.cat([x, x], axis=1).shape == (2, 4) and fp.stack([x], axis=-1).shape == (2, 2, 1)
+    assert x.max(axis=0)[0].tolist() == [3, 4] and x.size(axis=1) == 2
+    assert repr(fp.nn.Softmax(axis=1)) == "Softmax(dim=1)"
+    assert "axis" not in inspect.signature(fp.sum).parameters  # as PyTorch's texts have them
 
 
 def test_bad_arguments_are_refused_by_name():
