@@ -2,9 +2,10 @@
 
 Formats that NumPy lacks are stored as their codes, unsigned integers in a field of the format's
 name: np.dtype([("bfloat16", "<u2"), (INSTEAD, [])]). So arrays of one format are told from those of
-another, and none of NumPy's functions takes them for numbers. The second field takes no bytes: NumPy
-casts an array of one field as that field's integers, and refuses one of two. What a tensor says of
-its dtype is a `CodedDtype`, which has the name; `formats.as_dtype` gives the dtype of the codes.
+another, and none of NumPy's functions takes them for numbers. The second field takes no bytes: an
+array of one field NumPy casts as that field's integers, and one of two it refuses to cast. What a
+tensor says of its dtype is a `CodedDtype`, which has the name; `formats.as_dtype` gives the dtype
+of the codes.
 """
 
 from functools import cache

@@ -123,8 +123,8 @@ class Kernel:
             elif compiled is not None:
                 targets = to if type(to) is tuple else (to,) * len(by_rule)
                 stored = _formats_of(targets, by_rule)
-                writes = all([d is None or is_compiled(d) for d in stored])
-                if writes or any(map(is_on_device, args)):  # which say what a GPU does not store
+                known = [d for d in stored if d is None or is_compiled(d)]
+                if len(known) == len(stored) or any(map(is_on_device, args)):  # which refuse others
                     results = compiled(*entering, to=stored, **params)
                 results = results if results is None else _into(results, targets)
         except NumbaError:  # which has warned

@@ -118,8 +118,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     array = as_array(ndarray)
     if not ndarray.dtype.isnative:
         raise DTypeError(
-            f"from_numpy: an array of {ndarray.dtype.str}: expected native byte order, as fp.tensor "
-            "makes it in a copy"
+            f"from_numpy: an array of {ndarray.dtype.str}: expected native byte order; fp.tensor "
+            "copies into it"
         )
     return Tensor(array)
 

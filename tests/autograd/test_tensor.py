@@ -212,22 +212,16 @@ def test_pickling_is_refused_with_the_way_to_save(make):
 def test_functions_of_numpy_take_tensors():
     for name in ("float32", "float16", "bfloat16", "float64"):
         x = fp.tensor([1.0, 4.0], dtype=name)
-        for y, expected in (
-            (np.sqrt(x), [1, 2]), (np.maximum(x, 2), [2, 4]), (np.add.reduce(x), 5),
-            (np.float32(2) * x, [2, 8]), (np.ones(2, "f2") - x, [0, -3]), (np.negative(x), [-1, -4]),
-        ):  # fmt: skip
-            assert isinstance(y, fp.Tensor) and y.tolist() == expected
-        assert np.sqrt(x).dtype == x.dtype and np.isnan(x).tolist() == [False] * 2
-        assert (np.ones(2) == x).tolist() == [True, False] == (np.array([0, 5]) < x).tolist()
+        made = np.sqrt(x), np.maximum(x, 2), np.add.reduce(x), np.float32(2) * x, np.ones(2) - x
+        assert [y.tolist() for y in made] == [[1, 2], [2, 4], 5, [2, 8], [0, -3]]
+        assert made[0].dtype == x.dtype and np.isnan(x).tolist() == [False, False]
+        assert (np.ones(2) == x).tolist() == [True, False] == (np.array([2, 3]) > x).tolist()
         assert type(np.concatenate([x, x])) is np.ndarray and np.mean(x) == 2.5
-        assert [part.tolist() for part in np.modf(x)] == [[0, 0], [1, 4]]
-        assert (np.shape(x), np.argmax(x), np.allclose(x, x)) == ((2,), 1, True)
+        assert [np.shape(x), np.argmax(x), np.modf(x)[1].tolist()] == [(2,), 1, [1, 4]]
     written, w = np.zeros(2), fp.tensor([2.0], requires_grad=True)
-    assert np.sqrt(x, out=written) is written and written.tolist() == [1, 2]
-    written += x
-    assert written.tolist() == [2, 6] and np.shape(w) == (1,) and np.isfinite(w.detach()).all()
+    assert np.sqrt(x, out=written) is written and (written + x).tolist() == [2, 6]
     (np.array([3.0]) * w + np.multiply(w, w)).sum().backward()
-    assert w.grad.tolist() == [7]
+    assert w.grad.tolist() == [7] and np.shape(w) == (1,)
 
 
 def test_copies_are_deep_and_a_shallow_one_shares_memory():

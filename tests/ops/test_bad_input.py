@@ -149,17 +149,12 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     fp.tensor(1j) -> DTypeError: data of type complex128.*: write array\.real and
     fp.Tensor(np.ones(2, "c8")) -> DTypeError: data of type complex64.*: write array\.real
     fp.Tensor(np.array([1, None])) -> DTypeError: data of type object.*: write array\.ast
-    fp.Tensor(np.array(["a"])) -> DTypeError: data of type <U1.*: write array\.astype
     fp.Tensor(np.zeros(1, "M8[s]")) -> DTypeError: data of type datetime64.*: write diff
-    fp.Tensor(np.zeros(1, "m8[s]")) -> DTypeError: data of type timedelta64.*: write arr
     fp.Tensor(np.zeros(1, "f4,f4")) -> DTypeError: data of type .*: write one field
     np.exp(fp.ones(1, requires_grad=True)) -> TapeError: np\.exp of a.*fp\.exp\(x\), or np
     np.mean(fp.ones(1, requires_grad=True)) -> TapeError: np\.mean of a.*x\.detach
     np.sqrt(x, out=(x,)) -> DTypeError: np\.sqrt into a tensor: expected an array
-    np.add.at(x, 0, 1) -> DTypeError: np\.add into a tensor: expected an array
-    x.sum(0, axis=1) -> TypeError: multiple values for argument 'dim'
     x.sum(dim=0, axis=1) -> ArgumentError: sum: axis and dim, which are two names
-    nn.Softmax(dim=0, axis=1) -> ArgumentError: Softmax: axis and dim, which are two
     fp.tensor(1.0, dtype="float8") -> PrecisionError: no dtype 'float8'
     fp.zeros("a") -> DTypeError: zeros: size \('a',\): expected integers
     fp.full((2,), "a") -> DTypeError: data of type <U1

@@ -1,6 +1,8 @@
 """Making tensors: what dtype and memory they get, random ones the same in every precision."""
 
 import inspect
+import operator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -36,30 +38,19 @@ def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
 class Theirs:
     """As a tensor of PyTorch's, on the CPU, of a format that NumPy lacks."""
 
-    @property
-    def __cuda_array_interface__(self):
-        raise AttributeError("of tensors on a GPU")
-
-    def __array__(self, *args, **settings):
-        raise TypeError("NumPy has no such format")
-
-    def detach(self):
-        return self
-
-    def float(self):
-        return np.array([1.5, 2.0], float32)
+    __cuda_array_interface__ = property(operator.attrgetter("of_tensors_on_a_gpu"))
+    __array__ = property(lambda self: np.array)  # which raises TypeError
+    float = lambda self: np.array([1.5, 2.0], float32)  # noqa: E731
 
 
 def test_tensors_of_others_and_arrays_in_another_byte_order_are_numbers():
     assert fp.tensor(Theirs()).tolist() == fp.as_tensor(Theirs()).tolist() == [1.5, 2.0]
     a = np.arange(3.0)
-    shared = fp.from_dlpack(a)
-    shared.fill_(7)
+    fp.from_dlpack(a).fill_(7)
     assert a.tolist() == [7, 7, 7] and fp.from_dlpack(fp.ones(2)).tolist() == [1, 1]
-    for dtype in (">f4", ">f2", ">i4", "<u2"):
-        for make in (fp.Tensor, fp.tensor, fp.as_tensor):
-            x = make(np.array([1, 2], dtype))
-            assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
+    for dtype, make in product((">f4", ">f2", ">i4"), (fp.Tensor, fp.tensor, fp.as_tensor)):
+        x = make(np.array([1, 2], dtype))
+        assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
 
 
 def test_as_tensor_copies_only_where_it_must():
