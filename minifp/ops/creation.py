@@ -19,8 +19,8 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.policy import get_precision
 from minifp.ops.public import public
-from minifp.runtime.cuda.arrays import cupy, is_on_device
-from minifp.runtime.device import as_device, moved
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import array_of_others, as_device, moved, shared_with
 from minifp.typing import DType
 
 
@@ -30,7 +30,6 @@ class HasArray(Protocol):
     def __array__(self, *args: Any, **settings: Any) -> Any: ...
 
 
-ON_CUDA = 2, 13  # DLPack's numbers of devices: memory of a GPU, and such that the CPU reads too
 Data: TypeAlias = (
     HasArray | float | Sequence[Any]
 )  # numbers as nested lists, an array, or one number
@@ -51,25 +50,12 @@ def as_array(data: Data) -> np.ndarray:
     if is_on_device(given) or isinstance(given, np.ndarray):
         return of_numbers(given)
     try:
-        array = _array_of_others(given)
+        array = array_of_others(given)
         if array.dtype == int and not isinstance(given, np.generic):
             array = np.asarray(array, np.int64)  # in a browser NumPy's own has 32 bits
     except (TypeError, ValueError, RuntimeError) as error:  # another library's, too
         raise DTypeError(f"data is no array: {error}") from None
     return of_numbers(array)
-
-
-def _array_of_others(given):
-    """What other libraries' tensors hold, without their gradients, and what NumPy reads."""
-    given = given.detach() if hasattr(given, "detach") else given
-    if hasattr(given, "__cuda_array_interface__"):
-        return cupy().asarray(given)
-    try:
-        return np.asarray(given)
-    except TypeError:  # such as PyTorch's of bfloat16, whose numbers float32 holds
-        if not hasattr(given, "float"):
-            raise
-        return np.asarray(given.float())
 
 
 @public("fp")
@@ -138,9 +124,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
             "fp.tensor makes one of lists and numbers"
         )
     try:
-        is_there = int(ext_tensor.__dlpack_device__()[0]) in ON_CUDA
-        library = cupy() if is_there else np
-        return Tensor(library.from_dlpack(ext_tensor))
+        return Tensor(shared_with(ext_tensor))
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         if isinstance(error, MinifpError):
             raise

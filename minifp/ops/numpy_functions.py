@@ -18,7 +18,7 @@ from minifp.numerics.formats import as_native, downcast, is_float, wider
 from minifp.ops.methods import MIRRORED, read
 from minifp.ops.public import DECLARED
 
-OPERATORS = {  # of two tensors
+OPERATORS: dict[Any, str] = {  # of two tensors
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv",
     np.floor_divide: "floordiv", np.remainder: "mod", np.power: "pow", np.matmul: "matmul",
     np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor", np.equal: "eq",

@@ -67,12 +67,12 @@ def _try_compiler(found):
 
 def is_on_device(a: Any) -> bool:
     """Whether `a` is an array in a GPU's memory, one of CuPy's."""
-    kind = type(a)
+    kind: Any = type(a)
     return kind is not np.ndarray and _is_cupys(kind)
 
 
 @cache
-def _is_cupys(kind):
+def _is_cupys(kind: Any) -> bool:
     """Whether a class is that of CuPy's arrays. Those of others tell where they are, too, as
     PyTorch's tensors do, on the CPU by an error."""
     arrays = getattr(sys.modules.get("cupy"), "ndarray", ())
