@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.errors import DeviceError, DTypeError, TapeError
 from minifp.numerics.formats import as_native, downcast, is_float, wider
-from minifp.ops.methods import MIRRORED, read
+from minifp.ops.methods import read
 from minifp.ops.public import DECLARED
 
 OPERATORS: dict[Any, str] = {  # of two tensors
@@ -25,6 +25,7 @@ OPERATORS: dict[Any, str] = {  # of two tensors
     np.not_equal: "ne", np.less: "lt", np.less_equal: "le", np.greater: "gt",
     np.greater_equal: "ge",
 }  # fmt: skip
+# Python asks x > 2 for 2 < x
 SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -60,7 +61,7 @@ def __array_ufunc__(
         x, y = inputs
         if isinstance(x, Tensor):
             return getattr(x, f"__{name}__")(y)
-        return getattr(y, f"__{SWAPPED[name] if name in MIRRORED else 'r' + name}__")(x)
+        return getattr(y, f"__{SWAPPED.get(name, 'r' + name)}__")(x)
     tensors: list[Tensor] = []
     arrays = numbers_of(inputs, ufunc.__name__, tensors)
     writes = settings.get("out") or inputs[: method == "at"]

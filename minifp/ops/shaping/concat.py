@@ -59,7 +59,7 @@ def cat_op(*xs, dim):
     shapes = tuple([x.shape for x in xs])
     ends = tuple(accumulate([0 if s == NOTHING else s[axis] for s in shapes]))[:-1]
     floating = {x.dtype for x in xs if is_float(x.dtype)}
-    dtype = promote(floating) if floating else np.result_type(*xs)
+    dtype = promote(floating) if floating else np.result_type(*[x.dtype for x in xs])
     return joined(joins, axis, dtype), (axis, ends, shapes), cat_backward
 
 
