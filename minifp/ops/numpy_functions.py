@@ -41,7 +41,8 @@ def refuse_gradient(name: str) -> None:
 def numbers_of(x: Any, name: str, tensors: list[Tensor]) -> Any:
     """What is given to NumPy's function, its tensors as arrays; these are added to `tensors`."""
     if isinstance(x, (list, tuple)):
-        return type(x)([numbers_of(part, name, tensors) for part in x])
+        make: Callable[..., Any] = getattr(x, "_make", type(x))  # of named tuples
+        return make([numbers_of(part, name, tensors) for part in x])
     if not isinstance(x, Tensor):
         return x
     if x.device != "cpu":
