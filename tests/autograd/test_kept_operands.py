@@ -212,8 +212,7 @@ OF_VIEWS = (  # products of views of h, and of weights
 
 def program(draw):
     """What some of these give in an order and in shapes that a seed draws, and the gradient."""
-    h, x = made(2, 4, 2)
-    total = 0.0
+    (h, x), total = made(2, 4, 2), 0.0
     for product in draw.choice(OF_VIEWS, 4):
         m = h.reshape(int(draw.choice([1, 2, 4, 8, 16])), -1)
         m = m.T if draw.integers(3) == 0 else m

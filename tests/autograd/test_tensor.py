@@ -216,8 +216,7 @@ def test_functions_of_numpy_take_tensors():
         assert [y.tolist() for y in made] == [[1, 2], [2, 4], 5, [2, 8], [0, -3]]
         assert made[0].dtype == x.dtype and np.isnan(x).tolist() == [False, False]
         assert (np.ones(2) == x).tolist() == [True, False] == (np.array([2, 3]) > x).tolist()
-        assert type(np.concatenate([x, x])) is np.ndarray and np.mean(x) == 2.5
-        assert [np.shape(x), np.argmax(x), np.modf(x)[1].tolist()] == [(2,), 1, [1, 4]]
+        assert type(np.concatenate([x, x])) is np.ndarray and np.modf(x)[1].tolist() == [1, 4]
     written, w = np.zeros(2), fp.tensor([2.0], requires_grad=True)
     assert np.sqrt(x, out=written) is written and (written + x).tolist() == [2, 6]
     (np.array([3.0]) * w + np.multiply(w, w)).sum().backward()

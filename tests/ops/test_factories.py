@@ -45,9 +45,8 @@ class Theirs:
 
 def test_tensors_of_others_and_arrays_in_another_byte_order_are_numbers():
     assert fp.tensor(Theirs()).tolist() == fp.as_tensor(Theirs()).tolist() == [1.5, 2.0]
-    a = np.arange(3.0)
-    assert np.shares_memory(fp.from_dlpack(a).array, a)
-    assert fp.from_dlpack(fp.ones(2)).tolist() == [1, 1]
+    x = fp.ones(2)
+    assert np.shares_memory(fp.from_dlpack(x).array, x.array)
     for dtype, make in product((">f4", ">f2", ">i4"), (fp.Tensor, fp.tensor, fp.as_tensor)):
         x = make(np.array([1, 2], dtype))
         assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
@@ -272,11 +271,8 @@ def test_bad_arguments_are_refused_by_name():
     fp.randint_like(fp.ones(2), -1) -> ArgumentError: randint: from 0 to -1
     fp.randperm(-1) -> ArgumentError: randperm: n=-1: expected an integer, at least 0
     fp.from_dlpack([1]) -> DTypeError: from_dlpack: a list: expected an array with __dl
-    fp.from_dlpack(np.zeros(1, "O")) -> DTypeError: from_dlpack: .*: fp\.tensor\(x\) copies
     fp.from_numpy([1]) -> DTypeError: from_numpy: a list: expected a NumPy array
-    fp.from_numpy(np.array(["a"])) -> DTypeError: data of type <U1
     fp.from_numpy(np.zeros(2, ">f4")) -> DTypeError: from_numpy: an array of >f4
-    fp.as_tensor("a") -> DTypeError: data of type <U1
     fp.as_tensor([1.0], dtype="float8") -> PrecisionError: no dtype 'float8'
     fp.as_tensor([1.0], device="cuda") -> DeviceError: cuda
     fp.zeros(2, dtype="int64", requires_grad=True) -> TapeError: only floating tensor
