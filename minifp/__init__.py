@@ -35,7 +35,7 @@ from minifp.runtime.random import get_state, manual_seed, set_state
 from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 
 # creation
-from minifp.ops import as_tensor, from_numpy, tensor
+from minifp.ops import as_tensor, from_dlpack, from_numpy, tensor
 
 # factories
 from minifp.ops import (
@@ -88,7 +88,7 @@ from minifp.ops import (
 
 # ---- written until here ----
 from minifp.ops import in_place
-from minifp.ops import methods  # what a Tensor can do is attached to it by these
+from minifp.ops import methods, numpy_functions  # what a Tensor can do is attached by these
 
 # Models, data, optimizers.
 from minifp import data, models, nn, optim, utils
@@ -182,20 +182,21 @@ __all__ += [
     "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "detach", "diagonal",
     "div", "dot", "dropout", "einsum", "embedding", "empty", "empty_like", "eq", "equal", "erf",
     "exp", "expand", "expm1", "eye", "finfo", "flatten", "flip", "floor", "floor_divide",
-    "from_numpy", "full", "full_like", "gather", "ge", "group_norm", "gt", "hstack", "iinfo",
-    "index_add", "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite", "isinf",
-    "isnan", "kl_div", "layer_norm", "le", "lerp", "linspace", "log", "log10", "log1p", "log2",
-    "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt",
-    "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum", "mean",
-    "meshgrid", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "narrow", "ne",
-    "neg", "nonzero", "norm", "normal", "numel", "ones", "ones_like", "outer", "pairwise_distance",
-    "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like",
-    "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu",
-    "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter",
-    "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split",
-    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "take_along_dim",
-    "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril", "triu", "trunc", "unbind",
-    "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
+    "from_dlpack", "from_numpy", "full", "full_like", "gather", "ge", "group_norm", "gt", "hstack",
+    "iinfo", "index_add", "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite",
+    "isinf", "isnan", "kl_div", "layer_norm", "le", "lerp", "linspace", "log", "log10", "log1p",
+    "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
+    "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum",
+    "mean", "meshgrid", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "narrow",
+    "ne", "neg", "nonzero", "norm", "normal", "numel", "ones", "ones_like", "outer",
+    "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel",
+    "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round",
+    "rsqrt", "scatter", "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh",
+    "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum",
+    "swapaxes", "t", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril",
+    "triu", "trunc", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 # ---- written until here ----
 

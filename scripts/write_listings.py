@@ -27,11 +27,14 @@ def without_init(*packages: str) -> None:
         package.__path__ = [str(ROOT.joinpath(*name.split(".")))]
 
 
+ATTACHING = ".methods", ".in_place", ".numpy_functions"  # what declares nothing
+
+
 def declarations() -> list:
     """What all operations declare, by module and name; imports every file of minifp/ops."""
     public = import_module("minifp.ops.public")
     for module in pkgutil.walk_packages([str(ROOT / "minifp" / "ops")], "minifp.ops."):
-        if not module.name.endswith(("_numba", "_cuda", ".methods", ".in_place")):
+        if not module.name.endswith(("_numba", "_cuda", *ATTACHING)):
             import_module(module.name)
     return sorted(public.DECLARED, key=lambda d: (d.function.__module__, d.names))
 

@@ -34,7 +34,7 @@ from minifp.numerics.operand_codes import OperandCodes, coded, place_of
 from minifp.numerics.operands import CURRENT, STATE, Entering, Rounding, amax_of, entering
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import is_array
+from minifp.runtime.device import address, is_array
 
 
 class InContext(Entering):
@@ -120,10 +120,13 @@ class Keeping(InContext):
         return self._shared(x, to, amax, partial(coded, x, to, amax, largest))
 
     def _shared(self, x, to, amax, make):
-        """The codes of an operand: those of an earlier operation where they are the same."""
-        place = place_of(x)
-        storage = self.storages[place]
-        key = place, storage.version, to.format, to.scale, amax
+        """The codes of an operand: those of an earlier operation where they are the same.
+
+        Of another view of the same numbers they are others: what enters has its shape and strides.
+        """
+        storage = self.storages[place_of(x)]
+        view = address(x), x.dtype, x.shape, x.strides
+        key = view, storage.version, to.format, to.scale, amax
         if storage.codes is not None and storage.codes[0] == key:
             _, codes, others = storage.codes
             if codes() is not None:

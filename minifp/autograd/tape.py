@@ -16,7 +16,7 @@ from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy, rules
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import STORED, is_float, of_numbers
 from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.device import as_array, checked_array, is_array
 
@@ -48,7 +48,6 @@ class Tensor:
         "hooks",
         "__weakref__",
     )
-    __array_ufunc__ = None  # ndarray + Tensor asks Tensor
     array: np.ndarray
     storage: Storage
     node: "Node | None"
@@ -66,8 +65,8 @@ class Tensor:
         self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
-        if type(array) is not np.ndarray:
-            array = checked_array(array)
+        if type(array) is not np.ndarray or array.dtype not in STORED:
+            array = of_numbers(checked_array(array))
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)

@@ -75,7 +75,6 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
     ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
     ("Variable", "fp.tensor(data, requires_grad=True)"),
-    ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
     ("get_device is_cpu", "x.device"),
     ("DataParallel DistributedDataParallel distributed", "training is on one device"),
     ("Softmax2d", "nn.Softmax(dim=1)"),

@@ -1,9 +1,11 @@
 """The dtypes of stored numbers, and what they are called.
 
 Formats that NumPy lacks are stored as their codes, unsigned integers in a field of the format's
-name: np.dtype([("bfloat16", "<u2")]). So arrays of one format are told from those of another, and
-none of NumPy's functions takes them for numbers. What a tensor says of its dtype is a `CodedDtype`,
-which has the name; `formats.as_dtype` gives the dtype of the codes.
+name: np.dtype([("bfloat16", "<u2"), (INSTEAD, [])]). So arrays of one format are told from those of
+another, and none of NumPy's functions takes them for numbers. The second field takes no bytes: an
+array of one field NumPy casts as that field's integers, and one of two it refuses to cast. What a
+tensor says of its dtype is a `CodedDtype`, which has the name; `formats.as_dtype` gives the dtype
+of the codes.
 """
 
 from functools import cache
@@ -14,6 +16,7 @@ import numpy as np
 from minifp.errors import DTypeError
 
 NATIVE = ("float16", "float32", "float64")
+INSTEAD = "are codes: write tensor.float().numpy()"  # in NumPy's own errors, which show the dtype
 CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those that are compiled
 
 
@@ -57,7 +60,9 @@ class CodedDtype:
 @cache
 def dtype_of(name: str, nbytes: int) -> np.dtype:
     """The dtype that stores a format: always the same object."""
-    return np.dtype(name) if name in NATIVE else np.dtype([(name, f"<u{nbytes}")])
+    if name in NATIVE:
+        return np.dtype(name)
+    return np.dtype([(name, f"<u{nbytes}"), (INSTEAD, np.dtype([]))])
 
 
 @cache

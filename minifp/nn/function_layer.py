@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minifp.checks import check_flag
 from minifp.nn.module import Module
+from minifp.ops.public import by_numpys_names
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -34,6 +35,7 @@ class FunctionLayer(Module):
     def __init_subclass__(cls, of: Callable[..., Any] | None = None) -> None:
         if of is not None:
             made: Any = dataclass(eq=False, repr=False)(cls)
+            made.__init__ = by_numpys_names(made.__init__)
             cls.function = staticmethod(of)
             cls.settings = tuple(f.name for f in fields(made) if f.name != "inplace")
 

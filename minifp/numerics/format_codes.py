@@ -52,8 +52,9 @@ def codes_of(
         raise DTypeError(f"codes_of: an array of {x.dtype}: expected float16, float32 or float64")
     with np.errstate(invalid="ignore"):  # signalling NaNs
         bits = x.astype(np.float64).view(np.uint64)
-    sign = (bits >> 63).astype(np.int64)
-    magnitude = (bits & (2**63 - 1)).astype(np.int64)
+    # One uint64 and a Python number have no type in common in NumPy 1.
+    sign = (bits >> np.uint64(63)).astype(np.int64)
+    magnitude = (bits & np.uint64(2**63 - 1)).astype(np.int64)
     exponent = (magnitude >> MANTISSA) - BIAS
     fraction = magnitude & (2**MANTISSA - 1)
     fraction |= np.where(exponent == -BIAS, np.int64(0), np.int64(1 << MANTISSA))

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minifp.derive.dtypes import COMPILED, CodedDtype, name_of, shown
+from minifp.derive.dtypes import CODED, COMPILED, CodedDtype, name_of, shown
 from minifp.derive.dtypes import NATIVE as NATIVE_FORMATS
-from minifp.errors import PrecisionError
+from minifp.errors import DTypeError, PrecisionError
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS, Format, format_named, not_stored
 from minifp.runtime import cpu
@@ -64,7 +64,7 @@ def format_of(dtype: Any) -> Format:
 @cache
 def _format(dtype):
     """The Format that a dtype of NumPy's stores; None where it stores none."""
-    if dtype.kind == "V" and dtype.names and len(dtype.names) == 1:
+    if dtype.kind == "V" and dtype.names:
         format = format_named(dtype.names[0])
         return format if format is not None and format.stored == dtype else None
     return FORMATS.get(name_of(dtype)) if dtype.kind == "f" and dtype.isnative else None
@@ -95,9 +95,11 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts
         found = None
-    if found is not None and found.kind == "V" and not found.names:
-        format = format_named(THEIRS.get(found.name, ""))  # of ml_dtypes
-        if format is not None:
+    if found is not None and found.kind == "V":
+        # of ml_dtypes, or the one field that dtypes of codes once had
+        name = THEIRS.get(found.name, "") if not found.names else found.names[0]
+        format = format_named(name)
+        if format is not None and format.bytes == found.itemsize:
             return format.stored
     if (
         found is None
@@ -110,6 +112,35 @@ def as_dtype(dtype: Any) -> np.dtype:
             + (f'; did you mean "{instead}"?' if instead else not_stored(dtype))
         )
     return found
+
+
+STORED = {np.dtype(f"{kind}{n}") for kind in "iu" for n in (1, 2, 4, 8)}
+STORED |= {bool_, float16, float32, float64, *CODED}  # what tensors have, but for formats by bits
+NUMBERS = "floating numbers, integers or booleans"
+INSTEAD = {  # of NumPy's dtypes, by kind: what to write in place of an array
+    "c": "array.real and array.imag, or np.abs(array)",
+    "f": "array.astype(np.float64), the widest that there is",
+    **dict.fromkeys("OSUT", "array.astype(np.float64), if it holds numbers, all of one shape"),
+    "M": 'differences as numbers, such as (array - array[0]) / np.timedelta64(1, "D")',
+    "m": 'array / np.timedelta64(1, "s")',
+    "V": "one field, array[name]",
+}
+
+
+def of_numbers(array: Any) -> Any:
+    """An array in a dtype that tensors have: itself; in the machine's byte order; or codes, on the
+    same memory, of those of ml_dtypes and of earlier versions. Raises DTypeError for others."""
+    dtype = array.dtype
+    if dtype in STORED or (dtype.kind == "V" and _format(dtype) is not None):
+        return array
+    try:
+        own = as_dtype(dtype)
+    except PrecisionError:
+        instead = INSTEAD.get(dtype.kind)
+        raise DTypeError(
+            f"data of type {dtype}: expected {NUMBERS}{f': write {instead}' if instead else ''}"
+        ) from None
+    return array.view(own) if own.kind == "V" else array.astype(own)
 
 
 def is_float(dtype: Any) -> bool:
@@ -182,8 +213,8 @@ def just_below(high: float, low: float, dtype: np.dtype) -> float:
 
 
 def as_stored(value: float, dtype: np.dtype) -> Any:
-    """A number as arrays of a dtype are filled with it: (its code,) in formats that NumPy lacks."""
-    return value if dtype.kind != "V" else downcast(np.asarray(value, float64), dtype).item()
+    """A number as arrays of a dtype are filled with it: of that dtype where NumPy lacks it."""
+    return value if dtype.kind != "V" else downcast(np.asarray(value, float64), dtype)[()]
 
 
 # ---- rounding ---------------------------------------------------------------------------------

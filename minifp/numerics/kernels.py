@@ -38,6 +38,7 @@ from minifp.numerics.products import PRODUCTS, product_of
 from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Rule, resolve
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
+from minifp.runtime.callers import level_of_user
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import check_stored, is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
@@ -121,7 +122,10 @@ class Kernel:
                 results = compiled(*entering, to=by_rule, **params)
             elif compiled is not None:
                 targets = to if type(to) is tuple else (to,) * len(by_rule)
-                results = compiled(*entering, to=_formats_of(targets, by_rule), **params)
+                stored = _formats_of(targets, by_rule)
+                known = [d for d in stored if d is None or is_compiled(d)]
+                if len(known) == len(stored) or any(map(is_on_device, args)):  # which refuse others
+                    results = compiled(*entering, to=stored, **params)
                 results = results if results is None else _into(results, targets)
         except NumbaError:  # which has warned
             pass
@@ -282,7 +286,7 @@ class Kernel:
         It is how what CuPy lacks, sums narrower than float32, and references that are not minifp's
         own are computed. Warns once for each kernel.
         """
-        warn_of_host(self.name, stacklevel=6)
+        warn_of_host(self.name)
         on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
         if isinstance(on_host, tuple):
             return tuple([to_device(y) for y in on_host])
@@ -376,7 +380,7 @@ class OnHostWarning(UserWarning):
     """Something was computed on the CPU though its arrays are on the GPU."""
 
 
-def warn_of_host(name: str, stacklevel: int) -> None:
+def warn_of_host(name: str) -> None:
     """Warn, once for each name, that it runs on the CPU."""
     if name not in ran_on_host:
         ran_on_host.add(name)
@@ -384,7 +388,7 @@ def warn_of_host(name: str, stacklevel: int) -> None:
             f"{name} runs on the CPU, as neither minifp nor CuPy does it on the GPU: what it is "
             "given is copied there, and its results back",
             OnHostWarning,
-            stacklevel=stacklevel,
+            stacklevel=level_of_user(),
         )
 
 

@@ -13,7 +13,7 @@ from minifp.ops.convolution.conv import conv1d, conv2d
 from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
 from minifp.ops.convolution.folding import fold, unfold
 from minifp.ops.convolution.row_conv import row_conv
-from minifp.ops.creation import as_tensor, from_numpy, tensor
+from minifp.ops.creation import as_tensor, from_dlpack, from_numpy, tensor
 from minifp.ops.detection.box_coding import decode_boxes, encode_boxes
 from minifp.ops.detection.box_iou import box_iou, generalized_box_iou, generalized_box_iou_loss
 from minifp.ops.detection.boxes import (

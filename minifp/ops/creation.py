@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError, PrecisionError, PrecisionWarning
+from minifp.errors import DTypeError, MinifpError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
@@ -15,13 +15,14 @@ from minifp.numerics.formats import (
     downcast,
     format_of,
     is_float,
+    of_numbers,
 )
 from minifp.numerics.policy import get_precision
 from minifp.ops.plain_data import check_plain
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import as_device, moved
+from minifp.runtime.device import array_of_others, as_device, moved, shared_with
 from minifp.typing import DType
 
 
@@ -46,29 +47,15 @@ def as_array(data: Data) -> np.ndarray:
     if type(data) is not np.ndarray and not isinstance(data, Tensor):
         check_plain(data)
     given: Any = data.array if isinstance(data, Tensor) else data
+    if is_on_device(given) or isinstance(given, np.ndarray):
+        return of_numbers(given)
     try:
-        array = given if is_on_device(given) else np.asarray(given)
-        if array.dtype == int and not isinstance(given, (np.ndarray, np.generic)):
+        array = array_of_others(given)
+        if array.dtype == int and not isinstance(given, np.generic):
             array = np.asarray(array, np.int64)  # in a browser NumPy's own has 32 bits
-    except ValueError as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # another library's, too
         raise DTypeError(f"data is no array: {error}") from None
-    if array.dtype.kind == "V" and not is_float(array.dtype):
-        array = _of_ml_dtypes(array)
-    if array.dtype.kind not in "fiubV":
-        raise DTypeError(
-            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
-        )
-    return array
-
-
-def _of_ml_dtypes(array):
-    """An array of ml_dtypes' as the same codes in minifp's dtype. Raises DTypeError for another."""
-    try:
-        return array.view(as_dtype(array.dtype))
-    except PrecisionError:
-        raise DTypeError(
-            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
-        ) from None
+    return of_numbers(array)
 
 
 @public("fp")
@@ -113,11 +100,38 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     Raises DTypeError for what is no array, or one of a dtype that minifp does not have.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise DTypeError(f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array")
+        raise DTypeError(
+            f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array; fp.from_dlpack takes "
+            "arrays of others, and fp.tensor copies"
+        )
     array = as_array(ndarray)
-    if array.dtype != as_dtype(array.dtype):
-        raise DTypeError(f"from_numpy: an array of {array.dtype.str}: expected native byte order")
+    if not ndarray.dtype.isnative:
+        raise DTypeError(
+            f"from_numpy: an array of {ndarray.dtype.str}: expected native byte order; fp.tensor "
+            "copies into it"
+        )
     return Tensor(array)
+
+
+@public("fp")
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of another library's array, on the CPU or the GPU, in its dtype.
+
+    ext_tensor: what has `__dlpack__`, such as PyTorch's, JAX's and CuPy's. Where the other library
+    or NumPy forbids it, it cannot be written to. Raises DTypeError for what has not, and for
+    formats that NumPy lacks: `fp.tensor` copies these.
+    """
+    if not hasattr(ext_tensor, "__dlpack_device__"):
+        raise DTypeError(
+            f"from_dlpack: a {type(ext_tensor).__name__}: expected an array with __dlpack__; "
+            "fp.tensor makes one of lists and numbers"
+        )
+    try:
+        return Tensor(shared_with(ext_tensor))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, MinifpError):
+            raise
+        raise DTypeError(f"from_dlpack: {error}: fp.tensor(x) copies its numbers") from None
 
 
 def _rounded(array, dtype, is_asked):

@@ -19,7 +19,7 @@ from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
-from minifp.numerics.formats import downcast, is_float, just_below
+from minifp.numerics.formats import as_native, downcast, is_float, just_below
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
 from minifp.ops.public import DECLARED, OPERATORS
@@ -65,7 +65,7 @@ ZEROING = "zero_", "fill_"  # which begin a gradient anew
 
 def _is_all_zero(t, value):
     whole = t.array if t.array.base is None else t.array.base
-    return t.array.size == getattr(whole, "size", None) and not value.any()
+    return t.array.size == getattr(whole, "size", None) and not as_native(value).any()
 
 
 def _in_place(name, operation, assigns=False):

@@ -17,7 +17,7 @@ from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.pointwise.arithmetic import cast, move
-from minifp.ops.public import DECLARED, OPERATORS
+from minifp.ops.public import DECLARED, OPERATORS, by_numpys_names
 from minifp.ops.reduce import as_axis
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
@@ -67,7 +67,8 @@ def method(fn: F) -> F:
     """Attach a function as a method of Tensor under its own name, or without a last "_" where
     that is the name of a built-in type."""
     name = fn.__name__
-    setattr(Tensor, name[:-1] if name in ("float_", "int_", "bool_") else name, fn)
+    own = name[:-1] if name in ("float_", "int_", "bool_") else name
+    setattr(Tensor, own, by_numpys_names(fn))
     return fn
 
 

@@ -26,7 +26,7 @@ def _on_host(why, fn):
         places = {device_of(a.array) for a in args if isinstance(a, Tensor)} - {"cpu"}
         if not places:
             return fn(*args, **settings)
-        warn_of_host(fn.__name__, stacklevel=3)
+        warn_of_host(fn.__name__)
         given = [_at(a, "cpu") for a in args]
         there = fn(*given, **{name: _at(v, "cpu") for name, v in settings.items()})
         return _all_at(there, places.pop())

@@ -6,7 +6,9 @@ stub of Tensor. Methods and operators are attached to Tensor by `methods` and `i
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from functools import wraps
+from inspect import unwrap
+from typing import Any, NamedTuple, cast
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
@@ -45,6 +47,7 @@ def public(
     where: in which places, of "fp F Tensor"; F is nn.functional, and of Tensor it is a method.
     also: other names for the same function. operator: as it is written, such as "x + y".
     in_place: whether Tensor also has it with "_" at the end, and as `x += y` if it is an operator.
+    Its `dim` and `keepdim` may be called `axis` and `keepdims`.
     autocast: the kind of the recorded operation of this name, one of `autocast.KINDS`; "" where no
         operation has this name, as it is made of others or has no gradient.
     Raises ArgumentError for a place, an operator or a kind that does not exist.
@@ -58,11 +61,42 @@ def public(
         check_word("autocast", autocast, table.KINDS)
 
     def declare(function: F) -> F:
+        function = by_numpys_names(function)
         names = function.__name__, *also.split()
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 
     return lambda function: declare(answering(function))
+
+
+INIT = ".__init__"
+NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # what NumPy calls them -> PyTorch
+
+
+def by_numpys_names(function: F) -> F:
+    """Let a function that has `dim` or `keepdim` take these by NumPy's names, too, as PyTorch's do.
+
+    Raises ArgumentError where one is said by both names.
+    """
+    code = unwrap(function).__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    theirs = {name for name, its in NUMPYS.items() if its in own and name not in own}
+    if not theirs:
+        return function
+
+    @wraps(function)
+    def renamed(*args, **settings):
+        if settings and not theirs.isdisjoint(settings):
+            for name in theirs & settings.keys():
+                if NUMPYS[name] in settings:
+                    raise ArgumentError(
+                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}, "
+                        "which are two names of one argument: expected one of them"
+                    )
+                settings[NUMPYS[name]] = settings.pop(name)
+        return function(*args, **settings)
+
+    return cast(F, renamed)
 
 
 def check_word(argument: str, word: str, known: Collection[str]) -> None:

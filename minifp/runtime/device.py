@@ -11,6 +11,7 @@ from minifp.errors import ArgumentError, DeviceError, DTypeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device, to_host
 
+ON_CUDA = 2, 13  # DLPack's numbers of devices: memory of a GPU, and such that the CPU reads too
 _default: str | None = None
 
 
@@ -97,6 +98,26 @@ def as_array(value: Any, dtype: Any = None) -> Any:
     return value if dtype is None else value.astype(dtype, copy=False)
 
 
+def array_of_others(given: Any) -> Any:
+    """An array of what another library's tensor holds, without its gradient, where it is; or of
+    what NumPy makes one of. Raises what that library or NumPy does."""
+    given = given.detach() if hasattr(given, "detach") else given
+    if hasattr(given, "__cuda_array_interface__"):
+        return cupy().asarray(given)
+    try:
+        return np.asarray(given)
+    except TypeError:  # such as PyTorch's of bfloat16, whose numbers float32 holds
+        if not hasattr(given, "float"):
+            raise
+        return np.asarray(given.float())
+
+
+def shared_with(given: Any) -> Any:
+    """An array on the memory of what has `__dlpack__`. Raises what its library or NumPy does."""
+    is_there = int(given.__dlpack_device__()[0]) in ON_CUDA
+    return (cupy() if is_there else np).from_dlpack(given)
+
+
 def checked_array(array: Any) -> Any:
     """What a Tensor holds: an array, or NumPy's scalar as one. Raises DTypeError for another."""
     if isinstance(array, np.generic):  # which no kernel would take for stored
@@ -118,10 +139,10 @@ def full(shape: Any, value: float, dtype: Any, like: Any) -> Any:
     return full_on(device_of(like), shape, value, dtype)
 
 
-def full_on(device: str, shape: Any, value: float, dtype: Any) -> Any:
+def full_on(device: str, shape: Any, value: Any, dtype: Any) -> Any:
     """An array of one number on a device; of a format of codes, of one that `as_stored` gives."""
     if device == "cpu":
-        if np.dtype(dtype).kind == "V" and not isinstance(value, tuple) and value != 0:
+        if np.dtype(dtype).kind == "V" and not isinstance(value, np.void) and value != 0:
             raise TypeError(f"{value!r} is no code: fill with minifp.numerics.formats.as_stored's")
         return np.full(shape, value, dtype)
     capturing.launched("fill", (value,))

@@ -62,11 +62,16 @@ class RowCalls:
         """In what results are stored; None for what is not ours."""
         named = dict(zip(self.formulas.arguments, args))
         by_rule = [
-            np.result_type(*[named[w].dtype for w in out.split()]) if out.split()[0] in named
-            else FLOAT32 for out in self.out
-        ]  # fmt: skip
+            {named[w].dtype for w in out.split()} if out.split()[0] in named else {FLOAT32}
+            for out in self.out
+        ]
         outs = tuple([
-            dtype or (rule if shape else FLOAT32)
+            dtype or (only(rule) if shape else FLOAT32)
             for dtype, rule, shape in zip(to, by_rule, formula.shapes)
         ])  # fmt: skip
         return outs if FLOATS.issuperset(outs) else None
+
+
+def only(dtypes: set) -> Any:
+    """The dtype, where there is one; which is the wider of several is not told here: None."""
+    return next(iter(dtypes)) if len(dtypes) == 1 else None

@@ -197,6 +197,36 @@ def test_operations_that_multiply_one_array_share_its_codes(in_float8):
     np.testing.assert_array_equal(*(upcast(a, float32) for a in (codes.decoded(), expected)))
 
 
+OF_VIEWS = (  # products of views of h, and of weights
+    *("m @ m.T", "F.linear(m, w)", "w @ m.T", "fp.bmm(m[None], m.T[None])", "F.conv2d(q, k)"),
+    *("h @ h.mT", "F.scaled_dot_product_attention(q, q.transpose(1, 2), q)"),
+)
+
+
+def program(draw):
+    """What some of these give in an order and in shapes that a seed draws, and the gradient."""
+    (h, x), total = made(2, 4, 2), 0.0
+    for product in draw.choice(OF_VIEWS, 4):
+        m = h.reshape(int(draw.choice([1, 2, 4, 8, 16])), -1)
+        m = m.T if draw.integers(3) == 0 else m
+        w, k = (fp.tensor(draw.normal(size=s)) for s in ((3, m.shape[1]), (3, 2, 2, 1)))
+        y = eval(product, globals(), {"h": h, "m": m, "q": h.reshape(2, 2, 2, 2), "w": w, "k": k})
+        total = total + (y * fp.tensor(draw.normal(size=y.shape))).sum()
+        h = h if draw.integers(4) else h * 1.5
+    total.backward()
+    return total.item(), x.grad.float().tolist()
+
+
+@pytest.mark.parametrize("text", ["float8", "mixed,operands=float8_e4m3fn,loss_scale=off"])
+def test_a_program_gives_the_same_bits_whatever_it_keeps(text):
+    for seed in range(30):
+        runs = []
+        for precision in (text, f"{text},saved=operands"):
+            with fp.precision(precision):
+                runs.append(program(np.random.default_rng(seed)))
+        assert runs[0] == runs[1], seed
+
+
 def test_what_another_operation_keeps_is_not_kept_again(in_float8):
     (x, leaf), layer = made(64, 100), nn.Linear(100, 10)
     kept = F.relu(x)  # keeps its result

@@ -197,6 +197,20 @@ def test_pickling_is_refused_with_the_way_to_save(make):
         refuses(fp.DTypeError, r"fp\.save", pickle.dumps, make(), protocol)
 
 
+def test_functions_of_numpy_take_tensors():
+    for name in ("float32", "float16", "bfloat16", "float64"):
+        x = fp.tensor([1.0, 4.0], dtype=name)
+        made = np.sqrt(x), np.maximum(x, 2), np.add.reduce(x), np.float32(2) * x, np.ones(2) - x
+        assert [y.tolist() for y in made] == [[1, 2], [2, 4], 5, [2, 8], [0, -3]]
+        assert made[0].dtype == x.dtype and np.isnan(x).tolist() == [False, False]
+        assert (np.ones(2) == x).tolist() == [True, False] == (np.array([2, 3]) > x).tolist()
+        assert type(np.concatenate([x, x])) is np.ndarray and np.modf(x)[1].tolist() == [1, 4]
+    written, w = np.zeros(2), fp.tensor([2.0], requires_grad=True)
+    assert np.sqrt(x, out=written) is written and (written + x).tolist() == [2, 6]
+    (np.array([3.0]) * w + np.multiply(w, w)).sum().backward()
+    assert w.grad.tolist() == [7] and np.shape(w) == (1,)
+
+
 def test_copies_are_deep_and_a_shallow_one_shares_memory():
     x = fp.tensor([1.0, 2.0], requires_grad=True)
     (x * 2).sum().backward()

@@ -43,6 +43,8 @@ def corner(case):
 CORE = first_of(CASES, lambda case: case.operation)
 CORE |= {case for f in FAMILIES for case in first_of(getattr(f, "CASES", ()), corner)}
 CORE |= {case for case in CASES if str(case) in FAILED}
+# One of each operation of several tensors, of which none is empty.
+MEETING = first_of(CASES, lambda c: c.operation if c.shapes[1:] and corner(c) != "empty" else None)
 LAYERS = {name: layer for f in FAMILIES for name, layer in getattr(f, "LAYERS", {}).items()}
 LOGIC = ("logical_and", "logical_or", "logical_xor")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", *LOGIC)  # of two tensors, without gradient

@@ -37,6 +37,7 @@ CASES = [
     alike("tile", lambda m, x: m.tile(x, (3,)), (2, 3)),
     alike("cat", lambda m, x, y: m.cat([x, y], 1), (2, 3), (2, 1)),
     alike("cat empty", lambda m, x, y: m.cat([x, y]), (0, 3), (2, 3)),
+    alike("cat onto nothing", lambda m, x, y: m.cat([x, y], 1), (0,), (2, 3)),
     alike("concat", lambda m, x, y: m.concat([x, y], dim=-1), (2, 3), (2, 1)),
     alike("concatenate", lambda m, x, y: m.concatenate((x, y)), (2, 3), (1, 3)),
     alike("hstack", lambda m, x, y: m.hstack([x, y]), (2, 3), (2, 1)),

@@ -5,24 +5,32 @@ is tested.
 """
 
 import warnings
+from itertools import cycle, permutations
 
 import numpy as np
 import pytest
 
 pytest.importorskip("hypothesis")
-from cases import CASES, CORE
+from cases import CASES, CORE, MEETING
 
 import minifp as fp
 from minifp.numerics import kernels
+from minifp.numerics.formats import format_of
 from minifp.numerics.policy import precision
 
+MEET = "bfloat16", "float8_e4m3fn", "float16", "float32"
+# Two refuse a source of another format; boxes in coarse ones have corners, where gradients jump.
+ONE_FORMAT = {"scatter", "scatter_add", "index_add", "encode_boxes"}
 ULPS = 64  # of float16, of the largest number: results of one operation that were rounded apart
 
 
-def results(case, device, monkeypatch):
+def results(case, device, monkeypatch, *formats):
+    """The values and gradients of a case on a device, as arrays of the host's. formats: those of
+    its inputs in turn, and what is given is in float32 then."""
     monkeypatch.setenv("MINIFP_DEVICE", device)  # for tensors that the case makes itself
     fp.manual_seed(0)
-    leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
+    dtypes = cycle(formats or [None])
+    leaves = [fp.tensor(a, dtype, requires_grad=True) for a, dtype in zip(case.arrays(), dtypes)]
     y = case.fn(*leaves)
     outputs = [out for out in (y if isinstance(y, (tuple, list)) else (y,)) if out is not None]
     for out in outputs:
@@ -32,7 +40,7 @@ def results(case, device, monkeypatch):
     for leaf in leaves:
         assert leaf.grad is None or leaf.grad.device == device
     found = [*outputs, *(leaf.grad for leaf in leaves if leaf.grad is not None)]
-    return [t.numpy() for t in found]
+    return [(t.float() if formats else t).detach().numpy() for t in found]
 
 
 @pytest.mark.sampled(8, core=lambda case: case in CORE)
@@ -51,6 +59,19 @@ def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatc
             assert np.allclose(a, b, rtol=0, atol=ULPS * 2.0**-10 * largest, equal_nan=True)
         else:
             assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("pair", [*permutations(MEET, 2)], ids="-".join)
+def test_formats_that_meet_give_on_the_gpu_what_they_give_on_the_cpu(pair, monkeypatch, drawn):
+    within = max(ULPS * 2.0**-10, *(2 * format_of(name).eps for name in pair))  # rounded apart
+    cases = [case for case in MEETING if case.operation not in ONE_FORMAT]
+    with warnings.catch_warnings(), precision("float32"):
+        warnings.simplefilter("ignore", kernels.OnHostWarning)
+        for case in drawn(cases, 12):
+            runs = [results(case, device, monkeypatch, *pair) for device in ("cpu", "cuda")]
+            for a, b in zip(*runs, strict=True):
+                atol = within * np.abs(a).max(initial=2.0**-14)
+                np.testing.assert_allclose(b, a, rtol=0, atol=atol, err_msg=str(case))
 
 
 def test_autocast_in_bfloat16_is_what_it_is_on_the_cpu():

@@ -159,7 +159,8 @@ def test_the_real_pictures_are_read_with_their_official_split(cache, monkeypatch
     # red cells are lighter than the nuclei of white ones, in boxes that lie where they say
     levels = {1: [], 2: []}
     for picture, target in (test[i] for i in range(len(test))):
-        for box, label in zip(target["boxes"].numpy().round().astype(int), target["labels"].tolist()):
+        boxes = target["boxes"].numpy().round().astype(int)
+        for box, label in zip(boxes, target["labels"].tolist()):
             if label in levels:
                 inside = picture[:, box[1] : box[3], box[0] : box[2]]
                 levels[label].append((inside[0].mean() - picture[0].mean()).item())

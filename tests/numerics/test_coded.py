@@ -14,6 +14,7 @@ from minifp.numerics import formats
 from minifp.numerics.format_codes import code_dtype, codes_of, values_of
 from minifp.numerics.formats import as_dtype, downcast, float16, float32, format_of, upcast, wider
 from minifp.numerics.number_format import FORMATS, format_named
+from minifp.ops.public import DECLARED
 from minifp.runtime.cpu import can_compile
 
 NAMES = (*CODES, "float6_e3m2", "float4_e2m1", "e5m7", "e8m10", "e3m3+own_bias=5")
@@ -121,6 +122,38 @@ def test_numbers_go_in_and_come_out_rounded_once(name):
     assert (t.to("int64").tolist(), fp.tensor([0, 1, -1]).to(name).tolist()) == (
         held.astype(int).tolist(), [0, 1, -1],
     )  # fmt: skip
+
+
+@each
+def test_numpy_casts_codes_to_nothing_and_those_of_earlier_versions_are_read(name):
+    x, numbers = fp.tensor([-0.0, 2.0], dtype=name), np.zeros(2, float32)
+    codes = x.array
+    refuses(TypeError, "codes: write tensor.float", codes.astype, float32)
+    refuses(TypeError, "codes", numbers.__setitem__, ..., codes)
+    before = np.dtype([(codes.dtype.names[0], f"<u{codes.itemsize}")])
+    assert fp.equal(fp.Tensor(codes.view(before)), x) and fp.nonzero(x).tolist() == [[1]]
+
+
+OPERATORS = [d for d in DECLARED if "y" in d.operator and not {*d.operator} & {*"@&|^"}]
+MEET = [f"z = {d.operator}" for d in OPERATORS]
+MEET += [f"x.{d.names[0]}_(y)" for d in OPERATORS if d.in_place]
+MEET += ["x.copy_(y)", "x.fill_(y[1])", "x.lerp_(y, 1.0)", "x.masked_fill_(x > 1.75, y[0])"]
+MEET += ["x[0] = y[0]", "x[[1, 0]] = y", "x[:] = np.array(y)", "x.data = y", "x += np.array(y)"]
+MEET += ["z = np.array(x) + y", "z = fp.cat([fp.hstack([x, y]), fp.vstack([x, y])[0], y.long()])"]
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "e5m7", "float16"])
+@pytest.mark.parametrize("other", ["bfloat16", "float8_e4m3fn", "e5m7", "float32"])
+def test_what_meets_and_what_is_written_are_numbers(name, other):
+    def run(*dtypes):
+        values = zip("xy", ([1.5, 2.0], [1.0, 2.0]), dtypes)
+        tensors = {name: fp.tensor(numbers, dtype=dtype) for name, numbers, dtype in values}
+        exec(statement, globals(), tensors)
+        assert tensors["x"].dtype == dtypes[0]
+        return {name: t.tolist() for name, t in tensors.items()}
+
+    for statement in MEET:
+        assert run(name, other) == run("float32", "float32"), statement
 
 
 @each

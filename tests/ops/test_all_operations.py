@@ -7,8 +7,10 @@ case and the numbers.
 
 import inspect
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
+import cases
 import numpy as np
 import pytest
 from bounds import Calls
@@ -232,6 +234,31 @@ def test_results_in_narrow_formats_are_the_exact_ones_rounded_once(family, forma
     with Claims() as claims:
         for case in drawn(cases, CODED[format]):
             check_rounded(claims, case, format, COARSE)
+
+
+# ---- formats that meet --------------------------------------------------------------------------
+
+MEET = "bfloat16", "float8_e4m3fn", "e5m7", "float16", "float32"
+ONE_FORMAT = {"scatter", "scatter_add", "index_add"}  # refuse a source of another, as PyTorch does
+
+
+@pytest.mark.references
+@pytest.mark.parametrize("pair", [*permutations(MEET, 2)], ids="-".join)
+def test_formats_that_meet_are_numbers_and_not_codes(pair, drawn):
+    several = [case for case in cases.MEETING if case.operation not in REFUSES | ONE_FORMAT]
+    with Claims() as claims, fp.precision("float32"):
+        for case in drawn(several, 10):
+            numbers = [fp.tensor(a, dtype="float8_e4m3fn") for a in case.arrays()]
+            xs = [fp.tensor(x, pair[i % 2], requires_grad=True) for i, x in enumerate(numbers)]
+            with claims("results are those of the numbers, rounded once", case, *pair):
+                with Calls() as calls:
+                    ys = outputs(case, xs)
+                    gradients = [g for y in ys for g in backward(y, xs, np.ones(y.shape))]
+                assert all(call.excess() <= 1 for call in calls)
+                assert [g.dtype for g in gradients] == [x.dtype for x in xs] * len(ys)
+                if not calls:
+                    wide = outputs(case, [x.float() for x in xs])
+                    assert [y.tolist() for y in ys] == [y.tolist() for y in wide]
 
 
 # ---- that nothing is left out -------------------------------------------------------------------

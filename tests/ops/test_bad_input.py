@@ -140,10 +140,16 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     x.sum(1.5) -> DTypeError: sum.*dim=1\.5: expected an integer
     x.mean("a") -> DTypeError: mean.*dim='a': expected an integer
     x.to("float8") -> PrecisionError: no dtype 'float8': expected float16, float32
-    fp.tensor("abc") -> DTypeError: data of type <U3: expected floating numbers
+    fp.tensor("abc") -> DTypeError: data of type <U3: expected floating numbers.*: write arr
     fp.tensor(None) -> DTypeError: data of type object: expected floating numbers
     fp.tensor([[1, 2], [3]]) -> DTypeError: data is no array
-    fp.tensor(1j) -> DTypeError: data of type complex128
+    fp.tensor(1j) -> DTypeError: data of type complex128.*: write array\.real and
+    fp.Tensor(np.ones(2, "c8")) -> DTypeError: data of type complex64.*: write array\.real
+    fp.Tensor(np.array([1, None])) -> DTypeError: data of type object.*: write array\.ast
+    fp.Tensor(np.zeros(1, "f4,f4")) -> DTypeError: data of type .*: write one field
+    np.exp(fp.ones(1, requires_grad=True)) -> TapeError: np\.exp of a.*fp\.exp\(x\), or np
+    np.sqrt(x, out=(x,)) -> DTypeError: np\.sqrt into a tensor: expected an array
+    x.sum(dim=0, axis=1) -> ArgumentError: sum: axis and dim, which are two names
     fp.tensor(1.0, dtype="float8") -> PrecisionError: no dtype 'float8'
     fp.zeros("a") -> DTypeError: zeros: size \('a',\): expected integers
     x + "a" -> TypeError: for \+: 'Tensor' and 'str'

@@ -1,6 +1,8 @@
 """Making tensors: what dtype and memory they get, random ones the same in every precision."""
 
 import inspect
+import operator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,23 @@ def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
         assert a.all()
     view = np.arange(6.0)[::-2]
     assert fp.from_numpy(view).tolist() == [5, 3, 1]
+
+
+class Theirs:
+    """As a tensor of PyTorch's, on the CPU, of a format that NumPy lacks."""
+
+    __cuda_array_interface__ = property(operator.attrgetter("of_tensors_on_a_gpu"))
+    __array__ = property(lambda self: np.array)  # which raises TypeError
+    float = lambda self: np.array([1.5, 2.0], float32)  # noqa: E731
+
+
+def test_tensors_of_others_and_arrays_in_another_byte_order_are_numbers():
+    assert fp.tensor(Theirs()).tolist() == fp.as_tensor(Theirs()).tolist() == [1.5, 2.0]
+    x = fp.ones(2)
+    assert np.shares_memory(fp.from_dlpack(x).array, x.array)
+    for dtype, make in product((">f4", ">f2", ">i4"), (fp.Tensor, fp.tensor, fp.as_tensor)):
+        x = make(np.array([1, 2], dtype))
+        assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
 
 
 def test_as_tensor_copies_only_where_it_must():
@@ -244,8 +263,8 @@ def test_bad_arguments_are_refused_by_name():
     fp.randint(3, 2.5) -> DTypeError: randint: size \(2\.5,\): expected integers
     fp.randint_like(fp.ones(2), -1) -> ArgumentError: randint: from 0 to -1
     fp.randperm(-1) -> ArgumentError: randperm: n=-1: expected an integer, at least 0
+    fp.from_dlpack([1]) -> DTypeError: from_dlpack: a list: expected an array with __dl
     fp.from_numpy([1]) -> DTypeError: from_numpy: a list: expected a NumPy array
-    fp.from_numpy(np.array(["a"])) -> DTypeError: data of type <U1
     fp.from_numpy(np.zeros(2, ">f4")) -> DTypeError: from_numpy: an array of >f4
     fp.as_tensor("a") -> DTypeError: data of type <U1
     fp.as_tensor([1.0], device="cuda") -> DeviceError: cuda

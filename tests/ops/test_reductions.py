@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from refusals import check_refusals
 
 import minifp as fp
+import minifp.nn.functional as F
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.formats import bool_, float16, float32, float64, int64, uint8
 
@@ -298,6 +299,15 @@ def test_backward_keeps_the_numbers_alone(in_mixed):
         assert [a is x.array for a in y.node.saved if isinstance(a, np.ndarray)] == [True]
     for y in (x.sum(0), x.mean(0), x.cumsum(0)):
         assert not [a for a in y.node.saved if isinstance(a, np.ndarray)]
+
+
+def test_axis_and_keepdims_are_dim_and_keepdim():
+    x = fp.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for fn in (fp.sum, fp.amax, fp.logsumexp, fp.norm, fp.std, fp.prod):
+        assert fp.equal(fn(x, axis=1, keepdims=True), fn(x, dim=1, keepdim=True))
+    for fn in (F.softmax, F.normalize, fp.cumsum, fp.unsqueeze, fp.Tensor.mean):
+        assert fp.equal(fn(x, axis=0), fn(x, dim=0))
+    assert fp.cat([x, x], axis=1).shape == (2, 4) and fp.nn.Softmax(axis=1).dim == 1
 
 
 def test_bad_arguments_are_refused_by_name():

@@ -35,7 +35,7 @@ def filled(function, size, value, dtype, device, requires_grad):
     number = tensor(value, dtype, "cpu").array
     if number.ndim:
         raise ShapeError(f"{function}: a value of shape {number.shape}: expected one number")
-    made = full_on(as_device(device), size, number.item(), number.dtype)
+    made = full_on(as_device(device), size, number[()], number.dtype)
     return Tensor(made, requires_grad)
 
 

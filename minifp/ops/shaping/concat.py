@@ -13,7 +13,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import downcast, is_float
 from minifp.numerics.rules import promote
 from minifp.ops.dims import as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
@@ -39,32 +39,39 @@ def check_tensors(name, tensors):
         raise ShapeError(f"{name} of no tensors: expected at least one")
 
 
-def cat_backward(dy, axis, ends, to, dim):
+NOTHING = (0,)  # the shape of fp.tensor([]), onto which what is collected is joined
+
+
+def cat_backward(dy, axis, ends, shapes, to, dim):
     before, borders = (slice(None),) * axis, (0, *ends, dy.shape[axis])
     parts = [dy[(*before, slice(*pair))] for pair in zip(borders, borders[1:])]
+    parts = [p.reshape(s) if s == NOTHING else p for p, s in zip(parts, shapes)]
     return tuple(None if t is None else pass_to(p, p.shape, t) for p, t in zip(parts, to))
 
 
 @op
 def cat_op(*xs, dim):
-    axis = as_axis(dim, xs[0].ndim)
-    rest = {x.shape[:axis] + x.shape[axis + 1 :] for x in xs if x.ndim == xs[0].ndim}
-    if len(rest) > 1 or any(x.ndim != xs[0].ndim for x in xs):
+    joins = [x for x in xs if x.shape != NOTHING] or xs
+    axis = as_axis(dim, joins[0].ndim)
+    rest = {x.shape[:axis] + x.shape[axis + 1 :] for x in joins if x.ndim == joins[0].ndim}
+    if len(rest) > 1 or any(x.ndim != joins[0].ndim for x in joins):
         raise ShapeError(f"expected the same sizes, except along axis {axis}")
-    ends = tuple(accumulate([x.shape[axis] for x in xs]))[:-1]
+    shapes = tuple([x.shape for x in xs])
+    ends = tuple(accumulate([0 if s == NOTHING else s[axis] for s in shapes]))[:-1]
     floating = {x.dtype for x in xs if is_float(x.dtype)}
-    dtype = promote(floating) if floating else None
-    return joined(xs, axis, dtype), (axis, ends), cat_backward
+    dtype = promote(floating) if floating else np.result_type(*[x.dtype for x in xs])
+    return joined(joins, axis, dtype), (axis, ends, shapes), cat_backward
 
 
 def joined(arrays, axis, dtype):
-    """Arrays joined along an axis, in a dtype or, None, in NumPy's common one."""
+    """Arrays joined along an axis, each converted to a dtype before."""
+    arrays = [downcast(a, dtype) for a in arrays]
     if not any(map(is_on_device, arrays)):
-        return np.concatenate(arrays, axis=axis, dtype=dtype, casting="unsafe")
+        return np.concatenate(arrays, axis=axis)
     # One by one: CuPy's own would copy a table of addresses from the host, which no graph can.
     sizes, first = [a.shape[axis] for a in arrays], arrays[0]
     shape = (*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :])
-    y, start = empty(shape, dtype or np.result_type(*(a.dtype for a in arrays)), like=first), 0
+    y, start = empty(shape, dtype, like=first), 0
     for a, n in zip(arrays, sizes):
         y[(*(slice(None),) * axis, slice(start, start + n))] = a
         start += n
@@ -73,7 +80,10 @@ def joined(arrays, axis, dtype):
 
 @public("fp", also="concat concatenate", autocast="exact")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors joined along an existing axis, along which alone their sizes may differ."""
+    """Tensors joined along an existing axis, along which alone their sizes may differ.
+
+    One of shape (0,), such as `fp.tensor([])`, is left out, whatever the shape of the others.
+    """
     check_tensors("cat", tensors)
     return cat_op(*tensors, dim=dim)
 

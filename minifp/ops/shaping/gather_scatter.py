@@ -233,7 +233,8 @@ def check_source(name, input, src):
     )
     if not same:
         given = getattr(src, "dtype", type(src).__name__)
-        raise DTypeError(f"{name}: source of {given}: expected a tensor of {input.dtype}")
+        own = f"a tensor of {input.dtype}, as by src.to(input.dtype)"
+        raise DTypeError(f"{name}: source of {given}: expected {own}")
 
 
 # ---- places as numbers --------------------------------------------------------------------------

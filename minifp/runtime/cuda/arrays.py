@@ -1,6 +1,7 @@
 """Arrays on a GPU, which are CuPy's, and what asks CuPy for them."""
 
 import importlib
+import sys
 from collections import Counter
 from functools import cache
 from importlib.util import find_spec
@@ -65,9 +66,17 @@ def _try_compiler(found):
 
 
 def is_on_device(a: Any) -> bool:
-    """Whether `a` is an array in a GPU's memory."""
-    kind = type(a)
-    return kind is not np.ndarray and hasattr(kind, "__cuda_array_interface__")
+    """Whether `a` is an array in a GPU's memory, one of CuPy's."""
+    kind: Any = type(a)
+    return kind is not np.ndarray and _is_cupys(kind)
+
+
+@cache
+def _is_cupys(kind: Any) -> bool:
+    """Whether a class is that of CuPy's arrays. Those of others tell where they are, too, as
+    PyTorch's tensors do, on the CPU by an error."""
+    arrays = getattr(sys.modules.get("cupy"), "ndarray", ())
+    return hasattr(kind, "__cuda_array_interface__") and issubclass(kind, arrays)
 
 
 def check_stored(dtype: Any) -> None:

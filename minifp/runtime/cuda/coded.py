@@ -101,13 +101,10 @@ def coded_array(cupy: Any) -> Any:
 
 
 def codes_in(value: Any, dtype: np.dtype) -> Any:
-    """The codes that are written: of an array of this dtype, or of (a code,), as NumPy has one
-    number of it, or of 0, whose code is 0. Raises DTypeError for anything else, which would have
-    to be rounded."""
+    """The codes that are written: of an array or one number of this dtype, or of 0, whose code is
+    0. Raises DTypeError for anything else, which would have to be rounded."""
     if getattr(value, "dtype", None) == dtype:
         return value.codes if hasattr(value, "codes") else value.view(dtype[0])
-    if type(value) is tuple:
-        return value[0]
     if np.isscalar(value) and value == 0 and not np.signbit(value):
         return 0
     raise refused(dtype, f"to write {getattr(value, 'dtype', value)!r}")
