@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from minifp.autograd.backward import HookHandle
-from minifp.autograd.tape import Tensor, module_path
+from minifp.autograd.tape import Tensor, module_path, write
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
 from minifp.nn.door import entering
@@ -22,6 +22,7 @@ from minifp.nn.parameter import Buffer, Parameter
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
+from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
@@ -416,7 +417,7 @@ class Module:
         given = _arrays(state_dict)
         for name, t in self._saved():
             if name in given:
-                t.data = given[name]
+                write(t, given[name])
                 warn_of_overflow(given[name], t.array, f"load_state_dict: {name}")
         return left_out
 
@@ -494,7 +495,8 @@ def _arrays(state_dict):
         )
     try:
         return {
-            n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
+            n: numbers_of(v) if isinstance(v, Tensor) else np.asarray(v)
+            for n, v in state_dict.items()
         }
     except ValueError as error:  # ragged lists
         raise ArgumentError(f"load_state_dict: an entry is no array: {error}") from None

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.storage import Storage
-from minifp.autograd.tape import Tensor
+from minifp.autograd.storage import Storage, seen_by
+from minifp.autograd.tape import Tensor, write
 from minifp.errors import DTypeError
 from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
@@ -13,7 +13,7 @@ from minifp.numerics.policy import Precision, get_precision
 from minifp.numerics.rules import gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import as_array, as_device, device_of, empty, moved
+from minifp.runtime.device import as_array, as_device, device_of, empty, moved, placed
 
 SAY_FORMATS = ("weights", "norm_parameters")  # the switches that say how parameters are stored
 
@@ -49,12 +49,14 @@ class Parameter(Tensor):
         self.storage.histories = Histories()
         self.storage.share(self)
         if not self.precision.shapes_only:
-            self.data = data
+            write(self, data)
 
     @property
     def data(self) -> Tensor:
         """A tensor on the same memory that remembers nothing: what is written into it in place
-        arrives here, and unrounded where masters are. Assigning copies, unrounded too."""
+        arrives here, and unrounded where masters are, from which is computed too. Assigning gives
+        this parameter the memory of another tensor, as in PyTorch (`n.weight.data = m.weight.data`
+        ties the two); an optimizer takes it up at its next step."""
         return self.detach()
 
     @data.setter
@@ -67,10 +69,31 @@ class Parameter(Tensor):
                 "an optimizer is made; fp.precision(...) makes a module in one",
             )
             return
+        vars(Tensor)["data"].fset(self, value)
+
+    def _on_memory_of(self, other):
+        narrow, wide = self.array.dtype, wider(self.array.dtype, float32)
+        array, storage = other.array, other.storage
+        is_near = device_of(array) == device_of(self.array) and array.flags.c_contiguous
+        if is_near and array.dtype == wide != narrow:  # which is behind what this one stores
+            if storage.unrounded is None:
+                storage.keep(downcast(array, narrow), array)
+            stored, numbers = storage.unrounded
+            rounded = seen_by(array, numbers, stored)
+            if rounded is not None and rounded.dtype == narrow:
+                return rounded, storage
+        array, storage = super()._on_memory_of(other)
+        if narrow != wide and storage.unrounded is None and array.flags.c_contiguous:
+            shares, exact = storage is other.storage, other.exact
+            numbers = other.array if shares or exact is None else exact
+            numbers = placed(upcast(downcast(numbers, wide), wide), like=self.array)
+            storage.keep(array, numbers if shares else numbers.copy())
+        return array, storage
+
+    def _keep_unrounded(self):
         wide = wider(self.dtype, float32)
         if self.dtype != wide and self.storage.unrounded is None:
             self.storage.keep(self.array, as_array(upcast(self.array, wide)))
-        vars(Tensor)["data"].fset(self, value)
 
     def _stored_in(self, precision):
         name = self.stored_as
@@ -91,7 +114,7 @@ class Parameter(Tensor):
             frozen = not self.requires_grad
             self._store_anew(empty(self.shape, dtype, like=self.array))
             if not self.precision.shapes_only:
-                self.data = numbers
+                write(self, numbers)
             of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
@@ -136,7 +159,8 @@ def _is_cast_of(p, value):
     on_host = type(p.array) is type(value.array) is np.ndarray  # a GPU would have to be waited for
     if not on_host or not p.array.size or (p.array == p.array.flat[0]).all():
         return False
-    return np.array_equal(downcast(p.array, value.dtype), value.array)
+    numbers = [p.array] if p.exact is None else [p.array, p.exact]
+    return any(np.array_equal(downcast(n, value.dtype), value.array) for n in numbers)
 
 
 class Buffer(Tensor):

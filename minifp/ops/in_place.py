@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
-from minifp.autograd.tape import Tensor
+from minifp.autograd.tape import Tensor, write
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import downcast, is_float, just_below
@@ -55,7 +55,7 @@ def _check_writeable(self, name):
 
 def _write(self, name, value):
     _check_writeable(self, name)
-    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
+    write(self, np.broadcast_to(value, self.shape))  # counts as a change, for tape and masters
     return self
 
 

@@ -22,7 +22,7 @@ from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
-from minifp.optim.weights import Weights
+from minifp.optim.weights import Weights, check_apart, check_whole
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 
@@ -106,13 +106,9 @@ class Optimizer:
                 )
             if id(p) in seen:
                 raise ArgumentError(f"{kind}: a parameter is given twice")
-            if p.storage.is_part(p.array):
-                raise ArgumentError(
-                    f"{kind}: a leaf of shape {tuple(p.shape)} shares memory with a tensor that "
-                    "has more of it, or in another order, and would not follow where an optimizer "
-                    "moves the leaf: give a clone, x.detach().clone().requires_grad_()"
-                )
+            check_whole(p, f"{kind}: a leaf")
             seen.add(id(p))
+        check_apart([*self.parameters, *params])
         group = {**self.defaults, **given, "params": params}
         self.check(group)
         return group
@@ -295,6 +291,8 @@ class Optimizer:
                 self.check(group)
                 fixed = not any(isinstance(group[name], list) for name in self.defaults)
                 self._checked[i] = values if fixed else None
+        if any(block.weights.have_moved() for block in self.blocks):
+            check_apart(self.parameters)
         for block in self.blocks:
             block.weights.check_formats()
             missing = [name for name in self.needed(block.group) if name not in block.state]
