@@ -81,6 +81,10 @@ class Storage:
                 numbers[...] = np.where(same, numbers, upcast(array, numbers.dtype))
         return numbers
 
+    def is_rounded(self, array: Any) -> bool:
+        """Whether unrounded numbers are behind an array on this memory."""
+        return self.unrounded is not None and self._behind(array) is not None
+
     def write(self, array: Any, value: Any) -> None:
         """Write `value` into an array on this memory, and unrounded into what is behind it."""
 

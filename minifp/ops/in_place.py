@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor, write
+from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import downcast, is_float, just_below
@@ -75,7 +76,8 @@ def _in_place(name, operation, assigns=False):
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
         try:
-            value = operation(Tensor(numbers_of(self)), *args, **settings).array
+            args = _unrounded_too(self, args)
+            value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 found = name_of(value.dtype)
                 raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
@@ -93,6 +95,18 @@ def _in_place(name, operation, assigns=False):
     apply.__module__ = __name__
     apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
     setattr(Tensor, name, apply)
+
+
+def _unrounded_too(self, args):
+    """The arguments, with the unrounded numbers of those that have them where this tensor has. One
+    that has none, as a buffer for an average, begins to when it is given those of a `.data`."""
+    rounded = [a for a in args if has_unrounded(a)]
+    if not rounded:
+        return args
+    if any(a.precision is None for a in rounded):
+        begin_unrounded(self)
+    is_exact = has_unrounded(self)
+    return [Tensor(a.exact) if is_exact and has_unrounded(a) else a for a in args]
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:

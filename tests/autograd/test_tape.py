@@ -168,7 +168,7 @@ def test_a_used_up_graph_is_refused_naming_the_way_out_and_a_retained_one_gives_
 
 # ---- changed in place ---------------------------------------------------------------------------
 def set_data(x):
-    x.data = np.zeros(x.shape)
+    x.data.copy_(np.zeros(x.shape))
 
 
 def write_to_a_view(x):

@@ -285,7 +285,7 @@ def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     kept = fp.tensor(p.exact.copy(), dtype="float32")
-    for way in (lambda: setattr(p, "data", kept), lambda: p.data.copy_(kept)):
+    for way in (lambda: setattr(p, "data", kept.clone()), lambda: p.data.copy_(kept)):
         step(optimizer)
         way()
         assert p.exact.tolist() == kept.tolist() == SINGLE.type(FINE).tolist()
