@@ -14,8 +14,8 @@ from minifp.autograd.tape import Tensor
 
 
 class Region(NamedTuple):
-    """An autocast region. casts: (weight, array, version, cast) by id and format; None: nothing is kept.
-    outer: the region around it."""
+    """An autocast region. casts: (weight, array, version, cast) by id and format; None: nothing
+    is kept. outer: the region around it."""
 
     casts: dict[tuple[int, np.dtype], tuple] | None
     outer: "Region | None"

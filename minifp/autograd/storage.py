@@ -16,7 +16,7 @@ from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import downcast, upcast
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.arrays import restrided as restrided_on_device
-from minifp.runtime.device import address, placed
+from minifp.runtime.device import address, is_writeable, placed
 
 MANY = 64  # tensors on one memory
 
@@ -109,6 +109,13 @@ class Storage:
         behind = seen_by(array, stored, numbers)
         return seen_by(array, numbers, stored) if behind is None else behind
 
+    def takes(self, array: Any) -> bool:
+        """Whether an array on this memory may be written to."""
+        return is_writeable(array)
+
+    def refresh(self) -> None:
+        """Called before a change that reads what is there."""
+
     # ---- memory ----
 
     def share(self, tensor: Any) -> None:
@@ -162,7 +169,8 @@ class Storage:
     def move_behind(self, numbers: Any) -> None:
         """The same of what is behind: `numbers` has them."""
         if self.unrounded is not None and self.unrounded.numbers is not numbers:
-            before, self.unrounded = self.unrounded.numbers, self.unrounded._replace(numbers=numbers)
+            stored, before = self.unrounded
+            self.unrounded = Unrounded(stored, numbers)
             for tensor in self.sharers():
                 moved = seen_by(tensor.array, before, numbers)
                 tensor.array = tensor.array if moved is None else moved

@@ -19,7 +19,7 @@ from minifp.numerics import policy, rules
 from minifp.numerics.formats import downcast, is_float
 from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.cuda import capturing
-from minifp.runtime.device import as_array, checked_array, device_of, is_array, placed
+from minifp.runtime.device import as_array, checked_array, device_of, is_array, is_writeable, placed
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -163,7 +163,7 @@ class Tensor:
         capturing.refuse(
             "gives a tensor other memory (x.data = y; x.data.copy_(y) writes into what it has)"
         )
-        if not isinstance(value, Tensor):
+        if not (isinstance(value, Tensor) and is_writeable(array)):  # as of a state_dict
             value = Tensor(placed(array.copy(), like=self.array))
         for departures in watching:
             departures.setdefault(id(self), (ref(self), self.array))

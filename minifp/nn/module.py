@@ -19,13 +19,13 @@ from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
 from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
-from minifp.runtime.device import moved
 
 M = TypeVar("M", bound="Module")
 
@@ -366,19 +366,15 @@ class Module:
             p.grad = None
 
     def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
-        """Copies of all parameters and buffers by path, read-only, by PyTorch's names and shapes.
+        """Copies of all parameters and buffers by path, by PyTorch's names and shapes.
 
         A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
         them, so that nothing is lost by loading them again. What is shared is there by each path.
-        prefix: put before every name.
+        A copy stays what it is while the model is trained; what is written into it in place
+        (`v.copy_(x)`, `v *= 0.9`) begins from the model's numbers of that moment and is written
+        into the model too, as in PyTorch. prefix: put before every name.
         """
-        state = {}
-        for name, t in self._saved():
-            exact = t.exact
-            copy = np.array(moved(t.array if exact is None else exact, "cpu"))
-            copy.flags.writeable = False  # writing into a copy would be lost unnoticed
-            state[prefix + name] = Tensor(copy)
-        return state
+        return {prefix + name: entry_of(t) for name, t in self._saved()}
 
     def _saved(self):
         for name, t in self._all_named((Parameter, Buffer)):

@@ -26,7 +26,7 @@ from minifp.ops.elementwise import Operand
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.runtime import random
-from minifp.runtime.device import device_of, is_writeable, moved, placed
+from minifp.runtime.device import device_of, moved, placed
 
 
 def numbers_of(t: Any) -> Any:
@@ -48,14 +48,12 @@ def _refuse(name):
 def _check_writeable(self, name):
     if self.requires_grad and is_recording():
         _refuse(name)
-    if not is_writeable(self.array):
-        raise TapeError(
-            f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
-        )
+    if not self.storage.takes(self.array):
+        raise TapeError(f"{name} on a tensor that cannot be written to, an expanded one: clone it")
+    self.storage.refresh()
 
 
-def _write(self, name, value):
-    _check_writeable(self, name)
+def _write(self, value):
     write(self, np.broadcast_to(value, self.shape))  # counts as a change, for tape and masters
     return self
 
@@ -75,13 +73,14 @@ def _in_place(name, operation, assigns=False):
             raise TapeError(
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
+        _check_writeable(self, name)
         try:
             args = _unrounded_too(self, args)
             value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 found = name_of(value.dtype)
                 raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
-            _write(self, name, value)
+            _write(self, value)
             self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
             return self
         except ValueError as error:
