@@ -426,11 +426,12 @@ class Optimizer:
 
     def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
-        saving.check(self, state_dict)
+        saving.check(self, state_dict, saving.has_masters(state_dict))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
-        saving.check(self, state_dict)
+        """Take up a state_dict, of another precision too: what it holds is converted. Raises
+        ArgumentError, with nothing changed, if it does not fit."""
+        self.check_state_dict(state_dict)
         saving.load(self, state_dict)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.tape import write
 from minifp.checks import check_count
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
@@ -15,6 +16,7 @@ from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import moved
 
 COUNTERS = ("steps", "attempts")
+MASTER = "master"  # the entry of a weight that has one, as training/masters.py calls it
 
 
 def state_dict(optimizer):
@@ -52,12 +54,28 @@ def load(optimizer, state_dict):
         for name in _state_names(optimizer, found):
             block.add_state(name, 0.0)
             block.state[name].assign(i, saved_numbers(found[name]))
-        block.weights.take_up(i, found)
+        if block.weights.kept.keys() <= found.keys():
+            block.weights.take_up(i, found)
+        elif MASTER in found:
+            write(block.parameters[i], np.asarray(found[MASTER]))
+            block.weights.refresh()
     optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
 
-def check(optimizer, state_dict):
-    """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail."""
+def has_masters(state_dict):
+    """Whether some parameter has a master in the state of an optimizer."""
+    state = state_dict.get("state") if isinstance(state_dict, dict) else None
+    held = state.values() if isinstance(state, dict) else ()
+    return any(isinstance(found, dict) and MASTER in found for found in held)
+
+
+def check(optimizer, state_dict, has_masters):
+    """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail.
+
+    What was trained in another precision fits: where it has a master and the weight here has none,
+    that is the weight; where there are none at all (has_masters is False), they begin from the
+    weights that are here.
+    """
     kind, entries = type(optimizer).__name__, {"state", "param_groups", *COUNTERS}
     if not isinstance(state_dict, dict) or set(state_dict) != entries:
         raise ArgumentError(f"{kind}: state of {_told(state_dict)}, expected {sorted(entries)}")
@@ -73,7 +91,7 @@ def check(optimizer, state_dict):
         first = None
         for n in given["params"]:
             what = f"{kind}: state of parameter {n}"
-            names = _check_parameter(what, optimizer, given, state[n], *expected[n])
+            names = _check_parameter(what, optimizer, given, state[n], *expected[n], has_masters)
             first = names if first is None else first
             if names != first:
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
@@ -159,12 +177,17 @@ def _state_names(optimizer, found):
     return {name for name in optimizer.state_names if name in found}
 
 
-def _check_parameter(what, optimizer, group, found, block, i):
+def _check_parameter(what, optimizer, group, found, block, i, has_masters):
     """The names of its state: what the settings of its group, as given, call for, or more."""
     names = {*optimizer.needed(group)}
     if isinstance(found, dict):
         names |= _state_names(optimizer, found)
-    arrays = {*names, *block.weights.kept}
+    kept = {*block.weights.kept}
+    if isinstance(found, dict) and MASTER in found and not kept:
+        kept = {MASTER}
+    elif MASTER in kept and not has_masters:
+        kept = set()
+    arrays = {*names, *kept}
     expected = {"step", *arrays, *block.numbers}
     if not isinstance(found, dict) or set(found) != expected:
         raise ArgumentError(f"{what} has {_told(found)}, expected {sorted(expected)}")

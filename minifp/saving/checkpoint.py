@@ -88,10 +88,12 @@ def load(
     up along with an optimizer, a scheduler or a loader.
     strict: as in `Module.load_state_dict`.
 
+    An optimizer goes on in another precision too: masters, moments and counts are converted, masters
+    that were not saved begin from the weights, and a loss scale of another kind begins anew.
+
     Raises CheckpointError, with nothing changed, for a file that is missing, truncated, edited, of
-    a newer version, without what was asked for, of another model, or with an optimizer of another
-    precision, saying what is wrong. (An object of yours is asked first by `check_state_dict`, if it
-    has one.)
+    a newer version, without what was asked for, or of another model, saying what is wrong. (An
+    object of yours is asked first by `check_state_dict`, if it has one.)
     """
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
@@ -146,12 +148,6 @@ def _checked(path, arrays, tree, model, given, strict):
                     thing.check_state_dict(states[kind][name])
         optimizers = _by_name(given["optimizer"])
         kept = [row for name, o in optimizers for row in _kept_of(o, tree, name)]
-        if optimizers and model is not None and _precisions(model) != tree["precision"]:
-            now = ", ".join(dict.fromkeys(_precisions(model).values()))
-            raise CheckpointError(
-                f"the model here is of precision {now}: an optimizer goes on in the one it was "
-                "saved in; load the model alone to train its weights in another"
-            )
         if any(v is not None for v in given.values()):
             random.Streams().set_state(tree["random"])
             _check_automatic(path, tree.get("automatic"))
