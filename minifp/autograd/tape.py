@@ -166,7 +166,8 @@ class Tensor:
         if not (isinstance(value, Tensor) and is_writeable(array)):  # as of a state_dict
             value = Tensor(placed(array.copy(), like=self.array))
         for departures in watching:
-            departures.setdefault(id(self), (ref(self), self.array))
+            if id(self) not in departures or departures[id(self)][0]() is not self:
+                departures[id(self)] = ref(self), self.array
         before = self.storage
         self.array, self.storage = self._on_memory_of(value)
         self.storage.take_histories(before)

@@ -108,6 +108,41 @@ def test_a_learning_rate_may_change_between_repetitions():
     assert_same(*(trained(c, between=between) for c in (False, True)))
 
 
+def swap(optimizer, kept):
+    for p in optimizer.parameters:  # trained on from other memory, as after an average
+        kept[p], p.data = p.data, p.data * 0.5 if p not in kept else kept[p]
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_weights_may_be_given_other_memory_between_repetitions(precision):
+    runs, kept = [], [{}, {}]
+    for captured in (False, True):
+        between = lambda i, o: i in (7, 9) and swap(o, kept[captured])  # noqa: E731, B023
+        runs.append(trained(captured, precision=precision, between=between))
+    assert_same(*runs)
+    assert runs[1][2].graphs == 1
+
+
+def test_a_step_is_captured_anew_for_a_frozen_weight_that_was_given_other_memory():
+    results = []
+    for captured in (False, True):
+        model, _ = made("float32")
+        model.first.requires_grad_(False)
+        trained_ones = [p for p in model.parameters() if p.requires_grad]
+        optimizer = fp.MixedOptimizer(optim.Adam(trained_ones, lr=1e-2))
+        step = training_step(model, optimizer)
+        step = fp.capture(step, device="cuda") if captured else step
+        losses, before = [], model.first.weight.data
+        for i, (x, t) in enumerate(batches(14)):
+            if i in (6, 7):  # away, and back, for which nothing is captured
+                model.first.weight.data = before * 2 if i == 6 else before
+            if i == 8:
+                model.first.weight.data = before * 3
+            losses.append(step(x.to("cuda"), t.to("cuda")))
+        results.append([loss.item() for loss in losses])
+    assert results[0] == results[1] and step.graphs == 1
+
+
 def test_other_numbers_of_a_rule_may_change_between_repetitions():
     """Also to 0 and from it: no graph has a kernel without decay."""
 
@@ -255,8 +290,13 @@ def does_more_at_times(x, loss, state):
     return loss
 
 
+def gives_other_memory(x, loss, state):
+    state.setdefault("average", fp.zeros(())).data = loss.detach()  # HERE
+    return loss
+
+
 BAD = [reads_the_loss, branches_on_it, copies_from_the_cpu, uses_a_number_that_changes]
-BAD += [does_more_at_times]
+BAD += [does_more_at_times, gives_other_memory]
 
 
 def bad_step(bad, device):
