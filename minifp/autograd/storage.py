@@ -6,6 +6,7 @@ be the memory of tensors too, as of t after `p.data = t` for a float32 t and a f
 written into one side is then written into the other.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import ref
@@ -16,7 +17,7 @@ from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import downcast, upcast
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.arrays import restrided as restrided_on_device
-from minifp.runtime.device import address, is_writeable, placed
+from minifp.runtime.device import address, is_array, is_writeable, placed
 
 MANY = 64  # tensors on one memory
 
@@ -143,6 +144,15 @@ class Storage:
             for t in self.sharers()
         )
 
+    def has_strangers(self, array: Any) -> bool:
+        """Whether somebody else holds the larger array of which `array` is a part, as v.array after
+        `p.data = v[:9]`: a tensor that is not known to be here. CPython's counts tell."""
+        whole = array.base
+        if not is_array(whole):
+            return False
+        parts = {id(t.array) for t in self.sharers() if t.array.base is whole}
+        return references(whole) > FEWEST + len(parts | {id(array)})
+
     def move(self, before: Any, array: Any) -> None:
         """Let all tensors on the memory of `before` be on that of `array`, which has its numbers,
         shape and format. What NumPy was given of it stays where it was; tensors on other parts of
@@ -195,6 +205,19 @@ class Storage:
         if self.histories is None and other.histories is not None:
             self.histories = Histories()
             self.histories.load(other.histories.state(other.version), self.version)
+
+
+def references(x: Any) -> int:
+    """How many there are to an object, and some more that asking takes."""
+    return sys.getrefcount(x)
+
+
+def _fewest():
+    alone = np.empty(0)
+    return references(alone)
+
+
+FEWEST = _fewest()
 
 
 def contiguous(array: Any) -> Any:

@@ -20,6 +20,7 @@ from minifp.numerics import autocast
 from minifp.numerics.formats import downcast, float32, is_float, upcast, wider
 
 RANDOM = "dropout"  # which would draw twice
+POINTWISE = frozenset(autocast.OPERATIONS["pointwise"].split())
 
 
 def has_unrounded(t: Any) -> bool:
@@ -37,18 +38,18 @@ def from_unrounded(
     name: str, operation: Callable[..., Any], args: tuple, params: dict, results: tuple
 ) -> tuple:
     """The results of an operation that was not recorded: `results`, or computed anew."""
+    of_parameters = any(isinstance(a, Tensor) and a.precision is not None for a in args)
+    is_pointwise = name in POINTWISE
+    if of_parameters and not is_pointwise:  # as nearly all that a model does while it evaluates
+        return results
     rounded = [a for a in args if has_unrounded(a)]
     shares = any(out.storage is a.storage for out in results for a in rounded)  # as views do
     if not rounded or shares or name == RANDOM:
         return results
-    of_parameters = any(a.precision is not None for a in rounded)
-    is_pointwise = name in autocast.OPERATIONS["pointwise"].split()
     if any(_is_narrow(a) and not has_unrounded(a) for a in args):
         keeps_shape = all(out.shape == a.shape for out in results for a in rounded)
         if of_parameters or not (is_pointwise and keeps_shape):
             return results
-    elif of_parameters and not is_pointwise:
-        return results
     with unobserved():
         wide = [Tensor(a.exact.copy()) if has_unrounded(a) else a for a in args]
         exact = operation(*wide, **params)

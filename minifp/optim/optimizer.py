@@ -276,6 +276,10 @@ class Optimizer:
                 "purpose"
             )
 
+    def have_moved(self) -> bool:
+        """Whether some parameter was given other memory since the last step."""
+        return any(block.weights.have_moved() for block in self.blocks)
+
     def check_ready(self) -> None:
         """Raise, before anything is changed, for what a step could not work with.
 
@@ -291,7 +295,7 @@ class Optimizer:
                 self.check(group)
                 fixed = not any(isinstance(group[name], list) for name in self.defaults)
                 self._checked[i] = values if fixed else None
-        if any(block.weights.have_moved() for block in self.blocks):
+        if self.have_moved():
             check_apart(self.parameters)
         for block in self.blocks:
             block.weights.check_formats()

@@ -69,12 +69,23 @@ def has_masters(state_dict):
     return any(isinstance(found, dict) and MASTER in found for found in held)
 
 
-def check(optimizer, state_dict, has_masters):
+def without_masters(state_dict):
+    """The state of an optimizer without masters, which then begin from the weights."""
+    if not has_masters(state_dict):
+        return state_dict
+    state = {
+        n: {name: value for name, value in found.items() if name != MASTER}
+        for n, found in state_dict["state"].items()
+    }
+    return {**state_dict, "state": state}
+
+
+def check(optimizer, state_dict, has_masters, takes_masters=False):
     """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail.
 
-    What was trained in another precision fits: where it has a master and the weight here has none,
-    that is the weight; where there are none at all (has_masters is False), they begin from the
-    weights that are here.
+    What was trained in another precision fits: where there are no masters at all (has_masters is
+    False), they begin from the weights that are here; where weights here have none, a master that
+    is there becomes the weight (takes_masters).
     """
     kind, entries = type(optimizer).__name__, {"state", "param_groups", *COUNTERS}
     if not isinstance(state_dict, dict) or set(state_dict) != entries:
@@ -91,7 +102,8 @@ def check(optimizer, state_dict, has_masters):
         first = None
         for n in given["params"]:
             what = f"{kind}: state of parameter {n}"
-            names = _check_parameter(what, optimizer, given, state[n], *expected[n], has_masters)
+            flags = has_masters, takes_masters
+            names = _check_parameter(what, optimizer, given, state[n], *expected[n], *flags)
             first = names if first is None else first
             if names != first:
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
@@ -177,13 +189,13 @@ def _state_names(optimizer, found):
     return {name for name in optimizer.state_names if name in found}
 
 
-def _check_parameter(what, optimizer, group, found, block, i, has_masters):
+def _check_parameter(what, optimizer, group, found, block, i, has_masters, takes_masters):
     """The names of its state: what the settings of its group, as given, call for, or more."""
     names = {*optimizer.needed(group)}
     if isinstance(found, dict):
         names |= _state_names(optimizer, found)
     kept = {*block.weights.kept}
-    if isinstance(found, dict) and MASTER in found and not kept:
+    if takes_masters and isinstance(found, dict) and MASTER in found and not kept:
         kept = {MASTER}
     elif MASTER in kept and not has_masters:
         kept = set()

@@ -8,6 +8,7 @@ from minifp.autograd.storage import overlap
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, PrecisionError
 from minifp.numerics.formats import downcast
+from minifp.runtime.callers import warn_once
 from minifp.runtime.device import device_of, empty, placed
 
 
@@ -46,10 +47,17 @@ class Weights:
         Tensors that it has left there, by `p.data = t`, keep their numbers in memory of their own.
         """
         p, s = self.parameters[i], self.slices[i]
-        if self.storages[i] is not None:
-            if self.storages[i] is p.storage:  # as after p.data = p.data.flip(0).data
-                p.storage.copied_for(p)
+        if self.storages[i] is p.storage and overlap(p.array, self.views[i]):
+            p.storage.copied_for(p)  # as after p.data = p.data.t()
+        if self.storages[i] not in (None, p.storage):  # else another optimizer has moved it
             self._vacate(i)
+        if p.storage.has_strangers(p.array):
+            warn_once(
+                "part of a larger tensor",
+                f"{name_of_parameter(p)} was given a part of a larger tensor's memory "
+                "(p.data = v[...]), which an optimizer moves: that tensor keeps the numbers that "
+                "it has, while in PyTorch it would follow. Read the weights from the parameters",
+            )
         self.stored[s] = p.array.reshape(-1)
         self.views[i] = self.stored[s].reshape(p.shape)
         p.storage.move(p.array, self.views[i])
@@ -72,7 +80,7 @@ class Weights:
         memory of which another tensor has more, or in another order."""
         for p, view, n in zip(self.parameters, self.views, self.sizes):
             if p.array is not view and device_of(p.array) != device_of(view):
-                name = getattr(p, "name", None) or "a parameter"
+                name = name_of_parameter(p)
                 raise DeviceError(
                     f"{name} was on device {device_of(view)!r} when the optimizer was made, and is "
                     f"on {device_of(p.array)!r} now: move the module first (module.to), then make "
@@ -80,7 +88,7 @@ class Weights:
                 )
             if p.array is view:
                 continue
-            name = getattr(p, "name", None) or "a parameter"
+            name = name_of_parameter(p)
             if (p.dtype, p.array.size) != (self.stored.dtype, n):
                 raise PrecisionError(
                     f"{name} was stored in {name_of(self.stored.dtype)} with {n} elements "
@@ -141,6 +149,11 @@ class Weights:
         self.publish(i, i + 1)
 
 
+def name_of_parameter(p):
+    """A parameter's path, where a module has listed it."""
+    return getattr(p, "name", None) or "a parameter"
+
+
 def check_whole(p, name):
     """Raise ArgumentError for a leaf that would not take along all that shares its memory."""
     if p.storage.is_part(p.array):
@@ -164,5 +177,6 @@ def check_apart(parameters):
                     raise ArgumentError(
                         f"two parameters are on one memory, {names[0]} and {names[1]}, and one "
                         "optimizer is to train both: tie them as one parameter "
-                        "(n.weight = m.weight), or give the optimizer one of them"
+                        "(n.weight = m.weight), give the optimizer one of them, or part them "
+                        "(n.weight.data = m.weight.data.clone())"
                     )

@@ -233,6 +233,8 @@ class MixedOptimizer:
                 "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
                 "enters in optimizer.backward(loss): call that, and then step()"
             )
+        if len(self.optimizers) > 1 and any(o.have_moved() for o in self.optimizers):
+            check_distinct(self.parameters)
         for o in self.optimizers:
             o.check_ready()
 

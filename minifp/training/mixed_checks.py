@@ -10,6 +10,7 @@ from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.optim import saving
 from minifp.optim.optimizer import Optimizer
+from minifp.optim.weights import check_apart
 from minifp.runtime.callers import warn_once
 from minifp.training.loss_scale import NoLossScale, of_another_kind
 
@@ -27,9 +28,10 @@ def optimizers_in(optimizer: Any) -> list[Optimizer]:
 
 
 def check_distinct(parameters: Sequence[Tensor]) -> None:
-    """Raise ArgumentError for a parameter that is there twice."""
+    """Raise ArgumentError for a parameter that is there twice, or two on one memory."""
     if len({id(p) for p in parameters}) < len(parameters):
         raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
+    check_apart(parameters)
 
 
 def check_settings(skip: Any, clip_norm: Any, dial: Any, diagnose: Any) -> None:
@@ -96,4 +98,4 @@ def check_state(state: Any, optimizers: Sequence[Optimizer], loss_scale: Any) ->
     scale.check_state_dict(state["loss_scale"])
     any_masters = any(map(saving.has_masters, states))  # else of a precision without
     for o, state_of_one in zip(optimizers, states):
-        saving.check(o, state_of_one, any_masters)
+        saving.check(o, state_of_one, any_masters, takes_masters=True)

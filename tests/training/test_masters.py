@@ -424,7 +424,6 @@ def test_a_model_is_saved_with_its_masters_in_a_copy_that_loses_nothing():
     layer, optimizer = trained_layer("mixed")
     before = frozen(masters(optimizer))
     for tensor in layer.state_dict().values():
-        refuses(fp.TapeError, "cannot be written to", tensor.fill_, 9.0)
         assert not any(np.shares_memory(tensor.array, m) for m in masters(optimizer))
     assert frozen(masters(optimizer)) == before
 
