@@ -98,17 +98,15 @@ class Storage:
         """Let `put` write into an array on this memory, rounding, and into what is behind it."""
         put(array)
         self.version += 1
-        other = None if self.unrounded is None else self._other_side(array)
-        if other is not None:
-            put(other)
+        if self.unrounded is not None:
+            stored, numbers = self.unrounded
+            behind = seen_by(array, stored, numbers)
+            other = seen_by(array, numbers, stored) if behind is None else behind
+            if other is not None:
+                put(other)
 
     def _behind(self, array):
         return None if self.unrounded is None else seen_by(array, *self.unrounded)
-
-    def _other_side(self, array):
-        stored, numbers = self.unrounded
-        behind = seen_by(array, stored, numbers)
-        return seen_by(array, numbers, stored) if behind is None else behind
 
     def takes(self, array: Any) -> bool:
         """Whether an array on this memory may be written to."""
@@ -130,7 +128,7 @@ class Storage:
 
     def leave(self, tensor: Any) -> None:
         """Know that a tensor is on this memory no more."""
-        self.sharing = [known for known in self.sharing or () if known() is not tensor]
+        self.sharing = [known for known in self.sharing or [] if known() is not tensor]
 
     def sharers(self) -> list:
         """The tensors that are known to be on this memory."""

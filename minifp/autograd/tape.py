@@ -14,12 +14,11 @@ import numpy as np
 from minifp.autograd import small_stack
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
-from minifp.errors import DTypeError, ShapeError, TapeError
+from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
-from minifp.numerics.formats import downcast, is_float
+from minifp.numerics.formats import is_float
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.cuda import capturing
-from minifp.runtime.device import as_array, checked_array, device_of, is_array, is_writeable, placed
+from minifp.runtime.device import checked_array, is_array
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -27,8 +26,6 @@ from minifp.runtime.device import as_array, checked_array, device_of, is_array, 
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 
-# Of those who must know which tensors were given other memory: (tensor, array before) by id.
-watching: list[dict[int, tuple]] = []
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
 
 
@@ -144,69 +141,16 @@ class Tensor:
     def data(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing, as `detach` makes it.
 
-        What is computed from it where storing rounds, is computed from the unrounded numbers.
-        Assigning gives this tensor the memory of another, as in PyTorch: both are the same numbers
-        from then on, and tensors that were on the memory before keep theirs. Of another format,
-        device or kind (an array) the numbers are copied. Raises ShapeError for another shape.
+        Where unrounded numbers are behind it, these are computed with (unrounded.py). Assigning
+        gives this tensor the memory of another, as in PyTorch (memory.py).
         """
         return self.detach()
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        array = value.array if isinstance(value, Tensor) else as_array(value)
-        if array is self.array:  # x.data += y, which has written already
-            return
-        if array.shape != self.shape:
-            raise ShapeError(
-                f".data of shape {self.shape} cannot be set to a tensor of shape {array.shape}"
-            )
-        capturing.refuse(
-            "gives a tensor other memory (x.data = y; x.data.copy_(y) writes into what it has)"
-        )
-        if not (isinstance(value, Tensor) and is_writeable(array)):  # as of a state_dict
-            value = Tensor(placed(array.copy(), like=self.array))
-        for departures in watching:
-            if id(self) not in departures or departures[id(self)][0]() is not self:
-                departures[id(self)] = ref(self), self.array
-        before = self.storage
-        self.array, self.storage = self._on_memory_of(value)
-        self.storage.take_histories(before)
-        if before.sharing is not None:  # a leaf, or on the memory of one
-            before.leave(self)
-            if self.storage.sharing is None:
-                self.storage.share(value)
-            self.storage.share(self)
-        self.consumed = None
-
-    def _on_memory_of(self, other):
-        """The array and the storage that numbers of `other` have as this tensor stores them."""
-        array, dtype = other.array, self.array.dtype
-        if array.dtype == dtype and device_of(array) == device_of(self.array):
-            return array, other.storage
-        numbers = array if other.exact is None else other.exact
-        stored = placed(downcast(numbers, dtype), like=self.array)
-        return stored.copy() if stored is numbers else stored, Storage()
-
-    def _keep_unrounded(self):
-        """Begin to keep unrounded numbers behind what is stored, where the kind of tensor does."""
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
-
-
-def write(tensor: Tensor, value: Any) -> None:
-    """Write numbers (an array, or a tensor with its unrounded ones) into a tensor, which rounds
-    them; they are kept unrounded where it does that. Raises ShapeError for another shape."""
-    if isinstance(value, Tensor):
-        value = value.array if value.exact is None else value.exact
-    value = as_array(value)
-    if value.shape != tensor.shape:
-        raise ShapeError(f"a tensor of shape {tensor.shape} cannot take shape {value.shape}")
-    tensor._keep_unrounded()
-    tensor.storage.write(tensor.array, value)
 
 
 class Node:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.tape import Tensor, write
+from minifp.autograd.memory import write
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.nn.initial import drawn

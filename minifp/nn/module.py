@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from minifp.autograd.backward import HookHandle
-from minifp.autograd.tape import Tensor, module_path, write
+from minifp.autograd.memory import write
+from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
 from minifp.nn.door import entering

@@ -4,16 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.storage import Storage, seen_by
-from minifp.autograd.tape import Tensor, write
+from minifp.autograd.memory import give_memory, write
+from minifp.autograd.storage import Storage
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.amax_history import Histories
-from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
+from minifp.numerics.formats import as_dtype, downcast, is_float
 from minifp.numerics.policy import Precision, get_precision
 from minifp.numerics.rules import gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import as_array, as_device, device_of, empty, moved, placed
+from minifp.runtime.device import as_array, as_device, device_of, empty, moved
 
 SAY_FORMATS = ("weights", "norm_parameters")  # the switches that say how parameters are stored
 
@@ -69,31 +70,7 @@ class Parameter(Tensor):
                 "an optimizer is made; fp.precision(...) makes a module in one",
             )
             return
-        vars(Tensor)["data"].fset(self, value)
-
-    def _on_memory_of(self, other):
-        narrow, wide = self.array.dtype, wider(self.array.dtype, float32)
-        array, storage = other.array, other.storage
-        is_near = device_of(array) == device_of(self.array) and array.flags.c_contiguous
-        if is_near and array.dtype == wide != narrow:  # which is behind what this one stores
-            if storage.unrounded is None:
-                storage.keep(downcast(array, narrow), array)
-            stored, numbers = storage.unrounded
-            rounded = seen_by(array, numbers, stored)
-            if rounded is not None and rounded.dtype == narrow:
-                return rounded, storage
-        array, storage = super()._on_memory_of(other)
-        if narrow != wide and storage.unrounded is None and array.flags.c_contiguous:
-            shares, exact = storage is other.storage, other.exact
-            numbers = other.array if shares or exact is None else exact
-            numbers = placed(upcast(downcast(numbers, wide), wide), like=self.array)
-            storage.keep(array, numbers if shares else numbers.copy())
-        return array, storage
-
-    def _keep_unrounded(self):
-        wide = wider(self.dtype, float32)
-        if self.dtype != wide and self.storage.unrounded is None:
-            self.storage.keep(self.array, as_array(upcast(self.array, wide)))
+        give_memory(self, value)
 
     def _stored_in(self, precision):
         name = self.stored_as

@@ -13,8 +13,9 @@ from weakref import ref
 
 import numpy as np
 
+from minifp.autograd.memory import write
 from minifp.autograd.storage import Storage, seen_by
-from minifp.autograd.tape import Tensor, write
+from minifp.autograd.tape import Tensor
 from minifp.runtime.device import moved
 
 

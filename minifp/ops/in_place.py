@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
-from minifp.autograd.tape import Tensor, write
+from minifp.autograd.memory import write
+from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError

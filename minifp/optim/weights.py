@@ -166,7 +166,7 @@ def check_whole(p, name):
 
 def check_apart(parameters):
     """Raise ArgumentError for two parameters on one memory."""
-    by_storage = {}
+    by_storage: dict[int, list] = {}
     for p in parameters:
         by_storage.setdefault(id(p.storage), []).append(p)
     for alike in by_storage.values():

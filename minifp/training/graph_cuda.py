@@ -12,7 +12,7 @@ from weakref import finalize, proxy
 
 import numpy as np
 
-from minifp.autograd import tape
+from minifp.autograd import memory
 from minifp.autograd.tape import Tensor
 from minifp.errors import CaptureError
 from minifp.runtime.callers import is_of_user, line_at, warn_once
@@ -107,7 +107,7 @@ class GraphRun:
             self._begin_anew()
             raise
         vars(self.held).update(graph=graph, inputs=inputs, outputs=outputs, notes=notes)
-        tape.watching.append(self.held.departures)
+        memory.watching.append(self.held.departures)
         self.warm_up.notes.clear()
 
     def _has_lost_a_tensor(self):
@@ -164,10 +164,10 @@ class GraphRun:
 
 def drop(held: SimpleNamespace) -> None:
     """Give back what a captured step held: its graph first, then the memory it writes to."""
-    memory = held.memory
-    tape.watching[:] = [d for d in tape.watching if d is not held.departures]
+    own = held.memory
+    memory.watching[:] = [d for d in memory.watching if d is not held.departures]
     vars(held).clear()
-    retire(memory)
+    retire(own)
 
 
 def on_device(a: Any, copied: bool = False) -> Any:

@@ -257,7 +257,7 @@ def of_another_kind(state: Any, scale: Any) -> StaticLossScale | None:
     by_name = {type(one).__name__: one for one in kinds}
     kind = state.get("kind") if isinstance(state, dict) else None
     is_other = isinstance(kind, str) and kind != type(scale).__name__
-    return by_name.get(kind) if is_other else None
+    return by_name.get(str(kind)) if is_other else None
 
 
 ADAPTIVE = {"dynamic": DynamicLossScale, "lognormal": LogNormalLossScale}
