@@ -41,10 +41,13 @@ class Storage:
     parameter, the maxima of what its products multiply (numerics/amax_history.py), or None.
     keeper: a weak reference to the first recorded operation that saved an array on this memory, of
     those that still have it, or None. codes: what is known of an operand in it that was saved in
-    its codes (kept_operands.py), or None.
+    its codes (kept_operands.py), or None. in_buffer: whether an optimizer has moved it into its own.
     """
 
-    __slots__ = ("version", "zeroed", "unrounded", "sharing", "histories", "keeper", "codes")
+    __slots__ = (
+        *("version", "zeroed", "unrounded", "sharing", "histories", "keeper", "codes"),
+        "in_buffer",
+    )
     version: int
     zeroed: bool
     unrounded: Unrounded | None
@@ -52,10 +55,11 @@ class Storage:
     histories: Histories | None
     keeper: ref | None
     codes: Any
+    in_buffer: bool
 
     def __init__(self) -> None:
         self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
-        self.histories, self.keeper, self.codes = None, None, None
+        self.histories, self.keeper, self.codes, self.in_buffer = None, None, None, False
 
     @property
     def is_kept(self) -> bool:
@@ -146,10 +150,12 @@ class Storage:
         """Whether somebody else holds the larger array of which `array` is a part, as v.array after
         `p.data = v[:9]`: a tensor that is not known to be here. CPython's counts tell."""
         whole = array.base
-        if not is_array(whole):
+        if self.in_buffer or not is_array(whole):
             return False
-        parts = {id(t.array) for t in self.sharers() if t.array.base is whole}
-        return references(whole) > FEWEST + len(parts | {id(array)})
+        known = {id(a): a for a in (array, *(t.array for t in self.sharers()))}
+        known |= {id(a): a for a in self.unrounded or ()}
+        own = sum(a is whole or a.base is whole for a in known.values())
+        return references(whole) > FEWEST + own
 
     def move(self, before: Any, array: Any) -> None:
         """Let all tensors on the memory of `before` be on that of `array`, which has its numbers,

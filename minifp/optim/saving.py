@@ -103,7 +103,7 @@ def check(optimizer, state_dict, has_masters, takes_masters=False):
         for n in given["params"]:
             what = f"{kind}: state of parameter {n}"
             masters = has_masters, takes_masters
-            names = _check_parameter(what, optimizer, given, state[n], *expected[n], masters)
+            names = _check_parameter(what, optimizer, given, state[n], *expected[n], masters=masters)
             first = names if first is None else first
             if names != first:
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")

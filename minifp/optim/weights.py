@@ -62,6 +62,7 @@ class Weights:
         self.views[i] = self.stored[s].reshape(p.shape)
         p.storage.move(p.array, self.views[i])
         p.array, self.storages[i] = self.views[i], p.storage
+        p.storage.in_buffer = True
 
     def _vacate(self, i):
         storage, view = self.storages[i], self.views[i]

@@ -1,0 +1,171 @@
+"""Claims about p.data: arithmetic on it is unrounded, and p.data = t gives p the memory of t.
+
+What people write with weights beside an optimizer (moving averages, momentum encoders, Lookahead,
+swaps, ties) gives the numbers of float32 in every precision with masters.
+"""
+
+import copy
+
+import numpy as np
+import pytest
+from refusals import refuses
+from snapshots import frozen
+
+import minifp as fp
+from minifp import nn, optim
+
+STEPS, ULP = 100, 2.0**-24  # of numbers up to 1
+
+
+def layers(precision, rate, count=2):
+    """Layers with weights of 1, and a step of the first, whose gradients are 1."""
+    with fp.precision(precision):
+        made = [nn.Linear(3, 2, bias=False) for _ in range(count)]
+    for layer in made:
+        nn.init.ones_(layer.weight)
+    optimizer = fp.MixedOptimizer(optim.SGD(made[0].parameters(), lr=rate), loss_scale=1.0)
+    return (lambda: optimizer.minimize(made[0](fp.ones(1, 3)).float().sum())), *made
+
+
+def numbers(layer):
+    """One of the unrounded weights, which are alike."""
+    return layer.state_dict()["weight"].tolist()[0][0]
+
+
+def encoder(q, k, kept):
+    k.weight.data = k.weight.data * 0.999 + q.weight.data * (1 - 0.999)
+
+
+def by_detach(q, k, kept):
+    old = k.weight.detach()
+    old.copy_(old + (q.weight.detach() - old) * 0.01)
+
+
+def among_parameters(q, k, kept):
+    with fp.no_grad():
+        k.weight.copy_(q.weight.lerp(k.weight, 0.999))
+        k.weight.mul_(0.99).add_(q.weight, alpha=0.01)
+
+
+def in_a_buffer(q, k, kept):
+    average = kept.setdefault("average", fp.zeros_like(q.weight))
+    average.mul_(0.9).add_(q.weight.data, alpha=0.1)
+    k.weight.data.copy_(average)
+
+
+def in_a_narrow_buffer(q, k, kept):
+    average = kept.setdefault("average", fp.ones(2, 3, dtype=q.weight.dtype))
+    average.mul_(0.9).add_(q.weight.data, alpha=0.1)
+    k.weight.data = average.clone()
+
+
+def lookahead(q, k, kept):
+    slow = kept.setdefault("slow", k.weight.data.clone())
+    slow += 0.5 * (q.weight.data - slow)
+    q.weight.data.copy_(slow)
+
+
+def by_hand(q, k, kept):
+    k(fp.ones(1, 3)).float().sum().backward()
+    k.weight.data = k.weight.data - 1e-4 * k.weight.grad.data
+    k.weight.grad = None
+
+
+def as_a_vector(q, k, kept):
+    vector = fp.cat([q.weight.data.view(-1), k.weight.data.view(-1)]) * (1 - 1e-4)
+    q.weight.data, k.weight.data = vector[:6].view(2, 3), vector[6:].view_as(k.weight)
+
+
+def entries(q, k, kept):
+    for name, v in k.state_dict().items():
+        v *= 0.999
+        v += (1 - 0.999) * q.state_dict()[name].detach()
+
+
+def swap(q, k, kept):
+    q.weight.data, k.weight.data = k.weight.data, q.weight.data
+
+
+@pytest.mark.parametrize("way", [
+    *(encoder, by_detach, among_parameters, in_a_buffer, in_a_narrow_buffer, lookahead, by_hand),
+    *(as_a_vector, entries, swap),
+])  # fmt: skip
+def test_averages_and_other_habits_give_the_numbers_of_float32(way):
+    ends = []
+    for precision in ("float32", "mixed", "bfloat16"):
+        step, q, k = layers(precision, 1e-4)
+        kept: dict = {}
+        for _ in range(STEPS):
+            step()
+            way(q, k, kept)
+        ends.append([numbers(q), numbers(k)])
+        assert way is in_a_buffer or ends[-1] != [1, 1]
+    for end in ends[1:]:  # each of some five operations rounds by ULP at most
+        np.testing.assert_allclose(
+            end, ends[0], rtol=0, atol=(5 if way is by_hand else 3) * STEPS * ULP
+        )
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
+def test_what_was_on_the_memory_before_keeps_its_numbers_and_what_is_given_is_trained(precision):
+    step, layer, other = layers(precision, 0.25)
+    p, given = layer.weight, other.weight.data * 2
+    before, part = p.data, p.data[0]
+    p.data = given
+    assert (numbers(layer), before.tolist(), part.tolist()) == (2, [[1] * 3] * 2, [1] * 3)
+    step()
+    assert numbers(layer) == given[0, 0].item() == 1.75 and before[1, 1].item() == 1
+    before.add_(1)
+    p.data, taken = before, p.data
+    step()
+    assert (numbers(layer), part[0].item(), taken[0, 0].item()) == (1.75, 1.75, 1.75)
+    other.weight.data = p.data  # tied: both are the same numbers
+    step()
+    assert numbers(other) == numbers(layer) == 1.5
+    p.data = p.data.t().reshape(2, 3)
+    step()
+    assert (numbers(other), numbers(layer)) == (1.5, 1.25)
+    y = (other.weight * p).sum()
+    p.data = p.data * 2  # of which what was recorded does not know
+    y.backward()
+    assert other.weight.grad[0, 0].item() == 1.25
+
+
+def test_parameters_on_one_memory_are_refused_by_name_by_one_optimizer():
+    step, *made = layers("mixed", 0.25)
+    model = nn.Sequential(*made)
+    model.named_parameters()
+    made[1].weight.data = made[0].weight.data
+    words = "on one memory, 0.weight and 1.weight"
+    refuses(fp.ArgumentError, words, optim.SGD, model.parameters(), lr=0.1)
+    step()
+    made[1].weight.data = made[1].weight.data.clone()
+    optimizer = fp.MixedOptimizer([optim.SGD(m.parameters(), lr=0.25) for m in made])
+    made[1].weight.data = made[0].weight.data
+    before = frozen(model.state_dict())
+    refuses(fp.ArgumentError, words, optimizer.minimize, model[1](fp.ones(1, 3)).float().sum())
+    assert frozen(model.state_dict()) == before
+    row = made[0].weight.data[0]
+    vector = fp.ones(9, dtype="float16")
+    made[1].weight.data = vector[3:].view(2, 3)
+    with pytest.warns(fp.MisuseWarning, match="1.weight was given a part"):
+        optimizer.zero_grad()
+        optimizer.minimize((model[0].weight + model[1].weight).float().sum())
+    assert row[0].item() == numbers(made[0]) and vector.tolist() == [1] * 9
+
+
+def test_an_entry_of_a_state_stays_as_it_was_until_it_is_written_to_which_the_model_follows():
+    step, layer, _ = layers("mixed", 2.0**-13)
+    state = layer.state_dict()
+    best = copy.deepcopy(state)
+    step()
+    v = state["weight"]
+    assert v[0, 0].item() == 1 and numbers(layer) == 1 - 2.0**-13
+    v[0] = 0.5  # as the model is now, and one row of it another
+    assert layer.weight.exact.tolist() == v.tolist() == [[0.5] * 3, [1 - 2.0**-13] * 3]
+    v.view(-1)[3:].mul_(2)
+    assert layer.weight[1, 0].item() == 2 and layer.weight.exact[1, 0] == 2 - 2.0**-12
+    best["weight"].fill_(3)
+    refuses(ValueError, "read-only", v.numpy().fill, 3)
+    refuses(fp.TapeError, "expanded", v[:1].expand(2, 3).fill_, 3)
+    assert numbers(layer) == 0.5
