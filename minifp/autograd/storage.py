@@ -41,7 +41,7 @@ class Storage:
     parameter, the maxima of what its products multiply (numerics/amax_history.py), or None.
     keeper: a weak reference to the first recorded operation that saved an array on this memory, of
     those that still have it, or None. codes: what is known of an operand in it that was saved in
-    its codes (kept_operands.py), or None. in_buffer: whether an optimizer has moved it into its own.
+    its codes (kept_operands.py), or None. in_buffer: whether an optimizer has moved it to its own.
     """
 
     __slots__ = (

@@ -102,8 +102,8 @@ def check(optimizer, state_dict, has_masters, takes_masters=False):
         first = None
         for n in given["params"]:
             what = f"{kind}: state of parameter {n}"
-            masters = has_masters, takes_masters
-            names = _check_parameter(what, optimizer, given, state[n], *expected[n], masters=masters)
+            place, masters = expected[n], (has_masters, takes_masters)
+            names = _check_parameter(what, optimizer, given, state[n], place, masters)
             first = names if first is None else first
             if names != first:
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
@@ -189,12 +189,13 @@ def _state_names(optimizer, found):
     return {name for name in optimizer.state_names if name in found}
 
 
-def _check_parameter(what, optimizer, group, found, block, i, masters):
+def _check_parameter(what, optimizer, group, found, place, masters):
     """The names of its state: what the settings of its group, as given, call for, or more."""
     names = {*optimizer.needed(group)}
     if isinstance(found, dict):
         names |= _state_names(optimizer, found)
-    kept, (has_masters, takes_masters) = {*block.weights.kept}, masters
+    (block, i), (has_masters, takes_masters) = place, masters
+    kept = {*block.weights.kept}
     if takes_masters and isinstance(found, dict) and MASTER in found and not kept:
         kept = {MASTER}
     elif MASTER in kept and not has_masters:
