@@ -167,10 +167,6 @@ def test_a_used_up_graph_is_refused_naming_the_way_out_and_a_retained_one_gives_
 
 
 # ---- changed in place ---------------------------------------------------------------------------
-def set_data(x):
-    x.data.copy_(np.zeros(x.shape))
-
-
 def write_to_a_view(x):
     x.detach()[:1].fill_(0)
 
@@ -180,7 +176,6 @@ def write_to_a_reshaped_view(x):
 
 
 CHANGES = {  # those by a method: test_tensor.py
-    "data": set_data,
     "add_": lambda x: x.add_(1.0),
     "view": write_to_a_view,
     "reshaped view": write_to_a_reshaped_view,

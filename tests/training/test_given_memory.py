@@ -54,21 +54,10 @@ def as_a_vector(q, k, kept):
     q.data, k.data = vector[:6].view(2, 3), vector[6:].view_as(k)
 
 
-def entries(q, k, kept):
-    module, kept["module"] = nn.Module(), None
-    module.k = k
-    for v in module.state_dict().values():
-        v *= 0.999
-        v += (1 - 0.999) * q.data
-
-
 HABITS = {
     "encoder": lambda q, k, _: setattr(k, "data", k.data * 0.999 + q.data * (1 - 0.999)),
     "by hand": lambda q, k, _: setattr(k, "data", k.data - 1e-4 * fp.ones(2, 3, dtype=k.dtype)),
-    "swap": lambda q, k, _: (lambda a, b: (setattr(q, "data", b), setattr(k, "data", a)))(
-        q.data, k.data
-    ),
-    **{f.__name__: f for f in (among_parameters, in_buffers, lookahead, as_a_vector, entries)},
+    **{f.__name__: f for f in (among_parameters, in_buffers, lookahead, as_a_vector)},
 }
 
 

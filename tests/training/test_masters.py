@@ -317,14 +317,6 @@ def test_small_updates_count_even_where_a_part_is_written_over_after_each_step()
     assert masters(optimizer)[0][1] == 0.0
 
 
-def test_float32_weights_assigned_later_are_trained_from():
-    p = parameter(precision="float32")
-    optimizer = optimizer_of(p)
-    p.data = NEW
-    step(optimizer)
-    assert p.array.tolist() == NEW.tolist()
-
-
 # ---- several optimizers, one after the other ----------------------------------------------------
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_a_second_optimizer_begins_from_the_masters_of_the_first_and_takes_turns(precision):
