@@ -77,16 +77,16 @@ def _memory_for(tensor, other):
         return array, storage
     if keeps and is_near and array.dtype == wide and array.flags.c_contiguous:
         if storage.unrounded is None:
-            storage.keep(downcast(array, own.dtype), array)
+            storage.keep(as_array(downcast(array, own.dtype)), array)
         stored, numbers = storage.unrounded
         rounded = seen_by(array, numbers, stored)
         if rounded is not None and rounded.dtype == own.dtype:
             return rounded, storage
     new, numbers = Storage(), placed(_numbers(other), like=own)
-    stored = downcast(numbers, own.dtype)
+    stored = as_array(downcast(numbers, own.dtype))
     stored = stored.copy() if stored is numbers else stored
     if keeps:
-        exact = upcast(downcast(numbers, wide), wide)
+        exact = as_array(upcast(downcast(numbers, wide), wide))
         new.keep(stored, exact.copy() if exact is numbers else exact)
     return stored, new
 

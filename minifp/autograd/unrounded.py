@@ -18,6 +18,7 @@ from minifp.autograd.storage import contiguous
 from minifp.autograd.tape import Tensor
 from minifp.numerics import autocast
 from minifp.numerics.formats import downcast, float32, is_float, upcast, wider
+from minifp.runtime.device import as_array
 
 RANDOM = "dropout"  # which would draw twice
 POINTWISE = frozenset(autocast.OPERATIONS["pointwise"].split())
@@ -31,7 +32,7 @@ def has_unrounded(t: Any) -> bool:
 def begin_unrounded(t: Tensor) -> None:
     """Let unrounded numbers be behind a tensor from now on, where storing rounds."""
     if _is_narrow(t) and t.storage.unrounded is None and t.array.flags.c_contiguous:
-        t.storage.keep(t.array, upcast(t.array, wider(t.dtype, float32)))
+        t.storage.keep(t.array, as_array(upcast(t.array, wider(t.array.dtype, float32))))
 
 
 def from_unrounded(
@@ -67,7 +68,7 @@ def _joined(out, exact):
     if out.dtype == exact.dtype:
         return exact
     numbers = contiguous(exact.array)
-    out.array = downcast(numbers, out.array.dtype)
+    out.array = as_array(downcast(numbers, out.array.dtype))
     out.storage.keep(out.array, numbers)
     return out
 
