@@ -138,3 +138,11 @@ def test_an_entry_of_a_state_stays_as_it_was_until_it_is_written_to_which_the_mo
     refuses(ValueError, "read-only", v.numpy().fill, 3)
     refuses(fp.TapeError, "expanded", v[:1].expand(2, 3).fill_, 3)
     assert numbers(layer) == 0.5
+
+
+def test_a_cast_of_a_weight_is_made_anew_after_it_was_given_other_memory():
+    (one, other), x = (nn.Linear(3, 2) for _ in range(2)), fp.ones(1, 3)
+    with fp.amp.autocast("cpu", dtype="float16"):
+        before = one(x).tolist()
+        one.weight.data, one.bias.data = other.weight.data, other.bias.data
+        assert one(x).tolist() == other(x).tolist() != before
