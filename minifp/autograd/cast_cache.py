@@ -14,8 +14,8 @@ from minifp.autograd.tape import Tensor
 
 
 class Region(NamedTuple):
-    """An autocast region. casts: (weight, version, cast) by id and format; None: nothing is kept.
-    outer: the region around it."""
+    """An autocast region. casts: (weight, array, version, cast) by id and format; None: nothing
+    is kept. outer: the region around it."""
 
     casts: dict[tuple[int, np.dtype], tuple] | None
     outer: "Region | None"
@@ -45,8 +45,9 @@ def cast_once(x: Any, dtype: np.dtype) -> Tensor:
     if region is None or region.casts is None or x.gradient_node is not x or not is_recording():
         return x.to(dtype=dtype)
     key = id(x), dtype
-    weight, version, cast = region.casts.get(key, (None, None, None))
-    if weight is not x or version != x.storage.version or cast.node.saved is None:
+    weight, array, version, cast = region.casts.get(key, (None, None, None, None))
+    is_known = weight is x and array is x.array and version == x.storage.version
+    if not is_known or cast.node.saved is None:
         cast = x.to(dtype=dtype)
-        region.casts[key] = x, x.storage.version, cast
+        region.casts[key] = x, x.array, x.storage.version, cast
     return cast

@@ -18,6 +18,7 @@ from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
+from minifp.autograd.unrounded import from_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.numerics import autocast, policy, rules
@@ -100,6 +101,11 @@ def op(
         results = tuple(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )
+        if not records:
+            for a in args:
+                if isinstance(a, Tensor) and a.storage.unrounded is not None:
+                    results = from_unrounded(name, recorded, args, params, results)
+                    break
         if node is not None:
             node.watch(args, results)
             for observer in observers:

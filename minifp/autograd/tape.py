@@ -14,11 +14,11 @@ import numpy as np
 from minifp.autograd import small_stack
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
-from minifp.errors import DTypeError, ShapeError, TapeError
+from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import STORED, is_float, of_numbers
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.device import as_array, checked_array, is_array
+from minifp.runtime.device import checked_array, is_array
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -140,21 +140,10 @@ class Tensor:
     def data(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing, as `detach` makes it.
 
-        Assigning copies numbers into this tensor, rounded to its format, the unrounded ones where
-        the other has them; the tape notices, and so do master weights.
+        Where unrounded numbers are behind it, these are computed with (unrounded.py). Assigning
+        gives this tensor the memory of another, as in PyTorch (memory.py).
         """
         return self.detach()
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        if isinstance(value, Tensor):
-            if value.array is self.array:  # x.data += y, which has written already
-                return
-            value = value.array if value.exact is None else value.exact
-        value = as_array(value)
-        if value.shape != self.shape:
-            raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
-        self.storage.write(self.array, value)
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""

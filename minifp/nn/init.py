@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.memory import write
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
@@ -64,7 +65,7 @@ def _fans(shape):
 
 def _write(tensor, values):
     if not get_precision().shapes_only:
-        tensor.data = values  # rounds it; a parameter keeps what was rounded away
+        write(tensor, values)  # rounds it; a parameter keeps what was rounded away
     return tensor
 
 

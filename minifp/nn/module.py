@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from minifp.autograd.backward import HookHandle
+from minifp.autograd.memory import write
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
@@ -20,12 +21,13 @@ from minifp.nn import wrapped_names
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
+from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
-from minifp.runtime.device import moved
 
 M = TypeVar("M", bound="Module")
 
@@ -366,19 +368,15 @@ class Module:
             p.grad = None
 
     def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
-        """Copies of all parameters and buffers by path, read-only, by PyTorch's names and shapes.
+        """Copies of all parameters and buffers by path, by PyTorch's names and shapes.
 
         A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
         them, so that nothing is lost by loading them again. What is shared is there by each path.
-        prefix: put before every name.
+        A copy stays what it is while the model is trained; what is written into it in place
+        (`v.copy_(x)`, `v *= 0.9`) begins from the model's numbers of that moment and is written
+        into the model too, as in PyTorch. prefix: put before every name.
         """
-        state = {}
-        for name, t in self._saved():
-            exact = t.exact
-            copy = np.array(moved(t.array if exact is None else exact, "cpu"))
-            copy.flags.writeable = False  # writing into a copy would be lost unnoticed
-            state[prefix + name] = Tensor(copy)
-        return state
+        return {prefix + name: entry_of(t) for name, t in self._saved()}
 
     def _saved(self):
         for name, t in self._all_named((Parameter, Buffer)):
@@ -425,7 +423,7 @@ class Module:
             )
         for name, t in self._saved():
             if name in given:
-                t.data = given[name]
+                write(t, given[name])
                 warn_of_overflow(given[name], t.array, f"load_state_dict: {name}")
         return left_out
 
@@ -503,7 +501,8 @@ def _arrays(state_dict):
         )
     try:
         return {
-            n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
+            n: numbers_of(v) if isinstance(v, Tensor) else np.asarray(v)
+            for n, v in state_dict.items()
         }
     except ValueError as error:  # ragged lists
         raise ArgumentError(f"load_state_dict: an entry is no array: {error}") from None

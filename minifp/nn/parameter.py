@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.memory import give_memory, write
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.amax_history import Histories
-from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
+from minifp.numerics.formats import as_dtype, downcast, is_float
 from minifp.numerics.policy import Precision, get_precision
 from minifp.numerics.rules import gradient_format
 from minifp.runtime.callers import warn_once
@@ -49,12 +50,14 @@ class Parameter(Tensor):
         self.storage.histories = Histories()
         self.storage.share(self)
         if not self.precision.shapes_only:
-            self.data = data
+            write(self, data)
 
     @property
     def data(self) -> Tensor:
         """A tensor on the same memory that remembers nothing: what is written into it in place
-        arrives here, and unrounded where masters are. Assigning copies, unrounded too."""
+        arrives here, and unrounded where masters are, from which is computed too. Assigning gives
+        this parameter the memory of another tensor, as in PyTorch (`n.weight.data = m.weight.data`
+        ties the two); an optimizer takes it up at its next step."""
         return self.detach()
 
     @data.setter
@@ -67,10 +70,7 @@ class Parameter(Tensor):
                 "an optimizer is made; fp.precision(...) makes a module in one",
             )
             return
-        wide = wider(self.dtype, float32)
-        if self.dtype != wide and self.storage.unrounded is None:
-            self.storage.keep(self.array, as_array(upcast(self.array, wide)))
-        vars(Tensor)["data"].fset(self, value)
+        give_memory(self, value)
 
     def _stored_in(self, precision):
         name = self.stored_as
@@ -91,7 +91,7 @@ class Parameter(Tensor):
             frozen = not self.requires_grad
             self._store_anew(empty(self.shape, dtype, like=self.array))
             if not self.precision.shapes_only:
-                self.data = numbers
+                write(self, numbers)
             of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
@@ -136,7 +136,8 @@ def _is_cast_of(p, value):
     on_host = type(p.array) is type(value.array) is np.ndarray  # a GPU would have to be waited for
     if not on_host or not p.array.size or (p.array == p.array.flat[0]).all():
         return False
-    return np.array_equal(downcast(p.array, value.dtype), value.array)
+    numbers = [p.array] if p.exact is None else [p.array, p.exact]
+    return any(np.array_equal(downcast(n, value.dtype), value.array) for n in numbers)
 
 
 class Buffer(Tensor):

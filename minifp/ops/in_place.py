@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.memory import write
 from minifp.autograd.tape import Tensor
+from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import as_native, downcast, is_float, just_below
@@ -26,7 +28,7 @@ from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.ops.whole_numbers import watched
 from minifp.runtime import random
-from minifp.runtime.device import device_of, is_writeable, moved, placed
+from minifp.runtime.device import device_of, moved, placed
 
 
 def numbers_of(t: Any) -> Any:
@@ -48,15 +50,13 @@ def _refuse(name):
 def _check_writeable(self, name):
     if self.requires_grad and is_recording():
         _refuse(name)
-    if not is_writeable(self.array):
-        raise TapeError(
-            f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
-        )
+    if not self.storage.takes(self.array):
+        raise TapeError(f"{name} on a tensor that cannot be written to, an expanded one: clone it")
+    self.storage.refresh()
 
 
-def _write(self, name, value):
-    _check_writeable(self, name)
-    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
+def _write(self, value):
+    write(self, np.broadcast_to(value, self.shape))  # counts as a change, for tape and masters
     return self
 
 
@@ -75,12 +75,14 @@ def _in_place(name, operation, assigns=False):
             raise TapeError(
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
+        _check_writeable(self, name)
         try:
-            value = operation(Tensor(numbers_of(self)), *args, **settings).array
+            args = _unrounded_too(self, args)
+            value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 found = name_of(value.dtype)
                 raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
-            _write(self, name, value)
+            _write(self, value)
             self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
             return self
         except ValueError as error:
@@ -94,6 +96,18 @@ def _in_place(name, operation, assigns=False):
     apply.__module__ = __name__
     apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
     setattr(Tensor, name, apply)
+
+
+def _unrounded_too(self, args):
+    """The arguments, with the unrounded numbers of those that have them where this tensor has. One
+    that has none, as a buffer for an average, begins to when it is given those of a `.data`."""
+    rounded = [a for a in args if has_unrounded(a)]
+    if not rounded:
+        return args
+    if any(a.precision is None for a in rounded):
+        begin_unrounded(self)
+    is_exact = has_unrounded(self)
+    return [Tensor(a.exact) if is_exact and has_unrounded(a) else a for a in args]
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from minifp.autograd.gradient_clip import mark_alike
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
+from minifp.autograd.unrounded import has_unrounded
 from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, format_of, is_float
 from minifp.ops.creation import storage_dtype
@@ -46,7 +47,7 @@ def clone(input: Tensor) -> Tensor:
     it was multiplied by.
     """
     copy = mul(input, 1.0) if is_float(input.dtype) else Tensor(input.array.copy())
-    exact = input.exact
+    exact = None if has_unrounded(copy) else input.exact
     if exact is not None:
         copy.storage.keep(copy.array, exact.copy())
     return mark_alike(input, copy)

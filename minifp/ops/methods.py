@@ -9,6 +9,7 @@ import numpy as np
 from minifp import ops
 from minifp.autograd.backward import backward, register_hook, retain_grad
 from minifp.autograd.gradient_clip import mark_alike, successor
+from minifp.autograd.memory import give_memory
 from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
@@ -324,6 +325,7 @@ def set_requires_grad(self: Tensor, requires_grad: bool) -> None:
 
 
 # mypy takes a property of a class for what it returns.
+setattr(Tensor, "data", vars(Tensor)["data"].setter(give_memory))  # noqa: B010
 setattr(Tensor, "requires_grad", vars(Tensor)["requires_grad"].setter(set_requires_grad))  # noqa: B010
 
 

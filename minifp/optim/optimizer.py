@@ -22,7 +22,7 @@ from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
-from minifp.optim.weights import Weights
+from minifp.optim.weights import Weights, check_apart, check_whole
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 
@@ -124,13 +124,9 @@ class Optimizer:
                 )
             if id(p) in seen:
                 raise ArgumentError(f"{kind}: a parameter is given twice")
-            if p.storage.is_part(p.array):
-                raise ArgumentError(
-                    f"{kind}: a leaf of shape {tuple(p.shape)} shares memory with a tensor that "
-                    "has more of it, or in another order, and would not follow where an optimizer "
-                    "moves the leaf: give a clone, x.detach().clone().requires_grad_()"
-                )
+            check_whole(p, f"{kind}: a leaf")
             seen.add(id(p))
+        check_apart([*self.parameters, *params])
         group = {**self.defaults, **given, "params": params}
         self.check(group)
         return group
@@ -315,6 +311,10 @@ class Optimizer:
                 "purpose"
             )
 
+    def have_moved(self) -> bool:
+        """Whether some parameter was given other memory since the last step."""
+        return any(block.weights.have_moved() for block in self.blocks)
+
     def check_ready(self) -> None:
         """Raise, before anything is changed, for what a step could not work with.
 
@@ -330,6 +330,8 @@ class Optimizer:
                 self.check(group)
                 fixed = not any(isinstance(group[name], list) for name in self.defaults)
                 self._checked[i] = values if fixed else None
+        if self.have_moved():
+            check_apart(self.parameters)
         for block in self.blocks:
             block.weights.check_formats()
             missing = [name for name in self.needed(block.group) if name not in block.state]
@@ -475,11 +477,12 @@ class Optimizer:
 
     def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
-        saving.check(self, state_dict)
+        saving.check(self, state_dict, saving.has_masters(state_dict))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
-        saving.check(self, state_dict)
+        """Take up a state_dict, of another precision too: what it holds is converted. Raises
+        ArgumentError, with nothing changed, if it does not fit."""
+        self.check_state_dict(state_dict)
         saving.load(self, state_dict)
 
 

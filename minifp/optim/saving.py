@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.memory import write
 from minifp.checks import check_count
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
@@ -16,6 +17,7 @@ from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import moved
 
 COUNTERS = ("steps", "attempts")
+MASTER = "master"  # the entry of a weight that has one, as training/masters.py calls it
 
 
 def state_dict(optimizer):
@@ -63,12 +65,39 @@ def load(optimizer, state_dict):
         for name in _state_names(optimizer, found):
             block.add_state(name, 0.0)
             block.state[name].assign(i, saved_numbers(found[name]))
-        block.weights.take_up(i, found)
+        if block.weights.kept.keys() <= found.keys():
+            block.weights.take_up(i, found)
+        elif MASTER in found:
+            write(block.parameters[i], np.asarray(found[MASTER]))
+            block.weights.refresh()
     optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
 
-def check(optimizer, state_dict):
-    """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail."""
+def has_masters(state_dict):
+    """Whether some parameter has a master in the state of an optimizer."""
+    state = state_dict.get("state") if isinstance(state_dict, dict) else None
+    held = state.values() if isinstance(state, dict) else ()
+    return any(isinstance(found, dict) and MASTER in found for found in held)
+
+
+def without_masters(state_dict):
+    """The state of an optimizer without masters, which then begin from the weights."""
+    if not has_masters(state_dict):
+        return state_dict
+    state = {
+        n: {name: value for name, value in found.items() if name != MASTER}
+        for n, found in state_dict["state"].items()
+    }
+    return {**state_dict, "state": state}
+
+
+def check(optimizer, state_dict, has_masters, takes_masters=False):
+    """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail.
+
+    What was trained in another precision fits: where there are no masters at all (has_masters is
+    False), they begin from the weights that are here; where weights here have none, a master that
+    is there becomes the weight (takes_masters).
+    """
     kind, entries = type(optimizer).__name__, {"state", "param_groups", *COUNTERS}
     if not isinstance(state_dict, dict) or set(state_dict) != entries:
         raise ArgumentError(f"{kind}: state of {_told(state_dict)}, expected {sorted(entries)}")
@@ -87,7 +116,8 @@ def check(optimizer, state_dict):
         first = None
         for n in given["params"]:
             what = f"{kind}: state of parameter {n}"
-            names = _check_parameter(what, optimizer, given, state[n], *expected[n])
+            place, masters = expected[n], (has_masters, takes_masters)
+            names = _check_parameter(what, optimizer, given, state[n], place, masters)
             first = names if first is None else first
             if names != first:
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
@@ -173,12 +203,18 @@ def _state_names(optimizer, found):
     return {name for name in optimizer.state_names if name in found}
 
 
-def _check_parameter(what, optimizer, group, found, block, i):
+def _check_parameter(what, optimizer, group, found, place, masters):
     """The names of its state: what the settings of its group, as given, call for, or more."""
     names = {*optimizer.needed(group)}
     if isinstance(found, dict):
         names |= _state_names(optimizer, found)
-    arrays = {*names, *block.weights.kept}
+    (block, i), (has_masters, takes_masters) = place, masters
+    kept = {*block.weights.kept}
+    if takes_masters and isinstance(found, dict) and MASTER in found and not kept:
+        kept = {MASTER}
+    elif MASTER in kept and not has_masters:
+        kept = set()
+    arrays = {*names, *kept}
     expected = {"step", *arrays, *block.numbers}
     if not isinstance(found, dict) or set(found) != expected:
         raise ArgumentError(f"{what} has {_told(found)}, expected {sorted(expected)}")

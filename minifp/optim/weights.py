@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.storage import overlap
 from minifp.derive.dtypes import name_of
-from minifp.errors import DeviceError, PrecisionError
+from minifp.errors import ArgumentError, DeviceError, PrecisionError
 from minifp.numerics.formats import downcast
+from minifp.runtime.callers import warn_once
 from minifp.runtime.device import device_of, empty, placed
 
 
@@ -34,36 +36,67 @@ class Weights:
             )
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.views: list = [None] * len(self.parameters)
+        self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
             self._adopt(i)
         self.versions = [p.storage.version for p in self.parameters]
 
     def _adopt(self, i):
-        """Move a parameter's stored numbers into the flat buffer, of which it becomes a view."""
+        """Move a parameter's stored numbers into the flat buffer, of which it becomes a view.
+
+        Tensors that it has left there, by `p.data = t`, keep their numbers in memory of their own.
+        """
         p, s = self.parameters[i], self.slices[i]
+        if self.storages[i] is p.storage and overlap(p.array, self.views[i]):
+            p.storage.copied_for(p)  # as after p.data = p.data.t()
+        if self.storages[i] not in (None, p.storage):  # else another optimizer has moved it
+            self._vacate(i)
+        if p.storage.has_strangers(p.array):
+            warn_once(
+                "part of a larger tensor",
+                f"{name_of_parameter(p)} was given a part of a larger tensor's memory "
+                "(p.data = v[...]), which an optimizer moves: that tensor keeps the numbers that "
+                "it has, while in PyTorch it would follow. Read the weights from the parameters",
+            )
         self.stored[s] = p.array.reshape(-1)
         self.views[i] = self.stored[s].reshape(p.shape)
         p.storage.move(p.array, self.views[i])
-        p.array = self.views[i]
+        p.array, self.storages[i] = self.views[i], p.storage
+        p.storage.in_buffer = True
+
+    def _vacate(self, i):
+        storage, view = self.storages[i], self.views[i]
+        if storage.sharers():
+            storage.move(view, view.copy())
+            if storage.unrounded is not None:
+                storage.move_behind(storage.unrounded.numbers.copy())
+
+    def have_moved(self):
+        """Whether some parameter is on other memory than the flat buffer."""
+        return any(p.array is not view for p, view in zip(self.parameters, self.views))
 
     def check_formats(self):
-        """Raise PrecisionError for a parameter that was given another format, or shape, since, and
-        DeviceError for one that was moved."""
+        """Raise PrecisionError for a parameter that was given another format, or shape, since,
+        DeviceError for one that was moved, and ArgumentError for one that `p.data = t` has given
+        memory of which another tensor has more, or in another order."""
         for p, view, n in zip(self.parameters, self.views, self.sizes):
             if p.array is not view and device_of(p.array) != device_of(view):
-                name = getattr(p, "name", None) or "a parameter"
+                name = name_of_parameter(p)
                 raise DeviceError(
                     f"{name} was on device {device_of(view)!r} when the optimizer was made, and is "
                     f"on {device_of(p.array)!r} now: move the module first (module.to), then make "
                     "the optimizer; its state goes along by state_dict and load_state_dict"
                 )
-            if p.array is not view and (p.dtype, p.array.size) != (self.stored.dtype, n):
-                name = getattr(p, "name", None) or "a parameter"
+            if p.array is view:
+                continue
+            name = name_of_parameter(p)
+            if (p.dtype, p.array.size) != (self.stored.dtype, n):
                 raise PrecisionError(
                     f"{name} was stored in {name_of(self.stored.dtype)} with {n} elements "
                     f"when the optimizer was made, and is in {p.dtype} with {p.array.size} now: "
                     "change formats first (module.to), then make the optimizer"
                 )
+            check_whole(p, name)
 
     def refresh(self):
         """Take up what was assigned to parameters since the last step. Raises as check_formats."""
@@ -73,9 +106,10 @@ class Weights:
     def take_up_assigned(self):
         """Take up what was assigned to parameters since the last step, whose formats are right."""
         for i, (p, view, version) in enumerate(zip(self.parameters, self.views, self.versions)):
-            if p.array is not view:
+            has_moved = p.array is not view
+            if has_moved:
                 self._adopt(i)
-            if p.storage.version != version:
+            if has_moved or p.storage.version != version:
                 self._assigned(i)
                 self.versions[i] = p.storage.version
 
@@ -114,3 +148,36 @@ class Weights:
         value = downcast(np.asarray(value).reshape(-1), self.flat.dtype)
         self.flat[self.slices[i]] = placed(value, like=self.flat)
         self.publish(i, i + 1)
+
+
+def name_of_parameter(p):
+    """A parameter's path, where a module has listed it."""
+    return getattr(p, "name", None) or "a parameter"
+
+
+def check_whole(p, name):
+    """Raise ArgumentError for a leaf that would not take along all that shares its memory."""
+    if p.storage.is_part(p.array):
+        raise ArgumentError(
+            f"{name} of shape {tuple(p.shape)} shares memory with a tensor that has more of it, or "
+            "in another order, and would not follow where an optimizer moves the leaf: give a "
+            "clone, x.detach().clone().requires_grad_(), or p.data = t.clone()"
+        )
+
+
+def check_apart(parameters):
+    """Raise ArgumentError for two parameters on one memory."""
+    by_storage: dict[int, list] = {}
+    for p in parameters:
+        by_storage.setdefault(id(p.storage), []).append(p)
+    for alike in by_storage.values():
+        for i, p in enumerate(alike):
+            for q in alike[:i]:
+                if overlap(p.array, q.array):
+                    names = [getattr(t, "name", None) or f"one of shape {t.shape}" for t in (q, p)]
+                    raise ArgumentError(
+                        f"two parameters are on one memory, {names[0]} and {names[1]}, and one "
+                        "optimizer is to train both: tie them as one parameter "
+                        "(n.weight = m.weight), give the optimizer one of them, or part them "
+                        "(n.weight.data = m.weight.data.clone())"
+                    )

@@ -22,6 +22,7 @@ from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
 from minifp.numerics.policy import get_precision
 from minifp.numerics.precision_parts import whole_of
+from minifp.optim.saving import without_masters
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
@@ -98,10 +99,12 @@ def load(
     up along with an optimizer, a scheduler or a loader.
     strict: as in `Module.load_state_dict`.
 
+    An optimizer goes on in another precision too: its moments and counts are converted, masters
+    begin from the weights, which are saved unrounded, and a loss scale of another kind begins anew.
+
     Raises CheckpointError, with nothing changed, for a file that is missing, truncated, edited, of
-    a newer version, without what was asked for, of another model, or with an optimizer of another
-    precision, saying what is wrong. (An object of yours is asked first by `check_state_dict`, if it
-    has one.)
+    a newer version, without what was asked for, or of another model, saying what is wrong. (An
+    object of yours is asked first by `check_state_dict`, if it has one.)
     """
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
@@ -198,6 +201,9 @@ def _checked(path, arrays, tree, model, given, strict):
             _check_tree(tree)
             made = f" (of precision {_told(tree)})" if tree["precision"] else ""
         states = {kind: _found(tree, kind, wanted) for kind, wanted in given.items()}
+        if model is not None and tree is not None and _precisions(model) != tree["precision"]:
+            of_optimizers = states["optimizer"].items()
+            states["optimizer"] = {name: _from_weights(state) for name, state in of_optimizers}
         if model is not None and not (arrays or tree is None or tree["model"]):
             raise CheckpointError("holds no model")
         for prefix, m in _prefixed(model):
@@ -208,12 +214,6 @@ def _checked(path, arrays, tree, model, given, strict):
                     thing.check_state_dict(states[kind][name])
         optimizers = _by_name(given["optimizer"])
         kept = [row for name, o in optimizers for row in _kept_of(o, tree, name)]
-        if optimizers and model is not None and _precisions(model) != tree["precision"]:
-            now = ", ".join(dict.fromkeys(_precisions(model).values()))
-            raise CheckpointError(
-                f"the model here is of precision {now}: an optimizer goes on in the one it was "
-                "saved in; load the model alone to train its weights in another"
-            )
         if any(v is not None for v in given.values()):
             random.Streams().set_state(tree["random"])
             _check_automatic(path, tree.get("automatic"))
@@ -222,6 +222,14 @@ def _checked(path, arrays, tree, model, given, strict):
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(f"checkpoint {str(path)!r}: damaged: {error!r}") from error
     return states, kept, None if tree is None else tree["extra"]
+
+
+def _from_weights(state):
+    """The state of an optimizer whose masters are to begin from the weights, which are saved
+    unrounded: for another precision."""
+    if isinstance(state, dict) and isinstance(state.get("optimizers"), list):
+        return {**state, "optimizers": [without_masters(s) for s in state["optimizers"]]}
+    return without_masters(state)
 
 
 def _check_tree(tree):

@@ -12,15 +12,19 @@ from weakref import finalize, proxy
 
 import numpy as np
 
+from minifp.autograd import memory
 from minifp.autograd.tape import Tensor
 from minifp.errors import CaptureError
-from minifp.runtime.callers import is_of_user, line_at
+from minifp.runtime.callers import is_of_user, line_at, warn_once
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device
 from minifp.runtime.cuda.capturing import Notes, beside_the_step, noting
 from minifp.runtime.cuda.pools import PrivatePool, retire
+from minifp.runtime.device import address
 from minifp.training.step_result import PendingResult
 from minifp.training.warm_up import WarmUp
+
+MANY = 3  # times that a step is captured anew before somebody is told
 
 
 class GraphRun:
@@ -32,9 +36,13 @@ class GraphRun:
 
     def __init__(self, owner: Any) -> None:
         self.owner = proxy(owner)  # which has it
-        self.warm_up = WarmUp()
-        self.held = SimpleNamespace(graph=None, memory=PrivatePool())
+        self.warm_up, self.times = WarmUp(), 0
+        self.held = SimpleNamespace()
+        self._hold_nothing()
         finalize(self, drop, self.held).atexit = False
+
+    def _hold_nothing(self):
+        vars(self.held).update(graph=None, memory=PrivatePool(), departures={})
 
     @property
     def graph(self) -> Any:
@@ -72,6 +80,8 @@ class GraphRun:
                 _copy(own.array, a.array if isinstance(a, Tensor) else a)
         for prepare in self.held.notes.before.values():
             prepare()
+        if self.held.departures and self._has_lost_a_tensor():
+            return self._ordinary_again(args)
         self.graph.launch(self.owner.stream)
         for finish in self.held.notes.after.values():
             finish()
@@ -97,7 +107,35 @@ class GraphRun:
             self._begin_anew()
             raise
         vars(self.held).update(graph=graph, inputs=inputs, outputs=outputs, notes=notes)
+        memory.watching.append(self.held.departures)
         self.warm_up.notes.clear()
+
+    def _has_lost_a_tensor(self):
+        """Whether `x.data = y` has left some tensor on other memory than while it was captured: of
+        which a graph would not know."""
+        departures = self.held.departures
+        for key, (tensor, array) in list(departures.items()):
+            now = tensor()
+            if now is not None and not _are_one_place(now.array, array):
+                return True
+            del departures[key]
+        return False
+
+    def _ordinary_again(self, args):
+        """Make ordinary steps again, and then another graph."""
+        self.times += 1
+        if self.times == MANY:
+            warn_once(
+                "captured again and again",
+                f"a captured step was captured anew {MANY} times, because x.data = y gives a "
+                "tensor other memory: x.data.copy_(y) writes into the memory that it has, of which "
+                "the graph knows",
+                self,
+            )
+        drop(self.held)
+        self._hold_nothing()
+        with cupy().cuda.using_allocator(self.held.memory.malloc):
+            return self._look(args)
 
     def _begin_anew(self):
         """Take another stream and another pool: who knows what a failed capture left of these."""
@@ -126,9 +164,10 @@ class GraphRun:
 
 def drop(held: SimpleNamespace) -> None:
     """Give back what a captured step held: its graph first, then the memory it writes to."""
-    memory = held.memory
+    own = held.memory
+    memory.watching[:] = [d for d in memory.watching if d is not held.departures]
     vars(held).clear()
-    retire(memory)
+    retire(own)
 
 
 def on_device(a: Any, copied: bool = False) -> Any:
@@ -139,6 +178,11 @@ def on_device(a: Any, copied: bool = False) -> Any:
     if is_on_device(array):
         return Tensor(array.copy()) if copied else a if isinstance(a, Tensor) else Tensor(array)
     return Tensor(to_device(np.asarray(array)))
+
+
+def _are_one_place(a, b):
+    kinds = [(address(x), x.shape, x.strides, x.dtype) for x in (a, b)]
+    return kinds[0] == kinds[1]
 
 
 def _copy(target, array):

@@ -250,6 +250,16 @@ class LogNormalLossScale(StaticLossScale):
         return 2.0 ** min(power, math.log2(self.limit))
 
 
+def of_another_kind(state: Any, scale: Any) -> StaticLossScale | None:
+    """A loss scale of the kind that a state is of, if that is one of these four and not the kind of
+    `scale`; None otherwise."""
+    kinds = [NoLossScale(), StaticLossScale(1.0), DynamicLossScale(), LogNormalLossScale()]
+    by_name = {type(one).__name__: one for one in kinds}
+    kind = state.get("kind") if isinstance(state, dict) else None
+    is_other = isinstance(kind, str) and kind != type(scale).__name__
+    return by_name.get(str(kind)) if is_other else None
+
+
 ADAPTIVE = {"dynamic": DynamicLossScale, "lognormal": LogNormalLossScale}
 
 

@@ -39,6 +39,7 @@ class MasterWeights(Weights):
         exact = self.parameters[i].exact
         if exact is not None and exact is not self.masters[i]:
             self.masters[i][...] = exact
+            self.parameters[i].storage.move_behind(self.masters[i])
         self._show(i)
 
     def _show(self, i):

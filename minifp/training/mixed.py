@@ -37,6 +37,7 @@ from minifp.training.mixed_checks import (
     check_settings,
     check_state,
     optimizers_in,
+    take_up_scale,
 )
 from minifp.training.model_precision import (
     precision_of,
@@ -232,6 +233,8 @@ class MixedOptimizer:
                 "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
                 "enters in optimizer.backward(loss): call that, and then step()"
             )
+        if len(self.optimizers) > 1 and any(o.have_moved() for o in self.optimizers):
+            check_distinct(self.parameters)
         for o in self.optimizers:
             o.check_ready()
 
@@ -290,11 +293,13 @@ class MixedOptimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a state_dict; the weights become the rounded masters in it.
 
-        Raises ArgumentError, with nothing changed, for one that does not fit.
+        That of training in another precision is converted: masters that it has not begin from the
+        weights that are here, and a loss scale of another kind goes on as it is. Raises
+        ArgumentError, with nothing changed, for one that does not fit.
         """
         self.check_state_dict(state_dict)
         if self._memory is not None:
             self._memory.settle()
-        self.loss_scale.load_state_dict(state_dict["loss_scale"])
+        take_up_scale(self.loss_scale, state_dict["loss_scale"])
         for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)

@@ -8,7 +8,11 @@ from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
+from minifp.optim import saving
 from minifp.optim.optimizer import Optimizer
+from minifp.optim.weights import check_apart
+from minifp.runtime.callers import warn_once
+from minifp.training.loss_scale import NoLossScale, of_another_kind
 
 STATE = {"optimizers", "loss_scale"}
 
@@ -24,9 +28,10 @@ def optimizers_in(optimizer: Any) -> list[Optimizer]:
 
 
 def check_distinct(parameters: Sequence[Tensor]) -> None:
-    """Raise ArgumentError for a parameter that is there twice."""
+    """Raise ArgumentError for a parameter that is there twice, or two on one memory."""
     if len({id(p) for p in parameters}) < len(parameters):
         raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
+    check_apart(parameters)
 
 
 def check_settings(skip: Any, clip_norm: Any, dial: Any, diagnose: Any) -> None:
@@ -63,6 +68,21 @@ def check_alike(parameters: Iterable[Tensor], precision: Precision) -> None:
             )
 
 
+def take_up_scale(loss_scale: Any, state: dict[str, Any]) -> None:
+    """Let a loss scale go on from a checked state; or, after training with one of another kind, as
+    in another precision, as it is, with a warning where both scale."""
+    other = of_another_kind(state, loss_scale)
+    if other is None:
+        loss_scale.load_state_dict(state)
+    elif not isinstance(loss_scale, NoLossScale) and not isinstance(other, NoLossScale):
+        warn_once(
+            "loss scale of another kind",
+            f"the state is of training with a {type(other).__name__}: this "
+            f"{type(loss_scale).__name__} goes on with the scale that it has, "
+            f"{loss_scale.value:g}; give the loss_scale= that was saved to go on with it",
+        )
+
+
 def check_state(state: Any, optimizers: Sequence[Optimizer], loss_scale: Any) -> None:
     """Raise ArgumentError, saying what does not fit, for the state of other optimizers."""
     if not isinstance(state, dict) or set(state) != STATE:
@@ -74,6 +94,8 @@ def check_state(state: Any, optimizers: Sequence[Optimizer], loss_scale: Any) ->
         raise ArgumentError(
             f"MixedOptimizer: expected a list of states, {len(optimizers)} of optimizers"
         )
-    loss_scale.check_state_dict(state["loss_scale"])
+    scale = of_another_kind(state["loss_scale"], loss_scale) or loss_scale
+    scale.check_state_dict(state["loss_scale"])
+    any_masters = any(map(saving.has_masters, states))  # else of a precision without
     for o, state_of_one in zip(optimizers, states):
-        o.check_state_dict(state_of_one)
+        saving.check(o, state_of_one, any_masters, takes_masters=True)

@@ -153,6 +153,9 @@ class StepMemory:
         """What the host does before a step: bring to the device what was changed."""
         with beside_the_step():
             self.take_up()
+            for o in self.owner.optimizers:
+                for block in o.blocks:
+                    block.weights.take_up_assigned()
             for update in self.updates.values():
                 update.refresh()
 

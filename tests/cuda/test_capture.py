@@ -98,6 +98,32 @@ def test_the_scale_adapts_inside_of_a_graph(scale):
     assert found[1][2].graphs == 1
 
 
+def test_what_is_given_other_memory_between_repetitions_is_read_from_there():
+    results = []
+    for captured in (False, True):
+        model, optimizer = made()
+        factor, losses = fp.ones(1, device="cuda"), []
+        first, averages = factor.data, [p.data * 0.5 for p in optimizer.parameters]
+
+        def step(x, t, model=model, optimizer=optimizer, factor=factor):
+            loss = F.cross_entropy(model(x) * factor, t)
+            optimizer.minimize(loss)
+            return loss
+
+        step = fp.capture(step, device="cuda") if captured else step
+        for i, (x, t) in enumerate(batches(14)):
+            if i in (5, 6):  # the optimizer takes up what its weights are given: the same graph
+                for k, p in enumerate(optimizer.parameters):
+                    averages[k], p.data = p.data, averages[k]
+            if i in (6, 7, 8):  # away, and back: the same graph; and away: another
+                factor.data = first if i == 7 else first * 2
+                factor.data = first if i == 6 else factor.data
+            losses.append(step(x.to("cuda"), t.to("cuda")))
+            assert not captured or step.graphs == (3 <= i <= 7 or i >= 11), i
+        results.append([loss.item() for loss in losses])
+    assert results[0] == results[1]
+
+
 def test_other_numbers_of_a_rule_may_change_between_repetitions():
     """Also to 0 and from it: no graph has a kernel without decay."""
 
@@ -233,8 +259,13 @@ def does_more_at_times(x, loss, state):
     return loss
 
 
+def gives_other_memory(x, loss, state):
+    state.setdefault("average", fp.zeros(())).data = loss.detach()  # HERE
+    return loss
+
+
 BAD = [reads_the_loss, branches_on_it, copies_from_the_cpu, uses_a_number_that_changes]
-BAD += [does_more_at_times]
+BAD += [does_more_at_times, gives_other_memory]
 
 
 def bad_step(bad, device):

@@ -112,8 +112,6 @@ def test_arrays_become_a_data_set_without_a_copy():
     assert [field.tolist() for field in data[1]] == [[1, 1], 1]
     sets = (data, *fp.data.shakespeare(8))
     assert all(fp.data.Subset(d, [0])[0][0].unsqueeze(0).ndim > 1 for d in sets)
-        fp.data.Subset(d, [0])[0][0].unsqueeze(0).ndim > 1 for d in (data, *fp.data.shakespeare(8))
-    )
     assert [len(field) for field in data[1:]] == [2, 2]
     assert TensorDataset(Tensor(x)).arrays[0] is x
     assert repr(data) == "TensorDataset(float32[3, 2], int64[3], name='data')"

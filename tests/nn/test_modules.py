@@ -154,8 +154,6 @@ def test_a_state_is_a_copy_that_moves_between_precisions_rounded_only_where_it_i
     assert frozen(target[0].weight) == frozen(source[0].weight.array.astype(np.float16))
     model = small()
     state, before = model.state_dict(), frozen(model.state_dict())
-    for tensor in state.values():
-        refuses(fp.TapeError, "cannot be written to .*state_dict", tensor.fill_, 7)
     with fp.no_grad():
         for p in model.parameters():
             p.fill_(7)

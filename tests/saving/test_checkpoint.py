@@ -493,13 +493,21 @@ def test_absurd_headers_are_refused(tmp_path, header):
             fp.load(path)
 
 
-def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
-    Training("mixed").run(2).save(tmp_path / "c")
-    for other in ("float32", "mixed,accumulate=float16", "mixed,activations=float32"):
-        run = Training(other)
-        named = "" if other == "float32" else f".* of precision {other}"  # which has no loss scale
-        refuses(fp.CheckpointError, f"of precision mixed{named}", run.load, tmp_path / "c")
-        fp.load(tmp_path / "c", model=run.model)  # the weights alone are welcome
+@pytest.mark.parametrize("first", ["float32", "mixed", "bfloat16", "autocast"])
+def test_an_optimizer_goes_on_in_another_precision_from_the_same_numbers(first, tmp_path):
+    source = Training(first).run(2)
+    source.save(tmp_path / "c")
+    weights, before = source.model.state_dict(), source.optimizer.state_dict()["optimizers"][0]
+    for then in ("float32", "mixed", "mixed,accumulate=float16", "bfloat16", "autocast"):
+        run = Training(then).load(tmp_path / "c")
+        now = run.optimizer.state_dict()["optimizers"][0]
+        assert frozen(run.model.state_dict()) == frozen(weights), then
+        assert now["steps"] == before["steps"]
+        pairs = zip(now["state"].values(), before["state"].values(), run.model.parameters())
+        for mine, saved, p in pairs:
+            assert all(frozen(mine[n]) == frozen(saved[n]) for n in ("exp_avg", "exp_avg_sq"))
+            assert "master" not in mine or frozen(mine["master"]) == frozen(p.exact)
+        run.run(1)
 
 
 def test_states_are_saved_and_loaded_in_pytorchs_order_too(tmp_path):

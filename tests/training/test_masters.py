@@ -266,7 +266,7 @@ def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     p = parameter()
     optimizer = optimizer_of(p, lr=1e-5)
     kept = fp.tensor(p.exact.copy(), dtype="float32")
-    for way in (lambda: setattr(p, "data", kept), lambda: p.data.copy_(kept)):
+    for way in (lambda: setattr(p, "data", kept.clone()), lambda: p.data.copy_(kept)):
         step(optimizer)
         way()
         assert p.exact.tolist() == kept.tolist() == SINGLE.type(FINE).tolist()
@@ -396,7 +396,6 @@ def test_a_model_is_saved_with_its_masters_in_a_copy_that_loses_nothing():
     layer, optimizer = trained_layer("mixed")
     before = frozen(masters(optimizer))
     for tensor in layer.state_dict().values():
-        refuses(fp.TapeError, "cannot be written to", tensor.fill_, 9.0)
         assert not any(np.shares_memory(tensor.array, m) for m in masters(optimizer))
     assert frozen(masters(optimizer)) == before
 

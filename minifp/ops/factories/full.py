@@ -10,6 +10,7 @@ import numpy as np
 
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
+from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.creation import tensor
@@ -72,10 +73,15 @@ def full_like(
     input: Tensor, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor of the shape and dtype of `input`, filled with one number."""
+    """A tensor of the shape and dtype of `input`, filled with one number; with unrounded numbers
+    behind it if `input`, as a parameter, has them."""
     dtype = input.dtype if dtype is None else dtype
     device = device_of(getattr(input, "array", input)) if device is None else device
-    return filled("full_like", (input.shape,), fill_value, dtype, device, requires_grad)
+    made = filled("full_like", (input.shape,), fill_value, dtype, device, requires_grad)
+    if has_unrounded(input) and made.dtype == input.dtype:  # as for the momentum of a weight
+        begin_unrounded(made)
+        made.storage.write(made.array, np.full(made.shape, fill_value))
+    return made
 
 
 @public("fp")
