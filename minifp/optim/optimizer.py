@@ -1,6 +1,7 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from operator import is_
 from typing import Any, TypeAlias, cast
 
@@ -29,12 +30,18 @@ from minifp.runtime.interrupts import uninterrupted
 GivenParameters: TypeAlias = (
     Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
 )  # or groups of them
+# Settings of other rules: in a group of one that has them not they would do nothing.
+OTHERS = {
+    *("alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"),
+    *("learning_rate", "lr_decay", "momentum", "nesterov", "rho", "weight_decay"),
+}
 
 
 class Optimizer:
     """The base of update rules. A subclass names its state, and its `rule` or its own `update`.
 
-    params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
+    params: parameters, or groups {"params": ..., "lr": ...} with settings of their own, and with
+    what a program keeps with them ("name", "lr_scale"), which no rule reads and state_dict has.
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
     **self.keywords(...)). state_names: of arrays as large as the weights; second_moments: of those
     that are means or sums of squares. numbers: of what is one number for a parameter, with its
@@ -85,9 +92,8 @@ class Optimizer:
         kind = type(self).__name__
         if not isinstance(given, dict) or "params" not in given:
             raise ArgumentError(f"{kind}: expected groups {{'params': ..., ...}}")
-        unknown = set(given) - set(self.defaults) - {"params"}
-        if unknown:
-            raise ArgumentError(f"{kind}: no setting {', '.join(sorted(map(str, unknown)))}")
+        for key in given.keys() - self.defaults.keys() - {"params"}:
+            _check_own(kind, key, self.defaults)
         params = given["params"]
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
             raise ArgumentError(f"{kind}: a group whose params is a {type(params).__name__}")
@@ -434,6 +440,14 @@ class Optimizer:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)
+
+
+def _check_own(kind, key, settings):
+    """Raise ArgumentError for a key of a group which is meant for a setting, but is none."""
+    near = get_close_matches(str(key), settings, 1, 0.75)
+    if key in OTHERS or near or not isinstance(key, str):
+        meant = f"; the nearest: {near[0]}" if near else ""
+        raise ArgumentError(f"{kind}: no setting {key}{meant}")
 
 
 def _are_same(values, others):

@@ -298,6 +298,7 @@ def test_a_group_added_later_needs_another_scheduler(schedule):
     before = [group["lr"] for group in optimizer.param_groups]
     refuses(fp.ArgumentError, "2 groups", scheduler.step)
     assert [group["lr"] for group in optimizer.param_groups] == before
+    step(optimizer)
     schedule(optimizer).step()
 
 

@@ -156,7 +156,10 @@ class GradScaler:
                 "scaler.scale(loss).backward() first"
             )
         seen.stage = STEPPED
-        return None if seen.found_inf else optimizer.step(**settings)
+        if seen.found_inf:
+            optimizer.count_attempt()  # which a schedule looks at
+            return None
+        return optimizer.step(**settings)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt S by what the optimizers' gradients were since the last update.
