@@ -17,7 +17,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import float32, is_narrow, upcast, wider
+from minifp.numerics.formats import float32, upcast, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
@@ -123,15 +123,13 @@ def named(made: F, name: str, doc: str | None, family: Callable[..., Any]) -> F:
 
 def operation(
     name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None,
-    to_floats: bool = False, x_slope: Callable[..., Any] | None = None,
+    to_floats: bool = False,
 ) -> Callable[..., Tensor]:  # fmt: skip
     """The operation y = value(x, **settings) on one tensor, with Python numbers as settings.
 
     saves: "x" or "y": dx = slope(dy, x, **settings), or slope(dy, y, **settings); None, where the
         slope needs neither, and is given None.
-    to_floats: whether integers give floating numbers, in the format of activations. x_slope: the
-        slope in x, which is saved instead of y where that is stored in so few bits that much of x
-        could not be told from it.
+    to_floats: whether integers give floating numbers, in the format of activations.
     """
 
     def reference(x, **settings):
@@ -146,14 +144,6 @@ def operation(
     def backward(dy, saved=None, *, to, **settings):
         return (gradient(dy, saved, to=to[0], **settings),)
 
-    if x_slope is not None:
-        gradient_of_x = kernel("map", GIVEN)(
-            named(lambda dy, x: x_slope(dy, x), f"{name}_dx_of_x", None, slope)
-        )
-
-    def backward_of_x(dy, x, to):
-        return (gradient_of_x(dy, x, to=to[0]),)
-
     def apply(x, **settings):
         check_operands(x)
         if to_floats and x.dtype.kind in "iub":
@@ -161,8 +151,6 @@ def operation(
             wide = upcast(x, wider(stored, float32))
             return forward(wide, to=stored, **settings), (), None
         y = forward(x, **settings)
-        if x_slope is not None and is_narrow(y.dtype):
-            return y, (x,), backward_of_x
         return y, {"x": (x,), "y": (y,), None: ()}[saves], backward
 
     return op(named(apply, name, None, slope))
@@ -171,13 +159,12 @@ def operation(
 def unary(
     name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None, doc: str,
     to_floats: bool = False, takes: Callable[[Unary], Unary] = takes_tensor,
-    x_slope: Callable[..., Any] | None = None,
 ) -> Unary:  # fmt: skip
     """The public function of one tensor without settings; see `operation`.
 
     takes: what refuses other input.
     """
-    apply = operation(name, value, slope, saves, to_floats, x_slope)
+    apply = operation(name, value, slope, saves, to_floats)
 
     def public(input: Tensor) -> Tensor:
         return apply(input)

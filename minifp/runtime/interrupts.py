@@ -1,6 +1,5 @@
 """Signals that wait: what is done in one piece is cut in two neither by Ctrl-C nor by an alarm."""
 
-
 import signal as signals
 from signal import raise_signal
 from types import FrameType

@@ -113,10 +113,10 @@ def binary_cross_entropy(
 
     Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16
     those above 0.99976 are 1, where the loss can be 100 but never 9, and the gradient is up to 1e12
-    and overflows. (That is why autocast refuses this function.) So where `input` is what a recorded
-    sigmoid has made, in less than float32, the loss is computed from the sigmoid's own input, of
-    which a warning tells once; other probabilities in less than float32 are warned of. Where the
-    process trains in mixed precision automatically, nothing is refused.
+    and overflows. So where a recorded sigmoid has made them, in less than float32 or under
+    autocast, the loss is computed from the sigmoid's own input, of which a warning tells
+    once. Other probabilities in less than float32 are warned of, and under autocast refused, unless
+    the process trains in mixed precision automatically.
 
     weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
     DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError
@@ -126,7 +126,8 @@ def binary_cross_entropy(
     check_reduction("binary_cross_entropy", reduction)
     check_pair("binary_cross_entropy", input, target)
     check_weights("binary_cross_entropy", input.shape, weight=weight)
-    divisor, logits = divisor_of(reduction, input.shape), _logits_of(input)
+    divisor, precision = divisor_of(reduction, input.shape), policy.get_precision()
+    logits = _logits_of(input, precision.operations is not None)
     if logits is not None:
         _warn("took the input of the sigmoid that made its probabilities, in float32")
         return with_logits_op(logits, target, weight, None, divisor=divisor)
@@ -142,7 +143,6 @@ def binary_cross_entropy(
             )
     if is_narrow(input.dtype):
         _warn("computes in float32, from probabilities that were rounded before")
-    precision = policy.get_precision()
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
@@ -166,9 +166,9 @@ def _warn(what):
     )
 
 
-def _logits_of(p):
-    """What a recorded sigmoid made these probabilities of, in their shape, if it is kept and the
-    probabilities are rounded; None if not."""
+def _logits_of(p, is_refused):
+    """What a recorded sigmoid made these probabilities of, in their shape, where it rounded them to
+    less than float32, or where they would be refused; None of others."""
     node, moves = p.node, []
     while node is not None and (node.op == "cast" or KIND_OF.get(node.op) == "exact"):
         if len(node.parents) != 1 or node.call is None:
@@ -176,16 +176,16 @@ def _logits_of(p):
         moves.append(node)
         node = node.parents[0][0]
         node = node if type(node) is Node else None
-    if node is None or node.op != "sigmoid" or not node.saved or not is_kept_narrow(node):
+    if node is None or node.op != "sigmoid" or not node.saved or _is_changed(node):
         return None
     (x,), ((parent, i),) = node.saved, node.parents
+    if not (is_refused or is_narrow(x.dtype)):
+        return None
     logits = Tensor(x, node=parent, index=i) if type(parent) is Node else parent
     for move in reversed(moves):
         (logits,) = again(move, [logits])
     return logits
 
 
-def is_kept_narrow(node: Node) -> bool:
-    """Whether a recorded sigmoid has kept its input, as it has where that is narrow, unchanged."""
-    changed = any(storage.version != version for storage, version in node.watched)
-    return is_narrow(node.saved[0].dtype) and not changed
+def _is_changed(node):
+    return any(storage.version != version for storage, version in node.watched)

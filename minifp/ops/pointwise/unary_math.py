@@ -19,11 +19,10 @@ LOG_2, LOG_10 = math.log(2), math.log(10)
 
 def floating(
     name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str,
-    where: str = "fp Tensor", x_slope: Callable[..., Any] | None = None, **declared: Any,
+    where: str = "fp Tensor", **declared: Any,
 ) -> Unary:  # fmt: skip
     """A function that gives floating numbers also for integers; `declared` as in `public`."""
-    function = unary(name, value, slope, saves, doc, to_floats=True, x_slope=x_slope)
-    return public(where, **declared)(function)
+    return public(where, **declared)(unary(name, value, slope, saves, doc, to_floats=True))
 
 
 def _sigmoid(x):
@@ -107,9 +106,10 @@ tanh = floating(
     autocast="pointwise",
 )
 sigmoid = floating(
-    *("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x)."),
+    # Of x, for y is 1 in float16 from x = 8.4 on; losses of y look for it (binary_cross_entropy.py).
+    *("sigmoid", _sigmoid, lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)), "x"),
+    "1 / (1 + e^-x).",
     "fp F Tensor",
-    lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)),  # in float16 y is 1 from x = 8.4 on
     in_place=True,
     autocast="pointwise",
 )
