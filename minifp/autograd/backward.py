@@ -60,7 +60,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
     for leaf, gradient in unshared(leaves):
         leaf.grad = added(leaf, gradient, seeds.of_leaves)
-        leaf.grad.unseeded |= seeds.whole == 1
+        leaf.grad.unseeded |= seeds.are_unknown
     return order
 
 

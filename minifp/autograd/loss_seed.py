@@ -22,11 +22,18 @@ automatic: list[Any] = []
 
 class Seeds(NamedTuple):
     """first: what backward begins with. whole: what gradients are multiplied by. of_leaves: what
-    those are that backward leaves behind, in `.grad` or returned: `whole`, or 1."""
+    those are that backward leaves behind, in `.grad` or returned: `whole`, or 1. by_loss: whether
+    an operation has scaled the loss, perhaps by 1."""
 
     first: Any
     whole: Any
     of_leaves: Any
+    by_loss: bool = False
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether backward was called past any loss scale."""
+        return self.whole == 1 and not self.by_loss
 
     @property
     def are_taken_out(self) -> bool:
@@ -50,7 +57,7 @@ def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
     if nodes:
         ends = [loss.gradient_node for loss in losses]
         whole = seed * _factor(order, nodes, ends)
-        return Seeds(seed, whole, whole)
+        return Seeds(seed, whole, whole, by_loss=True)
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)
