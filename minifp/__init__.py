@@ -27,7 +27,6 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.backward import grad
-from minifp.ops.creation import PrecisionWarning
 from minifp.runtime.random import get_state, manual_seed, set_state
 
 # Operations, and what makes tensors; those on layers' inputs are in minifp.nn.functional.
@@ -150,7 +149,8 @@ from minifp.autograd.gradient_check import GradcheckError, gradcheck
 from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
 from minifp.errors import DTypeError, FileError
-from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
+from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError
+from minifp.errors import PrecisionWarning, ShapeError
 from minifp.errors import TapeError, TrainingError, UnknownNameError
 from minifp.compat import unknown_names  # refuses names that are not there
 

@@ -87,5 +87,9 @@ class MisuseWarning(UserWarning):
     """Something was done that mixed precision does not forgive; the text has the way out."""
 
 
+class PrecisionWarning(UserWarning):
+    """Numbers were lost when they were rounded to a narrower format."""
+
+
 class TrainingError(MinifpError, RuntimeError):
     """Training cannot go on."""

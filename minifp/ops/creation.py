@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError, PrecisionError
+from minifp.errors import DTypeError, PrecisionError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
@@ -32,10 +32,6 @@ class HasArray(Protocol):
 Data: TypeAlias = (
     HasArray | float | Sequence[Any]
 )  # numbers as nested lists, an array, or one number
-
-
-class PrecisionWarning(UserWarning):
-    """Numbers were lost when they were rounded to a narrower format."""
 
 
 def storage_dtype(dtype: DType | None = None) -> np.dtype:

@@ -21,7 +21,7 @@ from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import downcast, is_float, just_below
 from minifp.ops.creation import Data, as_array
-from minifp.ops.elementwise import Operand
+from minifp.ops.elementwise import Operand, check_fits
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.runtime import random
@@ -96,6 +96,7 @@ def _in_place(name, operation, assigns=False):
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
+    check_fits("fill_: value", value, self.dtype)
     return Tensor(_numbers(value))
 
 
@@ -134,6 +135,7 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "build the result with fp.where, fp.cat or fp.stack"
         )
     _check_writeable(self, "x[index] = value")
+    check_fits("x[index] = value: value", value, self.dtype)
     numbers = moved(_numbers(value), "cpu")
 
     def put(target):
