@@ -10,10 +10,10 @@ import numpy as np
 from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
-from minifp.errors import ArgumentError, PrecisionError, TapeError
+from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
 from minifp.nn.idle_parts import warn_of_idle_parts
 from minifp.numerics import kernels
-from minifp.numerics.formats import float32, is_compiled, is_float, wider
+from minifp.numerics.formats import float32, format_of, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision
 from minifp.numerics.rules import resolve
@@ -24,6 +24,7 @@ from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights
+from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 
@@ -327,7 +328,24 @@ class Optimizer:
                 self._update_run(block, run, of_block, scale)
                 block.end_step(run)
             of_block.consume()
+            if block.weights.are_beyond():
+                self._warn_of_overflow(block.weights)
         self.counted = self.steps + 1, self.attempts
+
+    def _warn_of_overflow(self, weights):
+        format, lost = format_of(weights.stored.dtype), weights.beyond()
+        if lost:
+            name, number = lost[0]
+            more = f" and of {len(lost) - 1} more parameters" if len(lost) > 1 else ""
+            warn_once(
+                "weight beyond its format",
+                f"step(): a weight of {name}{more} is {number:g} now, beyond {format.name}, whose "
+                f"largest number is {format.max:g}: what is stored, and computed with, is Inf. "
+                'Give its module a part of the precision, as in "mixed;NAME=float32", train in '
+                '"autocast" or "bfloat16", or look why it grows (weight decay, learning rate)',
+                owner=self,
+                category=PrecisionWarning,
+            )
 
     def draw(self, block: Block, step: int) -> Draw:
         """The random numbers of a step of a block's weights."""
