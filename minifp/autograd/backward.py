@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded
+from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded, multiplied
 from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import UNSEEDED, seeds_in
@@ -219,15 +219,17 @@ def _backward_through(order, firsts, seeds, retain_graph):
         if node not in sums:
             continue
         dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
-        if node.hooks and not (seeds.are_taken_out and type(node) is not Node):
-            dys = {i: _after_hooks(node, i, dy, seeds) for i, dy in dys.items()}
+        is_leaf = type(node) is not Node
+        if node.hooks and not (is_leaf and seeds.are_taken_out):
+            after = _after_leaf_hooks if is_leaf else _after_hooks
+            dys = {i: after(node, i, dy, seeds) for i, dy in dys.items()}
         for observer in observers:
             for gradient in dys.values():
                 observer.on_gradient(node, gradient)
-        if seeds.are_taken_out and type(node) is not Node:  # before anyone reads the gradient
+        if is_leaf and seeds.are_taken_out:  # before anyone reads the gradient
             dys = {i: seeds.taken_out(dy) for i, dy in dys.items()}
             if node.hooks:
-                dys = {i: _after_hooks(node, i, dy, UNSEEDED) for i, dy in dys.items()}
+                dys = {i: _after_leaf_hooks(node, i, dy, seeds) for i, dy in dys.items()}
         yield node, dys
         wanted = goes_to[node]
         if True not in wanted:
@@ -347,9 +349,11 @@ class HookHandle:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Call `hook(gradient)` whenever backward has this tensor's gradient; returns a handle.
 
-    The gradient is whole (all that meet are summed) and in the format in which it is stored; it is
+    The gradient is whole (all that meet are summed). A leaf's, as a parameter's, is without the
+    loss scale, in float32; one in the middle of a graph is in the format in which it is stored, and
     still multiplied by the loss scale, `gradient.seed`. What the hook returns, unless None, takes
-    its place, rounded to that format. Raises TapeError for a tensor that has no gradient.
+    its place, in that format; but Inf and NaN that were there under a loss scale stay, for the step
+    to see. Raises TapeError for a tensor that has no gradient.
     """
     if self.gradient_node is None:
         raise TapeError("register_hook on a tensor that requires no gradient")
@@ -383,6 +387,22 @@ class Keep:
             tensor.grad = added(tensor, gradient.array.copy(), gradient.seed)
 
 
+def _after_leaf_hooks(leaf, index, gradient, seeds):
+    """The gradient of a leaf after its hooks, which get it without its seed, in float32, and may
+    return such a one: rounded no more. An overflow stays, for the step to skip, whatever they say.
+    """
+    seed = seeds.of_leaves
+    plain = gradient if seed == 1 else multiplied(gradient, 1 / seed)
+    overflowed = None if seeds.whole == 1 else ~np.isfinite(plain)
+    kept = plain.copy() if overflowed is not None and overflowed.any() else None
+    new = _after_hooks(leaf, index, plain, UNSEEDED)
+    if new is plain:
+        return gradient
+    if kept is not None:
+        new = np.where(overflowed, kept, new)
+    return new if seed == 1 else multiplied(new, float(seed))
+
+
 def _after_hooks(node, index, gradient, seeds):
     """The gradient after the hooks of one output have seen, or replaced, it."""
     handles = list(node.hooks.get(index, ()))
@@ -391,8 +411,10 @@ def _after_hooks(node, index, gradient, seeds):
         if isinstance(handle.hook, Keep):
             handle.hook(_as_gradient(seeds.taken_out(gradient), seeds.of_leaves))
             continue
-        new = handle.hook(_as_gradient(gradient, seeds.whole))
+        given = _as_gradient(gradient, seeds.whole)
+        new = handle.hook(given)
         if new is None:
+            gradient = gradient.copy() if given.storage.version else gradient  # written in place
             continue
         new = placed(new.array if isinstance(new, Tensor) else new, like=gradient)
         if new.shape != gradient.shape or new.dtype.kind not in "fiuV":

@@ -128,9 +128,44 @@ def test_hooks_see_the_whole_gradient_once_in_order_with_its_seed_and_replace_it
     with fp.precision("mixed"):
         model = nn.Linear(2, 1)
     optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
-    model.weight.register_hook(lambda g: seen.append(g.seed))
-    optimizer.minimize(model(fp.ones(1, 2)).sum())
+    y = model(fp.ones(1, 2))
+    y.register_hook(lambda g: seen.append(g.seed))
+    optimizer.minimize(y.sum())
     assert seen == [2.0**16]
+
+
+CLIPS = {
+    "returned": lambda g: g.clamp(-0.5, 0.5),
+    "in place": lambda g: g.clamp_(-0.5, 0.5) and None,
+    "by its norm": lambda g: g * (0.5 / g.norm()),
+}
+SCALED = {
+    "MixedOptimizer": lambda p, loss: fp.MixedOptimizer(optim.SGD([p])).backward(loss),
+    "GradScaler": lambda p, loss: fp.GradScaler("cpu").scale(loss).backward(),
+    "a seed": lambda p, loss: loss.backward(seed=2.0**16),
+}
+
+
+@pytest.mark.parametrize("scaled", SCALED.values(), ids=SCALED)
+@pytest.mark.parametrize("hook", CLIPS.values(), ids=CLIPS)
+def test_hooks_of_a_parameter_see_and_return_its_gradient_without_the_loss_scale(hook, scaled):
+    with fp.precision("mixed"):
+        p, seen = nn.Parameter(np.zeros(1, "float32")), []
+        p.register_hook(hook)
+        p.register_hook(lambda g: seen.append((g.item(), g.dtype, g.seed)))
+        scaled(p, (p * 3).sum(dtype="float32") * 0.25)
+    assert seen == [(0.5, float32, 1)]
+    assert (p.grad.array / p.grad.seed).tolist() == [0.5]
+
+
+def test_an_overflow_stays_where_a_hook_would_clip_it_away():
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.zeros(2, "float32"))
+        p.register_hook(CLIPS["returned"])
+        optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0))
+        optimizer.backward((p * fp.tensor([100.0, 2.0])).sum(dtype="float32") * 0.125)
+    assert (p.grad.array / 2**16).tolist() == [np.inf, 0.25]
+    assert optimizer.step().skipped
 
 
 @pytest.mark.parametrize("on_leaf", [True, False])
