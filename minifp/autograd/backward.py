@@ -16,15 +16,15 @@ import numpy as np
 from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded, multiplied
 from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.kept_operands import Reading
-from minifp.autograd.loss_seed import UNSEEDED, seeds_in
-from minifp.autograd.tape import PARTLY, Node, Tensor, observers
+from minifp.autograd.loss_seed import UNSEEDED, Seeds, seeds_in
+from minifp.autograd.tape import PARTLY, Chosen, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.numerics.formats import as_native, as_stored, downcast
 from minifp.numerics.operands import OPERANDS
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.device import full, placed
+from minifp.runtime.device import full, moved, placed
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -41,6 +41,8 @@ def backward(
     backward needs what the first released, or a stored tensor was changed in place since. A
     gradient of another seed is brought to this one's, in float32.
     """
+    if type(seed) is float and seed != 1:
+        seed = Chosen(seed)
     order = propagate(self, gradient, seed, retain_graph)
     if not retain_graph:
         forget(order)
@@ -100,14 +102,21 @@ def grad(
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
     wanted = {(x.gradient_node, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
-    seeds = seeds_in(order, seed, outputs)
-    firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
-    gradients = {
-        (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
-        for node, dys in _backward_through(order, firsts, seeds, retain_graph)
-        for i, gradient in dys.items()
-        if (node, i) in wanted
-    }
+    seeds = seeds_in(order, Chosen(seed) if type(seed) is float and seed != 1 else seed, outputs)
+
+    def attempt(seeds, retain_graph):
+        firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
+        return {
+            (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
+            for node, dys in _backward_through(order, firsts, seeds, retain_graph)
+            for i, gradient in dys.items()
+            if (node, i) in wanted
+        }
+
+    if seeds.are_taken_out:
+        gradients = _without_overflow(attempt, order, outputs, seeds, retain_graph)
+    else:
+        gradients = attempt(seeds, retain_graph)
     places = [(x.gradient_node, x.index) for x in inputs]
     missing = [i for i, place in enumerate(places) if place not in gradients]
     if missing and not allow_unused:
@@ -118,6 +127,39 @@ def grad(
     pairs = [(x, gradients[place]) for x, place in zip(inputs, places) if place in gradients]
     results = iter([_as_gradient(g, seeds.of_leaves) for _, g in unshared(pairs)])
     return tuple(None if i in missing else next(results) for i in range(len(inputs)))
+
+
+STEP = 8.0  # by which a scale is lowered that made gradients overflow
+
+
+def _without_overflow(attempt, order, outputs, seeds, retain_graph):
+    """The gradients of attempts with smaller and smaller seeds, until none is Inf or NaN: what
+    fp.grad returns no step can skip. Where outputs are not finite there is one attempt."""
+    keepers = [(t, t.grad) for t in _keepers(order)]
+    once = not all(_is_finite(y.array) for y in outputs)
+    while True:
+        gradients = attempt(seeds, True)
+        if once or seeds.whole == 1 or all(map(_is_finite, gradients.values())):
+            break
+        seeds = Seeds(*[max(seeds.whole / STEP, 1.0)] * 2, seeds.of_leaves)
+        for tensor, before in keepers:
+            tensor.grad = before
+    for node in order if not retain_graph else ():
+        if type(node) is Node:
+            node.release()
+    return gradients
+
+
+def _keepers(order):
+    """The tensors whose `retain_grad` is among the hooks."""
+    of_nodes = [handles for node in order if node.hooks for handles in node.hooks.values()]
+    hooks = [handle.hook for handles in of_nodes for handle in handles]
+    tensors = [hook.tensor() for hook in hooks if isinstance(hook, Keep)]
+    return [t for t in tensors if t is not None]
+
+
+def _is_finite(array):
+    return bool(np.isfinite(as_native(moved(array, "cpu"))).all())
 
 
 def _several(name, tensors):

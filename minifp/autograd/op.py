@@ -18,6 +18,7 @@ from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
+from minifp.autograd.scaled import hand_on
 from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning, ShapeError
@@ -61,10 +62,12 @@ def op(
         precision, given = policy.get_precision(), args
         if weights or precision.operations is not None:
             args = _enter(name, args, are_weights)
-        arrays, has_gradient, on_device, large = [], False, False, None
+        arrays, has_gradient, on_device, large, scaled = [], False, False, None, None
         for a in args:
             if isinstance(a, Tensor):
                 has_gradient = has_gradient or a.gradient_node is not None
+                if a.seed != 1.0:
+                    scaled = a
                 a = a.array
                 on_device = on_device or type(a) is not np.ndarray
             elif type(a) in NUMBERS and not -LARGE < a < LARGE:
@@ -105,6 +108,8 @@ def op(
         results = tuple(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )
+        if scaled is not None:
+            hand_on(name, scaled, results)
         if node is not None:
             node.watch(args, results)
             for observer in observers:

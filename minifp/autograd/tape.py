@@ -6,6 +6,7 @@ leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.sav
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 from weakref import ref
 
@@ -25,6 +26,25 @@ from minifp.runtime.device import as_array, checked_array, is_array
 # are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
+
+
+
+class Chosen(float):
+    """A seed that the caller of backward chose, and knows."""
+
+
+class OfScaled:
+    """The seed of what was computed from scaled gradients: nobody can tell it. See scaled.py."""
+
+    @staticmethod
+    def refusal(what: str) -> str:
+        """Why it is refused as a gradient."""
+        return (
+            f"{what} was computed from gradients that are still multiplied by the loss scale, and "
+            "nobody can tell whether it is, too: call optimizer.unscale_() (of a GradScaler "
+            "scaler.unscale_(optimizer)) first, and then compute"
+        )
+
 
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
 
@@ -127,7 +147,8 @@ class Tensor:
 
     @property
     def grad(self) -> "Tensor | None":
-        """The gradient that a leaf has collected. Raises DTypeError for one that is none."""
+        """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
+        TapeError for one that was computed from gradients with a loss scale in them."""
         return self._grad
 
     @grad.setter
@@ -135,6 +156,8 @@ class Tensor:
         if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
             kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+        if value is not None and type(value.seed) is OfScaled:
+            raise TapeError(OfScaled.refusal(".grad = a tensor: it"))
         self._grad = value
 
     @property
@@ -148,6 +171,8 @@ class Tensor:
 
     @data.setter
     def data(self, value: Any) -> None:
+        if isinstance(value, Tensor) and value.seed != self.seed:
+            value = import_module("minifp.autograd.scaled").in_seed_of(self, value)
         if isinstance(value, Tensor):
             if value.array is self.array:  # x.data += y, which has written already
                 return

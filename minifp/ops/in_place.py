@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.scaled import is_scaled, warn_of_unscaling, without_scale
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
@@ -74,8 +76,15 @@ def _in_place(name, operation, assigns=False):
             raise TapeError(
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
+        is_gradient = self.seed != 1 and is_scaled(self)
         try:
-            value = operation(Tensor(numbers_of(self)), *args, **settings).array
+            if is_gradient:  # written as it is meant: without the loss scale
+                warn_of_unscaling(self, name, args)
+                args = [without_scale(a) for a in args]
+                value = operation(without_scale(self), *args, **settings).array
+                value = multiplied(value, float(self.seed))
+            else:
+                value = operation(Tensor(numbers_of(self)), *args, **settings).array
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 found = name_of(value.dtype)
                 raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
@@ -135,6 +144,8 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "build the result with fp.where, fp.cat or fp.stack"
         )
     _check_writeable(self, "x[index] = value")
+    if self.seed != 1 and is_scaled(self):
+        value = multiplied(as_array(without_scale(value)), float(self.seed))
     check_fits("x[index] = value: value", value, self.dtype)
     numbers = moved(_numbers(value), "cpu")
 

@@ -1,0 +1,81 @@
+"""Gradients that are still multiplied by a loss scale, met by what knows nothing of it.
+
+Such a one knows by what it was multiplied (`Tensor.seed`). What only chooses or moves its numbers
+hands that on. Whoever computes with them, or takes them out of minifp, is told once; the result is
+marked, and refused as a gradient, for whether it is multiplied still nobody can tell. What is
+written into one in place is meant without the loss scale, and converted.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.tape import Chosen, OfScaled, Tensor
+from minifp.errors import TapeError
+from minifp.numerics.autocast import KIND_OF
+from minifp.runtime.callers import warn_once
+
+MOVING = ("cast", "move")  # of no kind of autocast's
+INSTEAD = (
+    "Divide gradients by it first: optimizer.unscale_() of a MixedOptimizer, "
+    "scaler.unscale_(optimizer) of a GradScaler; under amp.scale_loss read them behind its block"
+)
+
+
+def is_scaled(t: Any) -> bool:
+    """Whether a tensor is a gradient multiplied by a loss scale (and not by a seed of backward's
+    caller)."""
+    return t.seed != 1 and type(t.seed) is not Chosen
+
+
+def warn_of_read(t: Tensor) -> None:
+    """Tell once that the numbers of a scaled gradient are taken as they are."""
+    if is_scaled(t) and type(t.seed) is not OfScaled:  # of which was told when it was computed
+        _warn("numbers of a gradient were read that are")
+
+
+def hand_on(name: str, gradient: Tensor, results: Iterable[Tensor]) -> None:
+    """Mark the results of an operation on a scaled gradient, and tell of it unless it is one that
+    only moves numbers."""
+    moves = KIND_OF.get(name) == "exact" or name in MOVING
+    if type(gradient.seed) is Chosen and not moves:
+        return
+    if not (moves or type(gradient.seed) is OfScaled):
+        _warn(f"{name} of gradients that are")
+    for result in results:
+        result.seed = gradient.seed if moves else OfScaled()
+
+
+def without_scale(t: Any) -> Any:
+    """A tensor as it is meant: without the loss scale, in float32. Raises TapeError where it was
+    computed from scaled gradients, of which that cannot be told; others are as they are."""
+    if not isinstance(t, Tensor) or not is_scaled(t):
+        return t
+    if type(t.seed) is OfScaled:
+        raise TapeError(OfScaled.refusal("what is written into a gradient"))
+    return Tensor(multiplied(t.array, 1 / t.seed))
+
+
+def in_seed_of(gradient: Tensor, value: Tensor) -> Any:
+    """The numbers of `value` multiplied as those of a gradient are, in whose place they go."""
+    if type(gradient.seed) is Chosen or type(value.seed) is Chosen:
+        return value.array
+    return multiplied(without_scale(value).array, float(gradient.seed))
+
+
+def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
+    """Tell of one who divides a scaled gradient by the loss scale in place, which the step does."""
+    number = args[0] if args and isinstance(args[0], (int, float)) else 0
+    if number and (name == "mul_" or name == "div_"):
+        divisor = number if name == "div_" else 1 / number
+        if abs(divisor / float(gradient.seed) - 1) < 1e-6:
+            warn_once(
+                "unscaled by hand",
+                f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the "
+                "step does too: it would be that many times too small. Call "
+                "optimizer.unscale_() instead, which the step knows of",
+            )
+
+
+def _warn(what):
+    warn_once("scaled numbers", f"{what} still multiplied by the loss scale. {INSTEAD}")
