@@ -41,8 +41,7 @@ def backward(
     backward needs what the first released, or a stored tensor was changed in place since. A
     gradient of another seed is brought to this one's, in float32.
     """
-    if type(seed) is float and seed != 1:
-        seed = Chosen(seed)
+    seed = Chosen(seed) if type(seed) in (float, int) and seed != 1 else seed
     order = propagate(self, gradient, seed, retain_graph)
     if not retain_graph:
         forget(order)
@@ -85,6 +84,7 @@ def grad(
     on, instead of a TapeError. seed: as in `Tensor.backward`.
     Raises ArgumentError for create_graph=True: gradients of gradients are not recorded.
     """
+    seed = Chosen(seed) if type(seed) in (float, int) and seed != 1 else seed
     if create_graph:
         raise ArgumentError(
             "grad: create_graph=True: gradients of gradients are not recorded; for a gradient "
@@ -102,7 +102,7 @@ def grad(
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
     wanted = {(x.gradient_node, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
-    seeds = seeds_in(order, Chosen(seed) if type(seed) is float and seed != 1 else seed, outputs)
+    seeds = seeds_in(order, seed, outputs)
 
     def attempt(seeds, retain_graph):
         firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]

@@ -19,7 +19,7 @@ from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.scaled import hand_on
-from minifp.autograd.tape import Node, Tensor, module_path, observers
+from minifp.autograd.tape import Node, Tensor, is_watched, module_path, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning, ShapeError
 from minifp.numerics import autocast, policy, rules
@@ -109,7 +109,7 @@ def op(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )
         if scaled is not None:
-            hand_on(name, scaled, results)
+            hand_on(name, scaled, args, results)
         if node is not None:
             node.watch(args, results)
             for observer in observers:
@@ -216,7 +216,9 @@ def warn_of_large(name: str, number: float, arrays: list, y: np.ndarray) -> None
     format = format_of(y.dtype) if is_float(y.dtype) else None
     if format is None or not format.max < abs(number) < math.inf or is_all_finite(y):
         return
-    if all(is_all_finite(a) for a in arrays if type(a) is np.ndarray and is_float(a.dtype)):
+    if not is_watched() and all(
+        is_all_finite(a) for a in arrays if type(a) is np.ndarray and is_float(a.dtype)
+    ):
         warn_once(
             "large number",
             f"{name} with the number {number:g} overflowed {format.name}, whose largest number is "

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minifp.autograd import tape
 from minifp.autograd.grad_mode import enable_grad
 from minifp.autograd.tape import Node, Tensor, module_path
 from minifp.errors import TapeError
-from minifp.numerics import kernels, policy
+from minifp.numerics import policy
 from minifp.numerics.amax_history import unchanged
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
+from minifp.runtime import observing
 from minifp.runtime.device import is_array
 
 Outputs = dict[Any, tuple[Tensor, ...]]
@@ -27,16 +27,8 @@ Outputs = dict[Any, tuple[Tensor, ...]]
 def unobserved() -> Iterator[None]:
     """Let no observer of the tape and of kernels see what is done in the `with` block, and no
     history of operands."""
-    lists = tape.observers, kernels.observers
-    before = [list(observers) for observers in lists]
-    try:
-        for observers in lists:
-            observers.clear()
-        with unchanged():
-            yield
-    finally:
-        for observers, those in zip(lists, before):
-            observers[:] = those
+    with observing.unobserved(), unchanged():
+        yield
 
 
 def leaf_like(leaf: Tensor, array: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.tape import Chosen, OfScaled, Tensor
+from minifp.autograd.tape import Chosen, OfScaled, Tensor, is_watched
 from minifp.errors import TapeError
 from minifp.numerics.autocast import KIND_OF
 from minifp.runtime.callers import warn_once
@@ -34,11 +34,11 @@ def warn_of_read(t: Tensor) -> None:
         _warn("numbers of a gradient were read that are")
 
 
-def hand_on(name: str, gradient: Tensor, results: Iterable[Tensor]) -> None:
+def hand_on(name: str, gradient: Tensor, args: Iterable[Any], results: Iterable[Tensor]) -> None:
     """Mark the results of an operation on a scaled gradient, and tell of it unless it is one that
-    only moves numbers."""
+    only moves numbers, or that divides them by the loss scale."""
     moves = KIND_OF.get(name) == "exact" or name in MOVING
-    if type(gradient.seed) is Chosen and not moves:
+    if not moves and (type(gradient.seed) is Chosen or _divides(name, gradient, args)):
         return
     if not (moves or type(gradient.seed) is OfScaled):
         _warn(f"{name} of gradients that are")
@@ -65,17 +65,25 @@ def in_seed_of(gradient: Tensor, value: Tensor) -> Any:
 
 def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
     """Tell of one who divides a scaled gradient by the loss scale in place, which the step does."""
-    number = args[0] if args and isinstance(args[0], (int, float)) else 0
-    if number and (name == "mul_" or name == "div_"):
-        divisor = number if name == "div_" else 1 / number
-        if abs(divisor / float(gradient.seed) - 1) < 1e-6:
-            warn_once(
-                "unscaled by hand",
-                f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the "
-                "step does too: it would be that many times too small. Call "
-                "optimizer.unscale_() instead, which the step knows of",
-            )
+    if _divides(name[:-1], gradient, args):
+        warn_once(
+            "unscaled by hand",
+            f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the step does "
+            "too: it would be that many times too small. Call optimizer.unscale_() instead, which "
+            "the step knows of",
+        )
+
+
+def _divides(name, gradient, args):
+    """Whether a product or a quotient with a number takes the loss scale out."""
+    numbers = [a for a in args if isinstance(a, (int, float)) and a]
+    if name not in ("mul", "div") or len(numbers) != 1 or type(gradient.seed) is OfScaled:
+        return False
+    divisor = numbers[0] if name == "div" else 1 / numbers[0]
+    return abs(divisor / float(gradient.seed) - 1) < 1e-6
 
 
 def _warn(what):
+    if is_watched():  # by a microscope, which tells more
+        return
     warn_once("scaled numbers", f"{what} still multiplied by the loss scale. {INSTEAD}")

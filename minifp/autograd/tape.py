@@ -19,14 +19,19 @@ from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.runtime.browser import IN_BROWSER
+from minifp.runtime.observing import Observers
 from minifp.runtime.device import as_array, checked_array, is_array
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
 # are given to NumPy or to Python.
-observers: list[Any] = []
+observers = Observers()
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 
+
+def is_watched() -> bool:
+    """Whether somebody is told of numbers that are read."""
+    return any(hasattr(observer, "on_read") for observer in observers)
 
 
 class Chosen(float):

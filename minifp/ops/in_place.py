@@ -61,6 +61,7 @@ def _write(self, name, value):
     return self
 
 
+COMMUTING = "mul_", "div_", "neg_", "zero_"  # with a loss scale
 ZEROING = "zero_", "fill_"  # which begin a gradient anew
 
 
@@ -77,9 +78,11 @@ def _in_place(name, operation, assigns=False):
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
         is_gradient = self.seed != 1 and is_scaled(self)
+        if is_gradient and name in COMMUTING:
+            warn_of_unscaling(self, name, args)
+            is_gradient = False
         try:
             if is_gradient:  # written as it is meant: without the loss scale
-                warn_of_unscaling(self, name, args)
                 args = [without_scale(a) for a in args]
                 value = operation(without_scale(self), *args, **settings).array
                 value = multiplied(value, float(self.seed))

@@ -28,6 +28,7 @@ from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
+from minifp.runtime.observing import Observers
 from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale
 from minifp.training.mixed_checks import (
@@ -49,7 +50,7 @@ from minifp.training.step_result import StepResult
 
 # Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
 # that are decided on a GPU), and on_step(optimizer, result).
-observers: list[Any] = []
+observers = Observers()
 FROM_PRECISION: Any = object()
 MOST_KEPT = 4  # backwards of one step whose operations can be done again: each keeps its batch
 
