@@ -5,7 +5,7 @@ operation (see minifp/ops/losses/scaled_loss.py); or that of a process in which 
 scaled, as TensorFlow's graph rewrite does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -18,6 +18,15 @@ scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
 # One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
 # seed; `give_way(to)` ends that.
 automatic: list[Any] = []
+# Called where training may begin, by who wants to know: a module or an optimizer is made, or a
+# backward without a seed begins.
+beginnings: list[Callable[[], None]] = []
+
+
+def training_begins() -> None:
+    """Tell those who want to know."""
+    for look in beginnings:
+        look()
 
 
 class Seeds(NamedTuple):
@@ -58,6 +67,8 @@ def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
         ends = [loss.gradient_node for loss in losses]
         whole = seed * _factor(order, nodes, ends)
         return Seeds(seed, whole, whole, by_loss=True)
+    if isinstance(seed, float) and seed == 1:
+        training_begins()
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
+from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
@@ -31,6 +32,7 @@ from minifp.runtime.interrupts import uninterrupted
 GivenParameters: TypeAlias = (
     Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
 )  # or groups of them
+FROM_LOSS: Any = []  # no parameters yet: see MixedOptimizer.minimize
 # Settings of other rules: in a group of one that has them not they would do nothing.
 OTHERS = {
     *("alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"),
@@ -48,6 +50,7 @@ class Optimizer:
     that are means or sums of squares. numbers: of what is one number for a parameter, with its
     first value. not_negative, flags: settings that are numbers of at least 0, and that are True or
     False. alone: whether each parameter is updated by itself.
+    Without params there are none, until a MixedOptimizer's minimize finds them from the loss.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
@@ -68,17 +71,19 @@ class Optimizer:
     schedulers: list
     _blocks: Any  # a list of Block, or None before the first use
 
-    def __init__(self, params: GivenParameters, **defaults: Any) -> None:
+    def __init__(self, params: GivenParameters = FROM_LOSS, **defaults: Any) -> None:
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
             raise ArgumentError(
                 f"{type(self).__name__}: params is a {type(params).__name__}, expected parameters "
                 "or a list of groups"
             )
         given: list[Any] = [params] if isinstance(params, Tensor) else list(params)
-        if not given:
+        if not given and params is not FROM_LOSS:
             raise ArgumentError(f"{type(self).__name__}: no parameters to train")
+        training_begins()
         self.defaults, self.param_groups = defaults, []
-        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+        groups = given if not given or isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
             self.param_groups.append(self.new_group(group))
         self.counted = 0, 0  # steps, and attempts, with those that were skipped
         self.settle: Callable[[], None] | None = None  # brings them up to date from a GPU
@@ -251,6 +256,11 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
+        if not self.param_groups:
+            raise ArgumentError(
+                f"{type(self).__name__}() was given no parameters: give it model.parameters(); "
+                "only fp.MixedOptimizer(optimizer).minimize(loss) finds them, from the loss"
+            )
         if self.guard is None:
             self._check_wide()
         else:
