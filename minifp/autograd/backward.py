@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from minifp.autograd import flushed
 from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded, multiplied
 from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import UNSEEDED, Seeds, seeds_in
+from minifp.autograd.replay import unobserved
 from minifp.autograd.tape import PARTLY, Chosen, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
@@ -57,12 +59,38 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     order = list(toposort([y.gradient_node]))
     seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
+    watch = flushed.watch_of(order) if seeds.are_unknown else None
+    scaled = None
+    if watch is not None and watch.suspects:
+        watch.tries += 1
+        scaled = _gradients_beside(order, y, first_gradient(y, gradient, flushed.SCALE))
     of_nodes = _backward_through(order, firsts, seeds, retain_graph)
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
+    if watch is not None:
+        flushed.look(watch, order, leaves, scaled)
     for leaf, gradient in unshared(leaves):
         leaf.grad = added(leaf, gradient, seeds.of_leaves)
         leaf.grad.unseeded |= seeds.are_unknown
     return order
+
+
+def _gradients_beside(order, y, first):
+    """The gradient of each leaf in a backward that nobody sees, and that lets go of nothing."""
+    sums: dict = {}
+    gradients: dict = {}
+    with unobserved(), np.errstate(all="ignore"):
+        accumulate(sums, y.gradient_node, y.index, first)
+        for node in order:
+            if node not in sums:
+                continue
+            dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+            if type(node) is not Node:
+                gradients[node] = dys[0]
+                continue
+            for (parent, i), g in zip(node.parents, run_backward(node, dys)):
+                if parent is not None:
+                    accumulate(sums, parent, i, g, node.precision)
+    return gradients
 
 
 def forget(order: list) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from minifp.autograd import tape
 from minifp.autograd.grad_mode import enable_grad
 from minifp.autograd.tape import Node, Tensor, module_path
 from minifp.errors import TapeError
-from minifp.numerics import policy
+from minifp.numerics import kernels, policy
 from minifp.numerics.amax_history import unchanged
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
@@ -27,7 +28,7 @@ Outputs = dict[Any, tuple[Tensor, ...]]
 def unobserved() -> Iterator[None]:
     """Let no observer of the tape and of kernels see what is done in the `with` block, and no
     history of operands."""
-    with observing.unobserved(), unchanged():
+    with observing.unobserved(tape.observers, kernels.observers), unchanged():
         yield
 
 
