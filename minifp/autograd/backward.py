@@ -19,7 +19,8 @@ from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import UNSEEDED, Seeds, seeds_in
 from minifp.autograd.replay import unobserved
-from minifp.autograd.tape import PARTLY, Chosen, Node, Tensor, observers
+from minifp.autograd.seeds import Chosen
+from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
@@ -169,7 +170,8 @@ def _without_overflow(attempt, order, outputs, seeds, retain_graph):
         gradients = attempt(seeds, True)
         if once or seeds.whole == 1 or all(map(_is_finite, gradients.values())):
             break
-        seeds = Seeds(*[max(seeds.whole / STEP, 1.0)] * 2, seeds.of_leaves)
+        lower = max(seeds.whole / STEP, 1.0)
+        seeds = Seeds(lower, lower, seeds.of_leaves)
         for tensor, before in keepers:
             tensor.grad = before
     for node in order if not retain_graph else ():
@@ -463,13 +465,13 @@ def _after_leaf_hooks(leaf, index, gradient, seeds):
     """
     seed = seeds.of_leaves
     plain = gradient if seed == 1 else multiplied(gradient, 1 / seed)
-    overflowed = None if seeds.whole == 1 else ~np.isfinite(plain)
-    kept = plain.copy() if overflowed is not None and overflowed.any() else None
+    overflow: Any = None if seeds.whole == 1 else ~np.isfinite(plain)
+    before = plain.copy() if overflow is not None and overflow.any() else None
     new = _after_hooks(leaf, index, plain, UNSEEDED)
     if new is plain:
         return gradient
-    if kept is not None:
-        new = np.where(overflowed, kept, new)
+    if before is not None:
+        new = np.where(overflow, before, new)
     return new if seed == 1 else multiplied(new, float(seed))
 
 

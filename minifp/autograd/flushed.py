@@ -43,13 +43,16 @@ _watches: dict[int, tuple[Any, Watch]] = {}  # by the id of the last leaf: a ref
 
 def watch_of(order: list) -> Watch | None:
     """What watches a backward through these nodes; None where nothing is to be found."""
-    leaf = next((node for node in reversed(order) if isinstance(node, Tensor)), None)
+    leaf = order[-1]
+    if not isinstance(leaf, Tensor):
+        leaf = next((node for node in reversed(order) if isinstance(node, Tensor)), None)
     if leaf is None or is_on_device(leaf.array):
         return None
-    known, watch = _watches.get(id(leaf), (None, None))
-    if watch is None or known() is not leaf:
-        watch = Watch()
-        _watches[id(leaf)] = ref(leaf, lambda _, key=id(leaf): _watches.pop(key, None)), watch
+    key = id(leaf)
+    known = _watches.get(key)
+    if known is None or known[0]() is not leaf:
+        known = _watches[key] = ref(leaf, lambda _: _watches.pop(key, None)), Watch()
+    watch = known[1]
     if watch.is_over:
         return None
     watch.passes += 1
@@ -82,7 +85,7 @@ def look(watch: Watch, order: list, leaves: list, scaled: dict | None) -> None:
     elif watch.passes in LOOKED_AT:
         samples = [g.reshape(-1)[:: max(1, g.size // SAMPLE)] for _, g in pairs]
         sample = np.concatenate(samples)
-        watch.suspects = np.count_nonzero(np.abs(sample) < least) > TENTH * sample.size
+        watch.suspects = bool(np.count_nonzero(np.abs(sample) < least) > TENTH * sample.size)
 
 
 def _precisions(order):

@@ -18,13 +18,15 @@ scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
 # One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
 # seed; `give_way(to)` ends that.
 automatic: list[Any] = []
-# Called where training may begin, by who wants to know: a module or an optimizer is made, or a
-# backward without a seed begins.
+# Called where training may begin, for who wants to know: a module or an optimizer is made, and the
+# first backward after that.
 beginnings: list[Callable[[], None]] = []
+_begins = [True]
 
 
-def training_begins() -> None:
-    """Tell those who want to know."""
+def training_begins(is_made: bool = True) -> None:
+    """Tell those who want to know. is_made: whether a module or an optimizer is."""
+    _begins[0] = is_made
     for look in beginnings:
         look()
 
@@ -67,8 +69,8 @@ def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
         ends = [loss.gradient_node for loss in losses]
         whole = seed * _factor(order, nodes, ends)
         return Seeds(seed, whole, whole, by_loss=True)
-    if isinstance(seed, float) and seed == 1:
-        training_begins()
+    if _begins[0]:
+        training_begins(False)
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)

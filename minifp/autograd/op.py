@@ -18,8 +18,8 @@ from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
-from minifp.autograd.scaled import hand_on
-from minifp.autograd.tape import Node, Tensor, is_watched, module_path, observers
+from minifp.autograd.scaled import hand_on, is_watched
+from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning, ShapeError
 from minifp.numerics import autocast, policy, rules

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.tape import Chosen, OfScaled, Tensor, is_watched
+from minifp.autograd.seeds import Chosen, OfScaled
+from minifp.autograd.tape import Tensor, observers
 from minifp.errors import TapeError
 from minifp.numerics.autocast import KIND_OF
 from minifp.runtime.callers import warn_once
@@ -20,6 +21,11 @@ INSTEAD = (
     "Divide gradients by it first: optimizer.unscale_() of a MixedOptimizer, "
     "scaler.unscale_(optimizer) of a GradScaler; under amp.scale_loss read them behind its block"
 )
+
+
+def is_watched() -> bool:
+    """Whether somebody is told of numbers that are read, as a microscope is."""
+    return any(hasattr(observer, "on_read") for observer in observers)
 
 
 def is_scaled(t: Any) -> bool:
@@ -68,9 +74,9 @@ def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
     if _divides(name[:-1], gradient, args):
         warn_once(
             "unscaled by hand",
-            f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the step does "
-            "too: it would be that many times too small. Call optimizer.unscale_() instead, which "
-            "the step knows of",
+            f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the step "
+            "does too: it would be that many times too small. Call optimizer.unscale_() instead, "
+            "which the step knows of",
         )
 
 

@@ -13,43 +13,21 @@ from weakref import ref
 import numpy as np
 
 from minifp.autograd import small_stack
+from minifp.autograd.seeds import OfScaled
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.observing import Observers
 from minifp.runtime.device import as_array, checked_array, is_array
+from minifp.runtime.observing import Observers
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
 # are given to NumPy or to Python.
-observers = Observers()
+observers: list[Any] = Observers()
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
-
-
-def is_watched() -> bool:
-    """Whether somebody is told of numbers that are read."""
-    return any(hasattr(observer, "on_read") for observer in observers)
-
-
-class Chosen(float):
-    """A seed that the caller of backward chose, and knows."""
-
-
-class OfScaled:
-    """The seed of what was computed from scaled gradients: nobody can tell it. See scaled.py."""
-
-    @staticmethod
-    def refusal(what: str) -> str:
-        """Why it is refused as a gradient."""
-        return (
-            f"{what} was computed from gradients that are still multiplied by the loss scale, and "
-            "nobody can tell whether it is, too: call optimizer.unscale_() (of a GradScaler "
-            "scaler.unscale_(optimizer)) first, and then compute"
-        )
-
 
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
 

@@ -46,7 +46,7 @@ from minifp.runtime.observing import Observers
 # Every kernel, for the tests, the command line and whoever wants to know.
 KERNELS: list["Kernel"] = []
 # Objects with `on_kernel(kernel, args, results, formats)`: see lab and scope.
-observers = Observers()
+observers: list[Any] = Observers()
 
 # Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
 ran_on_host: set[str] = set()

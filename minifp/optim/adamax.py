@@ -32,7 +32,8 @@ class Adamax(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0.0, *, maximize: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(

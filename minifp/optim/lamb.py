@@ -47,7 +47,8 @@ class LAMB(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-6, weight_decay: float = 0.01, *, maximize: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(

@@ -47,7 +47,7 @@ class Observers(list):
         _looking.set((*_looking.get(), here))
         super().append(here)
 
-    def __iadd__(self, observers: Iterable) -> "Observers":
+    def __iadd__(self, observers: Iterable) -> "Observers":  # type: ignore[misc]
         for observer in observers:
             self.append(observer)
         return self
@@ -60,7 +60,7 @@ class Observers(list):
 
 
 @contextmanager
-def unobserved(*lists: Observers) -> Iterator[None]:
+def unobserved(*lists: list) -> Iterator[None]:
     """Let no observer be told of what is done here, in the `with` block, but those added in it, who
     leave these lists at its end."""
     number = next(_numbers)

@@ -9,7 +9,7 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 import math
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
 from minifp.autograd.backward import propagate
@@ -51,7 +51,7 @@ from minifp.training.step_result import StepResult
 
 # Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
 # that are decided on a GPU), and on_step(optimizer, result).
-observers = Observers()
+observers: list[Any] = Observers()
 FROM_PRECISION: Any = object()
 MOST_KEPT = 4  # backwards of one step whose operations can be done again: each keeps its batch
 
@@ -60,8 +60,9 @@ class MixedOptimizer:
     """Mixed-precision training around one optimizer, or several on one scale.
 
     optimizer: an Optimizer or a list of them; one that was made without parameters is given, by the
-        first `minimize(loss)`, those of which the loss was computed. Under the precision `float32` it behaves as the plain
-        optimizer does, and under every precision it refuses a non-finite step.
+        first `minimize(loss)`, those of which the loss was computed. Under the precision `float32`
+        it behaves as the plain optimizer does, and under every precision it refuses a non-finite
+        step.
     loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the
         precision's, but "dynamic" for weights that Module.half() has narrowed.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
@@ -117,19 +118,20 @@ class MixedOptimizer:
             arrays.holders.add(self)
         self._memory: Any = None  # of steps that a GPU decides: see step_memory.py
 
-    def __getattr__(self, name: str) -> Any:
-        if name[:1] != "_" and vars(self).get("_awaiting"):
-            raise TapeError(
-                f"MixedOptimizer.{name}: the optimizer was made without parameters, which "
-                "minimize(loss) finds: call that first, or give it model.parameters()"
-            )
-        raise AttributeError(f"'MixedOptimizer' object has no attribute {name!r}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name[:1] != "_" and vars(self).get("_awaiting"):
+                raise TapeError(
+                    f"MixedOptimizer.{name}: the optimizer was made without parameters, which "
+                    "minimize(loss) finds: call that first, or give it model.parameters()"
+                )
+            raise AttributeError(f"'MixedOptimizer' object has no attribute {name!r}")
 
     def _find_parameters(self, loss):
         """Train the parameters of which a loss was computed, in the order of their use."""
-        settings, self._awaiting = self._awaiting, None
-        group = {"params": parameters_behind(loss)}
-        self.optimizer.add_param_group(group)
+        self.optimizer.add_param_group({"params": parameters_behind(loss)})
+        settings: Any = self._awaiting
         self.__init__(self.optimizers, **settings)  # type: ignore[misc]
 
     def __repr__(self) -> str:

@@ -25,8 +25,8 @@ from minifp.runtime.callers import warn_once
 from minifp.training.loss_scale import SMALLEST
 
 ENDLESS = (
-    "to 0: gradients were Inf or NaN in every step, which no loss scale mends; look at the loss, or "
-    "at the microscope"
+    "to 0: gradients were Inf or NaN in every step, which no loss scale mends; look at the loss, "
+    "or at the microscope"
 )
 READY, UNSCALED, STEPPED = "ready", "unscaled", "stepped"
 STATE = "scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"

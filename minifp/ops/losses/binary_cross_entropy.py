@@ -147,7 +147,7 @@ def binary_cross_entropy(
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
         return probabilities_op(
-            *(input.float(), target.float(), weight, None),  # type: ignore[attr-defined]
+            *(input.float(), target.float(), weight, None),
             divisor=divisor,
         )
 

@@ -106,7 +106,7 @@ tanh = floating(
     autocast="pointwise",
 )
 sigmoid = floating(
-    # Of x, for y is 1 in float16 from x = 8.4 on; losses of y look for it (binary_cross_entropy.py).
+    # Of x, for y is 1 in float16 from x = 8.4 on: so binary_cross_entropy can look for x.
     *("sigmoid", _sigmoid, lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)), "x"),
     "1 / (1 + e^-x).",
     "fp F Tensor",
