@@ -64,7 +64,10 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     scaled = None
     if watch is not None and watch.suspects:
         watch.tries += 1
-        scaled = _gradients_beside(order, y, first_gradient(y, gradient, flushed.SCALE))
+        for scale in flushed.SCALES:
+            scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
+            if flushed.are_large(scaled):
+                break
     of_nodes = _backward_through(order, firsts, seeds, retain_graph)
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
     if watch is not None:

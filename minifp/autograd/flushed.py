@@ -19,7 +19,7 @@ from minifp.runtime.cuda.arrays import is_on_device
 
 LOOKED_AT = (1, 2, 3, 5, 8, 13, 20)  # of backward passes
 SAMPLE = 64  # gradients of each leaf
-SCALE = 2.0**16
+SCALES = 2.0**16, 2.0**32, 2.0**48  # the next where all is small still
 TENTH = 0.1  # of the gradients, from which on it is told
 FEW = 4  # of the format's smallest number, below which 0, 1 or 2 bits are left
 TRIES = 2  # backward passes that are done a second time
@@ -86,6 +86,11 @@ def look(watch: Watch, order: list, leaves: list, scaled: dict | None) -> None:
         samples = [g.reshape(-1)[:: max(1, g.size // SAMPLE)] for _, g in pairs]
         sample = np.concatenate(samples)
         watch.suspects = bool(np.count_nonzero(np.abs(sample) < least) > TENTH * sample.size)
+
+
+def are_large(gradients: dict) -> bool:
+    """Whether some are far from what is lost."""
+    return any(np.abs(as_native(g)).max(initial=0) > 2.0**-8 for g in gradients.values())
 
 
 def _precisions(order):

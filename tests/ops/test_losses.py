@@ -143,16 +143,11 @@ def test_small_losses_of_sure_logits_are_not_lost():
     np.testing.assert_allclose(x.grad.array, [-small, small], rtol=1e-6)
 
 
-MOVES = {
-    "as it is": lambda p: p,
-    "another shape": lambda p: p.view(-1),
-    "one column": lambda p: p[:, 0],
-    "wider": lambda p: p.float().squeeze(1),
-}
+MOVES = [lambda p: p, lambda p: p.view(-1), lambda p: p.float()[:, 0]]
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast", "bfloat16"])
-@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("move", MOVES)
 def test_binary_cross_entropy_takes_what_a_sigmoid_rounded_and_says_so(precision, move):
     with fp.precision(precision):
         w = nn.Parameter(np.ones((1, 1), "float32"))
