@@ -81,7 +81,7 @@ def look(watch: Watch, order: list, leaves: list, scaled: dict | None) -> None:
         if not TENTH / 2 < share <= TENTH:  # else it is tried once more
             watch.tries = TRIES
         if share > TENTH:
-            _tell(share)
+            _tell(share, _precisions(order)[0].autocast_low)
     elif watch.passes in LOOKED_AT:
         samples = [g.reshape(-1)[:: max(1, g.size // SAMPLE)] for _, g in pairs]
         sample = np.concatenate(samples)
@@ -103,11 +103,11 @@ def _lost(gradient, scaled, least):
     return np.count_nonzero((np.abs(gradient) < least) & ~(scaled < least))
 
 
-def _tell(share):
+def _tell(share, low):
     warn_once(
         "small gradients are lost",
-        f"backward() under autocast, without a loss scale: {share:.0%} of the gradients are 0 "
-        "in float16, or subnormal with at most two bits, that would not be with one. "
-        "Use fp.GradScaler: scaler.scale(loss).backward(), scaler.step(optimizer), "
-        "scaler.update(); or fp.MixedOptimizer(optimizer); or autocast in bfloat16",
+        f"backward() under autocast, without a loss scale: {share:.0%} of the gradients are 0 in "
+        f"{low}, or subnormal with at most two bits, that would not be with one. Use "
+        "fp.GradScaler: scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update(); or "
+        "fp.MixedOptimizer(optimizer)",
     )

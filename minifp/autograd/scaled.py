@@ -9,8 +9,9 @@ written into one in place is meant without the loss scale, and converted.
 from collections.abc import Iterable
 from typing import Any
 
+from minifp.autograd import seeds
 from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.seeds import Chosen, OfScaled
+from minifp.autograd.seeds import Chosen, Unknown
 from minifp.autograd.tape import Tensor, observers
 from minifp.errors import TapeError
 from minifp.numerics.autocast import KIND_OF
@@ -36,7 +37,7 @@ def is_scaled(t: Any) -> bool:
 
 def warn_of_read(t: Tensor) -> None:
     """Tell once that the numbers of a scaled gradient are taken as they are."""
-    if is_scaled(t) and type(t.seed) is not OfScaled:  # of which was told when it was computed
+    if is_scaled(t) and type(t.seed) is not Unknown:  # of which was told when it was computed
         _warn("numbers of a gradient were read that are")
 
 
@@ -46,10 +47,10 @@ def hand_on(name: str, gradient: Tensor, args: Iterable[Any], results: Iterable[
     moves = KIND_OF.get(name) == "exact" or name in MOVING
     if not moves and (type(gradient.seed) is Chosen or _divides(name, gradient, args)):
         return
-    if not (moves or type(gradient.seed) is OfScaled):
+    if not (moves or type(gradient.seed) is Unknown):
         _warn(f"{name} of gradients that are")
     for result in results:
-        result.seed = gradient.seed if moves else OfScaled()
+        result.seed = gradient.seed if moves else Unknown()
 
 
 def without_scale(t: Any) -> Any:
@@ -57,8 +58,8 @@ def without_scale(t: Any) -> Any:
     computed from scaled gradients, of which that cannot be told; others are as they are."""
     if not isinstance(t, Tensor) or not is_scaled(t):
         return t
-    if type(t.seed) is OfScaled:
-        raise TapeError(OfScaled.refusal("what is written into a gradient"))
+    if type(t.seed) is Unknown:
+        raise TapeError(Unknown.refusal("what is written into a gradient"))
     return Tensor(multiplied(t.array, 1 / t.seed))
 
 
@@ -67,6 +68,9 @@ def in_seed_of(gradient: Tensor, value: Tensor) -> Any:
     if type(gradient.seed) is Chosen or type(value.seed) is Chosen:
         return value.array
     return multiplied(without_scale(value).array, float(gradient.seed))
+
+
+seeds.in_seed_of.append(in_seed_of)
 
 
 def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
@@ -83,7 +87,7 @@ def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
 def _divides(name, gradient, args):
     """Whether a product or a quotient with a number takes the loss scale out."""
     numbers = [a for a in args if isinstance(a, (int, float)) and a]
-    if name not in ("mul", "div") or len(numbers) != 1 or type(gradient.seed) is OfScaled:
+    if name not in ("mul", "div") or len(numbers) != 1 or type(gradient.seed) is Unknown:
         return False
     divisor = numbers[0] if name == "div" else 1 / numbers[0]
     return abs(divisor / float(gradient.seed) - 1) < 1e-6

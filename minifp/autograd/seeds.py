@@ -1,11 +1,17 @@
 """What a gradient may know of its seed beside a number (see scaled.py)."""
 
+from collections.abc import Callable
+from typing import Any
+
+# The last: (gradient, value) -> the numbers of a tensor, as they take the place of a gradient's.
+in_seed_of: list[Callable[[Any, Any], Any]] = []
+
 
 class Chosen(float):
     """A seed that the caller of backward chose, and knows."""
 
 
-class OfScaled:
+class Unknown:
     """The seed of what was computed from gradients with a loss scale in them: unknown."""
 
     @staticmethod

@@ -6,14 +6,13 @@ leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.sav
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from importlib import import_module
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from minifp.autograd import small_stack
-from minifp.autograd.seeds import OfScaled
+from minifp.autograd import seeds, small_stack
+from minifp.autograd.seeds import Unknown
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
@@ -139,8 +138,8 @@ class Tensor:
         if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
             kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
-        if value is not None and type(value.seed) is OfScaled:
-            raise TapeError(OfScaled.refusal(".grad = a tensor: it"))
+        if value is not None and type(value.seed) is Unknown:
+            raise TapeError(Unknown.refusal(".grad = a tensor: it"))
         self._grad = value
 
     @property
@@ -155,7 +154,7 @@ class Tensor:
     @data.setter
     def data(self, value: Any) -> None:
         if isinstance(value, Tensor) and value.seed != self.seed:
-            value = import_module("minifp.autograd.scaled").in_seed_of(self, value)
+            value = seeds.in_seed_of[-1](self, value)
         if isinstance(value, Tensor):
             if value.array is self.array:  # x.data += y, which has written already
                 return

@@ -351,8 +351,8 @@ class Optimizer:
                 "weight beyond its format",
                 f"step(): a weight of {name}{more} is {number:g} now, beyond {format.name}, whose "
                 f"largest number is {format.max:g}: what is stored, and computed with, is Inf. "
-                'Give its module a part of the precision, as in "mixed;NAME=float32", train in '
-                '"autocast" or "bfloat16", or look why it grows (weight decay, learning rate)',
+                f'Give its module a part of the precision, as in "mixed;NAME={float32.name}", '
+                'train in "autocast", or look why it grows (weight decay, learning rate)',
                 owner=self,
                 category=PrecisionWarning,
             )

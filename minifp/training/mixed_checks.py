@@ -7,7 +7,6 @@ from minifp.autograd.backward import toposort
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
-from minifp.nn.parameter import Parameter
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.optim.optimizer import Optimizer
@@ -35,7 +34,8 @@ def parameters_behind(loss: Tensor) -> list[Tensor]:
     none."""
     node = loss.gradient_node
     order = [] if node is None else [*toposort([node])]
-    parameters: list[Tensor] = [p for p in reversed(order) if isinstance(p, Parameter)]
+    leaves = [node for node in reversed(order) if isinstance(node, Tensor)]
+    parameters = [p for p in leaves if p.precision is not None]
     if not parameters:
         raise TapeError(
             "MixedOptimizer.minimize(loss): the optimizer was made without parameters, and the "
