@@ -43,7 +43,7 @@ class Observers(list):
 
     def append(self, observer: Any) -> None:
         """Let one be told, from now on, of what is done here."""
-        here = Here(observer)
+        here = observer if isinstance(observer, Here) else Here(observer)
         _looking.set((*_looking.get(), here))
         super().append(here)
 
