@@ -13,10 +13,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded
+from minifp.autograd import flushed
+from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded, multiplied
 from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.kept_operands import Reading
-from minifp.autograd.loss_seed import UNSEEDED, seeds_in
+from minifp.autograd.loss_seed import UNSEEDED, Seeds, seeds_in
+from minifp.autograd.replay import unobserved
+from minifp.autograd.seeds import Chosen
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
@@ -24,7 +27,7 @@ from minifp.numerics import policy
 from minifp.numerics.formats import as_native, as_stored, downcast
 from minifp.numerics.operands import OPERANDS
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.device import full, placed
+from minifp.runtime.device import full, moved, placed
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -41,6 +44,7 @@ def backward(
     backward needs what the first released, or a stored tensor was changed in place since. A
     gradient of another seed is brought to this one's, in float32.
     """
+    seed = Chosen(seed) if type(seed) in (float, int) and seed != 1 else seed
     order = propagate(self, gradient, seed, retain_graph)
     if not retain_graph:
         forget(order)
@@ -56,12 +60,41 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     order = list(toposort([y.gradient_node]))
     seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
+    watch = flushed.watch_of(order) if seeds.are_unknown else None
+    scaled = None
+    if watch is not None and watch.suspects:
+        watch.tries += 1
+        for scale in flushed.SCALES:
+            scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
+            if flushed.are_large(scaled):
+                break
     of_nodes = _backward_through(order, firsts, seeds, retain_graph)
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
+    if watch is not None:
+        flushed.look(watch, order, leaves, scaled)
     for leaf, gradient in unshared(leaves):
         leaf.grad = added(leaf, gradient, seeds.of_leaves)
-        leaf.grad.unseeded |= seeds.whole == 1
+        leaf.grad.unseeded |= seeds.are_unknown
     return order
+
+
+def _gradients_beside(order, y, first):
+    """The gradient of each leaf in a backward that nobody sees, and that lets go of nothing."""
+    sums: dict = {}
+    gradients: dict = {}
+    with unobserved(), np.errstate(all="ignore"):
+        accumulate(sums, y.gradient_node, y.index, first)
+        for node in order:
+            if node not in sums:
+                continue
+            dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+            if type(node) is not Node:
+                gradients[node] = dys[0]
+                continue
+            for (parent, i), g in zip(node.parents, run_backward(node, dys)):
+                if parent is not None:
+                    accumulate(sums, parent, i, g, node.precision)
+    return gradients
 
 
 def forget(order: list) -> None:
@@ -83,6 +116,7 @@ def grad(
     on, instead of a TapeError. seed: as in `Tensor.backward`.
     Raises ArgumentError for create_graph=True: gradients of gradients are not recorded.
     """
+    seed = Chosen(seed) if type(seed) in (float, int) and seed != 1 else seed
     if create_graph:
         raise ArgumentError(
             "grad: create_graph=True: gradients of gradients are not recorded; for a gradient "
@@ -101,13 +135,20 @@ def grad(
     wanted = {(x.gradient_node, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
     seeds = seeds_in(order, seed, outputs)
-    firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
-    gradients = {
-        (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
-        for node, dys in _backward_through(order, firsts, seeds, retain_graph)
-        for i, gradient in dys.items()
-        if (node, i) in wanted
-    }
+
+    def attempt(seeds, retain_graph):
+        firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
+        return {
+            (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
+            for node, dys in _backward_through(order, firsts, seeds, retain_graph)
+            for i, gradient in dys.items()
+            if (node, i) in wanted
+        }
+
+    if seeds.are_taken_out:
+        gradients = _without_overflow(attempt, order, outputs, seeds, retain_graph)
+    else:
+        gradients = attempt(seeds, retain_graph)
     places = [(x.gradient_node, x.index) for x in inputs]
     missing = [i for i, place in enumerate(places) if place not in gradients]
     if missing and not allow_unused:
@@ -118,6 +159,40 @@ def grad(
     pairs = [(x, gradients[place]) for x, place in zip(inputs, places) if place in gradients]
     results = iter([_as_gradient(g, seeds.of_leaves) for _, g in unshared(pairs)])
     return tuple(None if i in missing else next(results) for i in range(len(inputs)))
+
+
+STEP = 8.0  # by which a scale is lowered that made gradients overflow
+
+
+def _without_overflow(attempt, order, outputs, seeds, retain_graph):
+    """The gradients of attempts with smaller and smaller seeds, until none is Inf or NaN: what
+    fp.grad returns no step can skip. Where outputs are not finite there is one attempt."""
+    keepers = [(t, t.grad) for t in _keepers(order)]
+    once = not all(_is_finite(y.array) for y in outputs)
+    while True:
+        gradients = attempt(seeds, True)
+        if once or seeds.whole == 1 or all(map(_is_finite, gradients.values())):
+            break
+        lower = max(seeds.whole / STEP, 1.0)
+        seeds = Seeds(lower, lower, seeds.of_leaves)
+        for tensor, before in keepers:
+            tensor.grad = before
+    for node in order if not retain_graph else ():
+        if type(node) is Node:
+            node.release()
+    return gradients
+
+
+def _keepers(order):
+    """The tensors whose `retain_grad` is among the hooks."""
+    of_nodes = [handles for node in order if node.hooks for handles in node.hooks.values()]
+    hooks = [handle.hook for handles in of_nodes for handle in handles]
+    tensors = [hook.tensor() for hook in hooks if isinstance(hook, Keep)]
+    return [t for t in tensors if t is not None]
+
+
+def _is_finite(array):
+    return bool(np.isfinite(as_native(moved(array, "cpu"))).all())
 
 
 def _several(name, tensors):
@@ -219,15 +294,17 @@ def _backward_through(order, firsts, seeds, retain_graph):
         if node not in sums:
             continue
         dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
-        if node.hooks and not (seeds.are_taken_out and type(node) is not Node):
-            dys = {i: _after_hooks(node, i, dy, seeds) for i, dy in dys.items()}
+        is_leaf = type(node) is not Node
+        if node.hooks and not (is_leaf and seeds.are_taken_out):
+            after = _after_leaf_hooks if is_leaf else _after_hooks
+            dys = {i: after(node, i, dy, seeds) for i, dy in dys.items()}
         for observer in observers:
             for gradient in dys.values():
                 observer.on_gradient(node, gradient)
-        if seeds.are_taken_out and type(node) is not Node:  # before anyone reads the gradient
+        if is_leaf and seeds.are_taken_out:  # before anyone reads the gradient
             dys = {i: seeds.taken_out(dy) for i, dy in dys.items()}
             if node.hooks:
-                dys = {i: _after_hooks(node, i, dy, UNSEEDED) for i, dy in dys.items()}
+                dys = {i: _after_leaf_hooks(node, i, dy, seeds) for i, dy in dys.items()}
         yield node, dys
         wanted = goes_to[node]
         if True not in wanted:
@@ -347,9 +424,11 @@ class HookHandle:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Call `hook(gradient)` whenever backward has this tensor's gradient; returns a handle.
 
-    The gradient is whole (all that meet are summed) and in the format in which it is stored; it is
+    The gradient is whole (all that meet are summed). A leaf's, as a parameter's, is without the
+    loss scale, in float32; one in the middle of a graph is in the format in which it is stored, and
     still multiplied by the loss scale, `gradient.seed`. What the hook returns, unless None, takes
-    its place, rounded to that format. Raises TapeError for a tensor that has no gradient.
+    its place, in that format; but Inf and NaN that were there under a loss scale stay, for the step
+    to see. Raises TapeError for a tensor that has no gradient.
     """
     if self.gradient_node is None:
         raise TapeError("register_hook on a tensor that requires no gradient")
@@ -383,6 +462,22 @@ class Keep:
             tensor.grad = added(tensor, gradient.array.copy(), gradient.seed)
 
 
+def _after_leaf_hooks(leaf, index, gradient, seeds):
+    """The gradient of a leaf after its hooks, which get it without its seed, in float32, and may
+    return such a one: rounded no more. An overflow stays, for the step to skip, whatever they say.
+    """
+    seed = seeds.of_leaves
+    plain = gradient if seed == 1 else multiplied(gradient, 1 / seed)
+    overflow: Any = None if seeds.whole == 1 else ~np.isfinite(plain)
+    before = plain.copy() if overflow is not None and overflow.any() else None
+    new = _after_hooks(leaf, index, plain, UNSEEDED)
+    if new is plain:
+        return gradient
+    if before is not None:
+        new = np.where(overflow, before, new)
+    return new if seed == 1 else multiplied(new, float(seed))
+
+
 def _after_hooks(node, index, gradient, seeds):
     """The gradient after the hooks of one output have seen, or replaced, it."""
     handles = list(node.hooks.get(index, ()))
@@ -391,8 +486,10 @@ def _after_hooks(node, index, gradient, seeds):
         if isinstance(handle.hook, Keep):
             handle.hook(_as_gradient(seeds.taken_out(gradient), seeds.of_leaves))
             continue
-        new = handle.hook(_as_gradient(gradient, seeds.whole))
+        given = _as_gradient(gradient, seeds.whole)
+        new = handle.hook(given)
         if new is None:
+            gradient = gradient.copy() if given.storage.version else gradient  # written in place
             continue
         new = placed(new.array if isinstance(new, Tensor) else new, like=gradient)
         if new.shape != gradient.shape or new.dtype.kind not in "fiuV":

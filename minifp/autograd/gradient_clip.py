@@ -7,6 +7,7 @@ step that follows finds it.
 
 import math
 from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from minifp.autograd.tape import PARTLY, Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.numerics.compiled import compilable
-from minifp.numerics.formats import as_native, float32, float64, upcast, wider
+from minifp.numerics.formats import as_native, downcast, float32, float64, upcast, wider
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import full, moved
@@ -22,18 +23,20 @@ from minifp.runtime.device import full, moved
 
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float | str = 2.0,
-    error_if_nonfinite: bool = False,
-) -> float:  # fmt: skip
+    error_if_nonfinite: bool = False, foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
     """Scale all gradients down together so that their norm is at most `max_norm`.
 
     parameters: a tensor or several; those without a gradient are left out. norm_type: p > 0 of the
-    p-norm of all gradients as one vector, or "inf" (or math.inf) for the largest element.
-    Returns the norm before clipping, a float (where PyTorch returns a tensor of one element).
+    p-norm of all gradients as one vector, or "inf" (or math.inf) for the largest element. max_norm:
+    math.inf only measures. foreach: PyTorch's choice of a kernel; nothing depends on it here.
+    Returns the norm before clipping, a float32 tensor without dimensions (wider where gradients
+    are).
     Raises TapeError for gradients still multiplied by a loss scale, for consumed ones, and for
     none; TrainingError for a norm that is Inf or NaN if `error_if_nonfinite`; ArgumentError. In
     each case nothing has changed.
     """
-    check_range("max_norm", max_norm)
+    max_norm = _limit("max_norm", max_norm)
     check_flag("error_if_nonfinite", error_if_nonfinite)
     parameters = _with_unscaled_gradients(parameters, "clip_grad_norm_")
     norm = total_norm([p.grad.array for p in parameters], norm_type)
@@ -46,16 +49,27 @@ def clip_grad_norm_(
     if factor < 1:
         for p in parameters:
             multiply_gradient(p, factor)
-    return norm
+    widest = reduce(wider, [p.grad.array.dtype for p in parameters], float32)
+    return Tensor(downcast(np.asarray(norm), widest))
 
 
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+def _limit(name, value):
+    """A limit of gradients, a number of at least 0 or infinity, or a tensor of one."""
+    value = value.item() if isinstance(value, Tensor) else value
+    if value != math.inf:
+        check_range(name, value)
+    return value
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
     """Limit every element of the gradients to the interval from -clip_value to clip_value.
 
     Elements that are Inf or NaN stay (PyTorch makes an Inf `clip_value`, and hides the overflow
     from the step that should be skipped). Raises as `clip_grad_norm_` does.
     """
-    check_range("clip_value", clip_value)
+    clip_value = _limit("clip_value", clip_value)
     for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
         wide = _wide(p.grad.array)
         beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
@@ -191,7 +205,7 @@ def in_seed(gradient, seed):
 
 def clip_factor(norm, max_norm):
     """What gradients of this norm are multiplied by to have at most max_norm."""
-    return min(1.0, max_norm / (norm + 1e-6))
+    return 1.0 if max_norm == math.inf else min(1.0, max_norm / (norm + 1e-6))
 
 
 def multiply_gradient(p, factor):

@@ -5,7 +5,7 @@ operation (see minifp/ops/losses/scaled_loss.py); or that of a process in which 
 scaled, as TensorFlow's graph rewrite does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -18,15 +18,33 @@ scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
 # One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
 # seed; `give_way(to)` ends that.
 automatic: list[Any] = []
+# Called where training may begin, for who wants to know: a module or an optimizer is made, and the
+# first backward after that.
+beginnings: list[Callable[[], None]] = []
+_begins = [True]
+
+
+def training_begins(is_made: bool = True) -> None:
+    """Tell those who want to know. is_made: whether a module or an optimizer is."""
+    _begins[0] = is_made
+    for look in beginnings:
+        look()
 
 
 class Seeds(NamedTuple):
     """first: what backward begins with. whole: what gradients are multiplied by. of_leaves: what
-    those are that backward leaves behind, in `.grad` or returned: `whole`, or 1."""
+    those are that backward leaves behind, in `.grad` or returned: `whole`, or 1. by_loss: whether
+    an operation has scaled the loss, perhaps by 1."""
 
     first: Any
     whole: Any
     of_leaves: Any
+    by_loss: bool = False
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether backward was called past any loss scale."""
+        return self.whole == 1 and not self.by_loss
 
     @property
     def are_taken_out(self) -> bool:
@@ -50,7 +68,9 @@ def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
     if nodes:
         ends = [loss.gradient_node for loss in losses]
         whole = seed * _factor(order, nodes, ends)
-        return Seeds(seed, whole, whole)
+        return Seeds(seed, whole, whole, by_loss=True)
+    if _begins[0]:
+        training_begins(False)
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)

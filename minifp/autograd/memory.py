@@ -8,6 +8,7 @@ step (optim/weights.py); a captured step is captured anew (training/graph_cuda.p
 from typing import Any
 from weakref import ref
 
+from minifp.autograd.scaled import in_seed_of
 from minifp.autograd.storage import Storage, seen_by
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded
@@ -40,6 +41,8 @@ def give_memory(tensor: Tensor, value: Any) -> None:
     format or on another device, the numbers are copied; but float32 numbers for a parameter in
     fewer bits become the unrounded ones behind what it stores. Raises ShapeError for another shape.
     """
+    if isinstance(value, Tensor) and value.seed != tensor.seed:
+        value = in_seed_of(tensor, value)
     array = value.array if isinstance(value, Tensor) else as_array(value)
     if array is tensor.array:  # x.data += y, which has written already
         return

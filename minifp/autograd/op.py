@@ -5,6 +5,7 @@ of the module, not a closure, so that no array is kept alive unseen.
 """
 
 import inspect
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -17,13 +18,14 @@ from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
+from minifp.autograd.scaled import hand_on, is_watched
 from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.autograd.unrounded import from_unrounded
 from minifp.derive.dtypes import name_of
-from minifp.errors import DTypeError, MinifpError, ShapeError
+from minifp.errors import DTypeError, MinifpError, PrecisionWarning, ShapeError
 from minifp.numerics import autocast, policy, rules
 from minifp.numerics.amax_history import Site
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import as_native, format_of, is_float
 from minifp.numerics.operands import OPERANDS
 from minifp.runtime.callers import PACKAGE, line_at, warn_once
 from minifp.runtime.cuda.arrays import to_device
@@ -61,12 +63,16 @@ def op(
         precision, given = policy.get_precision(), args
         if weights or precision.operations is not None:
             args = _enter(name, args, are_weights)
-        arrays, has_gradient, on_device = [], False, False
+        arrays, has_gradient, on_device, large, scaled = [], False, False, None, None
         for a in args:
             if isinstance(a, Tensor):
                 has_gradient = has_gradient or a.gradient_node is not None
+                if a.seed != 1.0:
+                    scaled = a
                 a = a.array
                 on_device = on_device or type(a) is not np.ndarray
+            elif type(a) in NUMBERS and not -LARGE < a < LARGE:
+                large = a
             arrays.append(a)
         if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
             pairs = zip(arrays, args)
@@ -85,6 +91,8 @@ def op(
             raise explained(error, name, arrays) from error
         several = isinstance(y, tuple)
         outputs, node = y if several else (y,), None
+        if large is not None and not on_device:
+            warn_of_large(name, large, arrays, outputs[0])
         if records:
             parents = tuple(
                 [(a.gradient_node, a.index) if isinstance(a, Tensor) else NONE for a in args]
@@ -106,6 +114,8 @@ def op(
                 if isinstance(a, Tensor) and a.storage.unrounded is not None:
                     results = from_unrounded(name, recorded, args, params, results)
                     break
+        if scaled is not None:
+            hand_on(name, scaled, args, results)
         if node is not None:
             node.watch(args, results)
             for observer in observers:
@@ -165,6 +175,9 @@ def takes_tensor(fn: F) -> F:
     return cast(F, checked)
 
 
+NUMBERS, LARGE = (float, int), 448.0  # float8's largest: what is smaller overflows nothing
+
+
 def _is_host(a):
     return type(a) is np.ndarray and (a.ndim > 0 or not is_float(a.dtype))
 
@@ -202,6 +215,28 @@ def _enter(name, args, are_weights):
     if precision.operations is None and module_path.get():
         warn_of_wide(name, args, wanted)
     return [a if d is None or d == wanted else cast_once(a, wanted) for a, d in zip(args, dtypes)]
+
+
+def warn_of_large(name: str, number: float, arrays: list, y: np.ndarray) -> None:
+    """Warn where a finite number that a result's format cannot hold made it overflow."""
+    format = format_of(y.dtype) if is_float(y.dtype) else None
+    if format is None or not format.max < abs(number) < math.inf or is_all_finite(y):
+        return
+    if not is_watched() and all(
+        is_all_finite(a) for a in arrays if type(a) is np.ndarray and is_float(a.dtype)
+    ):
+        warn_once(
+            "large number",
+            f"{name} with the number {number:g} overflowed {format.name}, whose largest number is "
+            f"{format.max:g}. To mask, use float('-inf'), or {-format.max / 2:g}; or compute in "
+            "float32, by x.float()",
+            category=PrecisionWarning,
+        )
+
+
+def is_all_finite(array: np.ndarray) -> bool:
+    """Whether all numbers are."""
+    return bool(np.isfinite(as_native(array)).all())
 
 
 def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:

@@ -18,6 +18,7 @@ from minifp.numerics import kernels, policy
 from minifp.numerics.amax_history import unchanged
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
+from minifp.runtime import observing
 from minifp.runtime.device import is_array
 
 Outputs = dict[Any, tuple[Tensor, ...]]
@@ -27,16 +28,8 @@ Outputs = dict[Any, tuple[Tensor, ...]]
 def unobserved() -> Iterator[None]:
     """Let no observer of the tape and of kernels see what is done in the `with` block, and no
     history of operands."""
-    lists = tape.observers, kernels.observers
-    before = [list(observers) for observers in lists]
-    try:
-        for observers in lists:
-            observers.clear()
-        with unchanged():
-            yield
-    finally:
-        for observers, those in zip(lists, before):
-            observers[:] = those
+    with observing.unobserved(tape.observers, kernels.observers), unchanged():
+        yield
 
 
 def leaf_like(leaf: Tensor, array: Any = None) -> Tensor:

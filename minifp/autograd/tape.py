@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from minifp.autograd import small_stack
+from minifp.autograd.seeds import Unknown
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, TapeError
@@ -19,11 +20,12 @@ from minifp.numerics import policy, rules
 from minifp.numerics.formats import STORED, is_float, of_numbers
 from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.device import checked_array, is_array
+from minifp.runtime.observing import Observers
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
 # are given to NumPy or to Python.
-observers: list[Any] = []
+observers: list[Any] = Observers()
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
@@ -126,7 +128,8 @@ class Tensor:
 
     @property
     def grad(self) -> "Tensor | None":
-        """The gradient that a leaf has collected. Raises DTypeError for one that is none."""
+        """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
+        TapeError for one that was computed from gradients with a loss scale in them."""
         return self._grad
 
     @grad.setter
@@ -134,6 +137,8 @@ class Tensor:
         if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
             kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+        if value is not None and type(value.seed) is Unknown:
+            raise TapeError(Unknown.refusal(".grad = a tensor: it"))
         self._grad = value
 
     @property

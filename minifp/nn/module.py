@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from minifp.autograd.backward import HookHandle
+from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.memory import write
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
@@ -57,6 +58,7 @@ class Module:
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
         self.__dict__.update(training=True, _precision=policy.entered_precision(), _name="")
+        training_begins()
         self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
         return self
 

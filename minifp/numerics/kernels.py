@@ -42,11 +42,12 @@ from minifp.runtime.callers import level_of_user
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import check_stored, is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
+from minifp.runtime.observing import Observers
 
 # Every kernel, for the tests, the command line and whoever wants to know.
 KERNELS: list["Kernel"] = []
 # Objects with `on_kernel(kernel, args, results, formats)`: see lab and scope.
-observers: list[Any] = []
+observers: list[Any] = Observers()
 
 # Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
 ran_on_host: set[str] = set()

@@ -7,6 +7,7 @@ The sums are in `reduce`; each result is rounded once. A kernel made here belong
 wrote its slope: its name is `unary_math.exp_dx`, say.
 """
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral, Real
@@ -16,8 +17,8 @@ import numpy as np
 
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError
-from minifp.numerics.formats import float32, upcast, wider
+from minifp.errors import ArgumentError, DTypeError
+from minifp.numerics.formats import float32, format_of, is_float, upcast, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
@@ -86,6 +87,17 @@ def as_numbers(operation, **settings):
             given = f" is a {type(v).__name__}" if hasattr(v, "ndim") else f"={v!r}"
             raise DTypeError(f"{operation}: {name}{given}: expected a number")
     return {n: int(v) if isinstance(v, Integral) else float(v) for n, v in settings.items()}
+
+
+def check_fits(what, number, dtype):
+    """Raise ArgumentError for a finite Python number that is too large for a floating dtype."""
+    format = format_of(dtype) if type(number) in (float, int) and is_float(dtype) else None
+    if format is not None and format.max < abs(number) < math.inf:
+        nearest = f"{math.copysign(format.max, number):g}, as it has no Inf"
+        instead = 'float("-inf") or float("inf")' if format.has_inf else nearest
+        raise ArgumentError(
+            f"{what}={number:g} overflows {format.name} (largest {format.max:g}): use {instead}"
+        )
 
 
 def takes_floats(fn: F) -> F:

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.gradient_clip import multiplied
 from minifp.autograd.memory import write
+from minifp.autograd.scaled import is_scaled, warn_of_unscaling, without_scale
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import as_native, downcast, is_float, just_below
 from minifp.ops.creation import Data, as_array
-from minifp.ops.elementwise import Operand
+from minifp.ops.elementwise import Operand, check_fits
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.ops.whole_numbers import watched
@@ -60,6 +62,7 @@ def _write(self, value):
     return self
 
 
+COMMUTING = "mul_", "div_", "neg_", "zero_"  # with a loss scale
 ZEROING = "zero_", "fill_"  # which begin a gradient anew
 
 
@@ -76,9 +79,18 @@ def _in_place(name, operation, assigns=False):
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
         _check_writeable(self, name)
+        is_gradient = self.seed != 1 and is_scaled(self)
+        if is_gradient and name in COMMUTING:
+            warn_of_unscaling(self, name, args)
+            is_gradient = False
         try:
-            args = _unrounded_too(self, args)
-            value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
+            if is_gradient:  # written as it is meant: without the loss scale
+                args = [without_scale(a) for a in args]
+                value = operation(without_scale(self), *args, **settings).array
+                value = multiplied(value, float(self.seed))
+            else:
+                args = _unrounded_too(self, args)
+                value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 found = name_of(value.dtype)
                 raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
@@ -111,6 +123,7 @@ def _unrounded_too(self, args):
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
+    check_fits("fill_: value", value, self.dtype)
     return Tensor(_numbers(value))
 
 
@@ -150,6 +163,9 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "build the result with fp.where, fp.cat or fp.stack"
         )
     _check_writeable(self, "x[index] = value")
+    if self.seed != 1 and is_scaled(self):
+        value = multiplied(as_array(without_scale(value)), float(self.seed))
+    check_fits("x[index] = value: value", value, self.dtype)
     numbers = moved(_numbers(value), "cpu")
 
     def put(target):

@@ -46,7 +46,8 @@ def clone(input: Tensor) -> Tensor:
     Unrounded numbers are copied too, so that what is put back loses nothing; and of a gradient what
     it was multiplied by.
     """
-    copy = mul(input, 1.0) if is_float(input.dtype) else Tensor(input.array.copy())
+    is_recorded = is_float(input.dtype) and input.gradient_node is not None
+    copy = mul(input, 1.0) if is_recorded else Tensor(input.array.copy())
     exact = None if has_unrounded(copy) else input.exact
     if exact is not None:
         copy.storage.keep(copy.array, exact.copy())

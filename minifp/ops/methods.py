@@ -10,6 +10,7 @@ from minifp import ops
 from minifp.autograd.backward import backward, register_hook, retain_grad
 from minifp.autograd.gradient_clip import mark_alike, successor
 from minifp.autograd.memory import give_memory
+from minifp.autograd.scaled import warn_of_read
 from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
@@ -144,7 +145,10 @@ def is_contiguous(self: Tensor) -> bool:
 
 
 def tell_readers(t: Tensor) -> None:
-    """Let observers of the tape that have an `on_read` know that a tensor's numbers are read."""
+    """Let observers of the tape that have an `on_read` know that a tensor's numbers are read; and
+    the user, where they are still multiplied by a loss scale."""
+    if t.seed != 1:
+        warn_of_read(t)
     for observer in observers:
         if hasattr(observer, "on_read"):
             observer.on_read(t)

@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.checks import check_range
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
 
@@ -34,7 +34,8 @@ class Adadelta(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
         weight_decay: float = 0.0, *, maximize: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
 
@@ -33,7 +33,8 @@ class Adagrad(Optimizer):
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-2, lr_decay: float = 0.0,
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2, lr_decay: float = 0.0,
         weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10, *,
         maximize: bool = False,
     ) -> None:  # fmt: skip

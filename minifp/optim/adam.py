@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 
 
@@ -42,7 +42,8 @@ class Adam(Optimizer):
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
         maximize: bool = False, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
@@ -60,7 +61,8 @@ class AdamW(Adam):
     """Adam with decoupled weight decay."""
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
         maximize: bool = False,
     ) -> None:  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
 
@@ -47,7 +47,8 @@ class LAMB(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-6, weight_decay: float = 0.01, *, maximize: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(

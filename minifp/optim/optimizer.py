@@ -1,18 +1,20 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from operator import is_
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
+from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
-from minifp.errors import ArgumentError, PrecisionError, TapeError
+from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
 from minifp.nn.idle_parts import warn_of_idle_parts
 from minifp.numerics import kernels
-from minifp.numerics.formats import float32, is_compiled, is_float, wider
+from minifp.numerics.formats import float32, format_of, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision
 from minifp.numerics.rules import resolve
@@ -23,24 +25,33 @@ from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights, check_apart, check_whole
+from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 
 GivenParameters: TypeAlias = (
     Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
 )  # or groups of them
+FROM_LOSS: Any = []  # no parameters yet: see MixedOptimizer.minimize
+# Settings of other rules: in a group of one that has them not they would do nothing.
+OTHERS = {
+    *("alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"),
+    *("learning_rate", "lr_decay", "momentum", "nesterov", "rho", "weight_decay"),
+}
 
 
 class Optimizer:
     """The base of update rules. A subclass names its state, and its `rule` or its own `update`; or
     it defines `step(closure)` and gives its defaults in a dict, as in PyTorch (docs/operations.md).
 
-    params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
+    params: parameters, or groups {"params": ..., "lr": ...} with settings of their own, and with
+    what a program keeps with them ("name", "lr_scale"), which no rule reads and state_dict has.
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
     **self.keywords(...)). state_names: of arrays as large as the weights; second_moments: of those
     that are means or sums of squares. numbers: of what is one number for a parameter, with its
     first value. not_negative, flags: settings that are numbers of at least 0, and that are True or
     False. alone: whether each parameter is updated by itself.
+    Without params there are none, until a MixedOptimizer's minimize finds them from the loss.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
@@ -72,7 +83,10 @@ class Optimizer:
             setattr(cls, "step", own_step.around(cls.own_step))  # noqa: B010
 
     def __init__(
-        self, params: GivenParameters, defaults: dict[str, Any] | None = None, **settings: Any
+        self,
+        params: GivenParameters = FROM_LOSS,
+        defaults: dict[str, Any] | None = None,
+        **settings: Any,
     ) -> None:
         if not isinstance(defaults, (dict, type(None))):
             raise ArgumentError(
@@ -86,10 +100,12 @@ class Optimizer:
                 "or a list of groups"
             )
         given: list[Any] = [params] if isinstance(params, Tensor) else list(params)
-        if not given:
+        if not given and params is not FROM_LOSS:
             raise ArgumentError(f"{type(self).__name__}: no parameters to train")
+        training_begins()
         self.defaults, self.param_groups = defaults, []
-        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+        groups = given if not given or isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
             self.param_groups.append(self.new_group(group))
         self.counted, self.settle = (0, 0), None
         self._blocks, self._held = None, (Weights, SINGLE)
@@ -103,9 +119,8 @@ class Optimizer:
         kind = type(self).__name__
         if not isinstance(given, dict) or "params" not in given:
             raise ArgumentError(f"{kind}: expected groups {{'params': ..., ...}}")
-        unknown = set(given) - set(self.defaults) - {"params"}
-        if unknown:
-            raise ArgumentError(f"{kind}: no setting {', '.join(sorted(map(str, unknown)))}")
+        for key in given.keys() - self.defaults.keys() - {"params"}:
+            _check_own(kind, key, self.defaults)
         params = given["params"]
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
             raise ArgumentError(f"{kind}: a group whose params is a {type(params).__name__}")
@@ -270,6 +285,11 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
+        if not self.param_groups:
+            raise ArgumentError(
+                f"{type(self).__name__}() was given no parameters: give it model.parameters(); "
+                "only fp.MixedOptimizer(optimizer).minimize(loss) finds them, from the loss"
+            )
         if self.guard is None or self.is_stepping:
             self._check_wide()
         else:
@@ -361,7 +381,24 @@ class Optimizer:
                 self._update_run(block, run, of_block, scale)
                 block.end_step(run)
             of_block.consume()
+            if block.weights.are_beyond():
+                self._warn_of_overflow(block.weights)
         self.counted = self.steps + 1, self.attempts
+
+    def _warn_of_overflow(self, weights):
+        format, lost = format_of(weights.stored.dtype), weights.beyond()
+        if lost:
+            name, number = lost[0]
+            more = f" and of {len(lost) - 1} more parameters" if len(lost) > 1 else ""
+            warn_once(
+                "weight beyond its format",
+                f"step(): a weight of {name}{more} is {number:g} now, beyond {format.name}, whose "
+                f"largest number is {format.max:g}: what is stored, and computed with, is Inf. "
+                f'Give its module a part of the precision, as in "mixed;NAME={float32.name}", '
+                'train in "autocast", or look why it grows (weight decay, learning rate)',
+                owner=self,
+                category=PrecisionWarning,
+            )
 
     def draw(self, block: Block, step: int) -> Draw:
         """The random numbers of a step of a block's weights."""
@@ -484,6 +521,14 @@ class Optimizer:
         ArgumentError, with nothing changed, if it does not fit."""
         self.check_state_dict(state_dict)
         saving.load(self, state_dict)
+
+
+def _check_own(kind, key, settings):
+    """Raise ArgumentError for a key of a group which is meant for a setting, but is none."""
+    near = get_close_matches(str(key), settings, 1, 0.75)
+    if key in OTHERS or near or not isinstance(key, str):
+        meant = f"; the nearest: {near[0]}" if near else ""
+        raise ArgumentError(f"{kind}: no setting {key}{meant}")
 
 
 def _are_same(values, others):

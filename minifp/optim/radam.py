@@ -13,7 +13,7 @@ and v are rounded once to the format they are kept in.
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 
 
@@ -49,7 +49,8 @@ class RAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0.0, decoupled_weight_decay: bool = False, *,
         maximize: bool = False,
     ) -> None:  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
 
@@ -39,7 +39,8 @@ class RMSprop(Optimizer):
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
         weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False, *,
         maximize: bool = False,
     ) -> None:  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN
-from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import either, update_rule, with_decay
 
 
@@ -32,7 +32,8 @@ class SGD(Optimizer):
     not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
     def __init__(
-        self, params: GivenParameters, lr: float = 1e-3, momentum: float = 0.0,
+        self, params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3, momentum: float = 0.0,
         dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *,
         maximize: bool = False,
     ) -> None:  # fmt: skip

@@ -4,12 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.gradient_clip import name_of as numbered
 from minifp.autograd.storage import overlap
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, PrecisionError
-from minifp.numerics.formats import downcast
+from minifp.numerics.formats import as_native, downcast, float32, format_of
 from minifp.runtime.callers import warn_once
+from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import device_of, empty, placed
+
+SINGLE = format_of(float32)
 
 
 class Weights:
@@ -35,6 +39,7 @@ class Weights:
                 "module.to('cuda'), before the optimizer is made"
             )
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
+        self.format = format_of(first.dtype)
         self.views: list = [None] * len(self.parameters)
         self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
@@ -142,6 +147,29 @@ class Weights:
             p.storage.version += 1
             self.versions[i] = p.storage.version
             p.storage.unrounded = None  # behind what was stored before
+
+    def are_beyond(self):
+        """Whether a stored weight is Inf or NaN, of a format with a smaller range than float32; two
+        passes over its codes. On a GPU it is not looked for."""
+        format = self.format
+        if format.max >= SINGLE.max or is_on_device(self.stored) or not self.stored.size:
+            return False
+        bytes, largest = self.stored.itemsize, format.largest_code
+        if format.bits != 8 * bytes:
+            return not np.isfinite(as_native(self.stored)).all()
+        signed, unsigned = (self.stored.view(f"{kind}{bytes}") for kind in "iu")
+        return signed.max() > largest or unsigned.max() > largest | 1 << format.bits - 1
+
+    def beyond(self):
+        """(name, number) of each parameter that has a finite number which is stored as none."""
+        lost = []
+        for i, (p, s) in enumerate(zip(self.parameters, self.slices)):
+            numbers, stored = self.flat[s], as_native(self.stored[s])
+            at = np.flatnonzero(~np.isfinite(stored) & ~np.isnan(as_native(numbers)))
+            at = [n for n in at if not self.is_master or np.isfinite(numbers[n])]
+            if at:
+                lost.append((numbered(p, i), float(as_native(numbers[at[:1]])[0])))
+        return lost
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""

@@ -20,12 +20,15 @@ import hashlib
 import math
 import operator
 import threading
-from typing import Any
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, cast
 
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.typing import Ints
+from minifp.typing import F, Ints
 
 __all__ = [
     "Streams",
@@ -84,7 +87,8 @@ def _rounds(even, odd, product, key):
 class Streams:
     """Independent streams of random numbers, one for each purpose, under one seed.
 
-    The functions of this module are the methods of one such object, the global one. Every draw
+    The functions of this module are the methods of one such object: the global one, or, on a thread
+    other than the main one which has set a seed, that thread's own. Every draw
     takes `purpose`, any text that names what the numbers are for, and `call`: None takes this
     purpose's next number and counts it, an integer repeats (or foresees) that call and counts
     nothing. Safe to use from several threads.
@@ -309,15 +313,44 @@ def _shape(name, shape):
 
 
 _default = Streams()
-manual_seed = _default.manual_seed
-get_state = _default.get_state
-set_state = _default.set_state
-next_call = _default.next_call
-key = _default.key
-calls = _default.calls
-advance = _default.advance
-bits = _default.bits
-uniform = _default.uniform
-normal = _default.normal
-permutation = _default.permutation
-integers = _default.integers
+_own: ContextVar[Streams | None] = ContextVar("streams", default=None)
+
+
+def streams() -> Streams:
+    """Those that draws here are taken from: the global ones, or the own ones of a thread that has
+    set a seed (and of the threads that minifp starts for it)."""
+    return _own.get() or _default
+
+
+def _to_be_set():
+    """What a seed is set of: on another thread than the main one of its own streams."""
+    if _own.get() is None and threading.current_thread() is not threading.main_thread():
+        own = Streams()
+        own.set_state(_default.get_state())
+        _own.set(own)
+    return streams()
+
+
+def _here(method: F, of: Callable[[], Streams] = streams) -> F:
+    """A method of the streams of whoever calls it."""
+    name = method.__name__
+
+    @wraps(method)
+    def call(*args, **settings):
+        return getattr(of(), name)(*args, **settings)
+
+    return cast(F, call)
+
+
+manual_seed = _here(_default.manual_seed, _to_be_set)
+set_state = _here(_default.set_state, _to_be_set)
+get_state = _here(_default.get_state)
+next_call = _here(_default.next_call)
+key = _here(_default.key)
+calls = _here(_default.calls)
+advance = _here(_default.advance)
+bits = _here(_default.bits)
+uniform = _here(_default.uniform)
+normal = _here(_default.normal)
+permutation = _here(_default.permutation)
+integers = _here(_default.integers)

@@ -47,6 +47,12 @@ class StaticLossScale:
         )
         self.skipped_in_a_row = 0
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether many steps in a row were skipped at a scale that cannot get smaller, though
+        patience is longer: nothing would ever change."""
+        return False
+
     def update(self, finite: bool, largest: float | None = None) -> None:
         """Take note of a step. finite: whether all gradients were."""
         self.skipped_in_a_row = 0 if finite else self.skipped_in_a_row + 1
@@ -131,6 +137,11 @@ class DynamicLossScale(StaticLossScale):
                 "expected one above 1, and one between 0 and 1"
             )
         _check_order(self.min_scale, self.value, self.max_scale)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether so many steps in a row were skipped, the last of them at min_scale."""
+        return self.value == self.min_scale and self.skipped_in_a_row >= PATIENCE
 
     def update(self, finite: bool, largest: float | None = None) -> None:
         """Back off or grow, after as many steps of a kind in a row as the intervals say."""

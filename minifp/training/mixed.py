@@ -9,7 +9,7 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 import math
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
 from minifp.autograd.backward import propagate
@@ -21,13 +21,14 @@ from minifp.autograd.gradient_clip import (
 )
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, TapeError
 from minifp.numerics.rules import as_trained, largest_gradient_of
 from minifp.numerics.state_format import StateFormat
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
+from minifp.runtime.observing import Observers
 from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale
 from minifp.training.mixed_checks import (
@@ -37,6 +38,7 @@ from minifp.training.mixed_checks import (
     check_settings,
     check_state,
     optimizers_in,
+    parameters_behind,
     take_up_scale,
 )
 from minifp.training.model_precision import (
@@ -50,7 +52,7 @@ from minifp.training.step_result import StepResult
 
 # Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
 # that are decided on a GPU), and on_step(optimizer, result).
-observers: list[Any] = []
+observers: list[Any] = Observers()
 FROM_PRECISION: Any = object()
 MOST_KEPT = 4  # backwards of one step whose operations can be done again: each keeps its batch
 
@@ -58,8 +60,10 @@ MOST_KEPT = 4  # backwards of one step whose operations can be done again: each 
 class MixedOptimizer:
     """Mixed-precision training around one optimizer, or several on one scale.
 
-    optimizer: an Optimizer or a list of them. Under the precision `float32` it behaves as the plain
-        optimizer does, and under every precision it refuses a non-finite step.
+    optimizer: an Optimizer or a list of them; one that was made without parameters is given, by the
+        first `minimize(loss)`, those of which the loss was computed. Under the precision `float32`
+        it behaves as the plain optimizer does, and under every precision it refuses a non-finite
+        step.
     loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the
         precision's, but "dynamic" for weights that Module.half() has narrowed.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
@@ -83,6 +87,14 @@ class MixedOptimizer:
     ) -> None:  # fmt: skip
         self.optimizers = optimizers_in(optimizer)
         check_settings(skip, clip_norm, dial, diagnose)
+        self._awaiting: dict[str, Any] | None = None  # settings, until there are parameters
+        if not all(o.param_groups for o in self.optimizers):
+            self._awaiting = {
+                **{"loss_scale": loss_scale, "master_weights": master_weights, "skip": skip},
+                **{"clip_norm": clip_norm, "dial": dial, "diagnose": diagnose},
+                "skip_nonfinite": skip_nonfinite,
+            }
+            return
         for automatic in loss_seed.automatic:
             automatic.give_way("a MixedOptimizer")
         self.precision = precision_of(self.parameters)
@@ -107,7 +119,25 @@ class MixedOptimizer:
             arrays.holders.add(self)
         self._memory: Any = None  # of steps that a GPU decides: see step_memory.py
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name[:1] != "_" and vars(self).get("_awaiting"):
+                raise TapeError(
+                    f"MixedOptimizer.{name}: the optimizer was made without parameters, which "
+                    "minimize(loss) finds: call that first, or give it model.parameters()"
+                )
+            raise AttributeError(f"'MixedOptimizer' object has no attribute {name!r}")
+
+    def _find_parameters(self, loss):
+        """Train the parameters of which a loss was computed, in the order of their use."""
+        self.optimizer.add_param_group({"params": parameters_behind(loss)})
+        settings: Any = self._awaiting
+        self.__init__(self.optimizers, **settings)  # type: ignore[misc]
+
     def __repr__(self) -> str:
+        if self._awaiting:
+            return f"MixedOptimizer({type(self.optimizer).__name__}(), no parameters yet)"
         names = ", ".join(type(o).__name__ for o in self.optimizers)
         inside = names if len(self.optimizers) == 1 else f"[{names}]"
         stored = " and ".join(sorted({name_of(p.dtype) for p in self.parameters}))
@@ -165,6 +195,8 @@ class MixedOptimizer:
                 f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as a "
                 "loss function returns it (did the function that makes the loss return it?)"
             )
+        if self._awaiting is not None:
+            self._find_parameters(loss)
         memory, scale = self._step_memory(), None
         if memory is None:
             scale = self.scale

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from minifp.autograd.backward import toposort
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
-from minifp.errors import ArgumentError, PrecisionError
+from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.optim import saving
@@ -24,7 +25,27 @@ def optimizers_in(optimizer: Any) -> list[Optimizer]:
     if not optimizers or not all(isinstance(o, Optimizer) for o in optimizers):
         raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
     check_distinct([p for o in optimizers for p in o.parameters])
+    if len(optimizers) > 1 and not all(o.param_groups for o in optimizers):
+        raise ArgumentError(
+            "MixedOptimizer: one of several optimizers was made without parameters: which it is to "
+            "train no loss can tell: give them, as Adam(model.parameters())"
+        )
     return optimizers
+
+
+def parameters_behind(loss: Tensor) -> list[Tensor]:
+    """The parameters of which a loss was computed, in the order of their use. Raises TapeError for
+    none."""
+    node = loss.gradient_node
+    order = [] if node is None else [*toposort([node])]
+    leaves = [node for node in reversed(order) if isinstance(node, Tensor)]
+    parameters = [p for p in leaves if p.precision is not None]
+    if not parameters:
+        raise TapeError(
+            "MixedOptimizer.minimize(loss): the optimizer was made without parameters, and the "
+            "loss was computed of none: was it computed by the model, and while recording?"
+        )
+    return parameters
 
 
 def check_distinct(parameters: Sequence[Tensor]) -> None:

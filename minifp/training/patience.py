@@ -11,11 +11,12 @@ from minifp.training.step_result import StepResult
 
 
 def check_patience(scale: StaticLossScale, result: StepResult, losses: Sequence[Tensor]) -> None:
-    """Raise TrainingError after the loss scale's `patience` of skipped steps in a row.
+    """Raise TrainingError after the loss scale's `patience` of skipped steps in a row, or where it
+    is exhausted.
 
     result, losses: of the last of them.
     """
-    if scale.skipped_in_a_row < scale.patience:
+    if scale.skipped_in_a_row < scale.patience and not getattr(scale, "is_exhausted", False):
         return
     where, remedy = where_and_remedy(result.diagnosis, losses, result.scale_before)
     raise TrainingError(

@@ -46,9 +46,13 @@ def test_clipping_scales_all_gradients_together_and_returns_their_norm():
     assert optim.clip_grad_value_ is fp.nn.utils.clip_grad_value_
     ps = [parameter([0.0, 0.0], [3.0, 0.0], "float64"), parameter([0.0], -4.0, "float64")]
     norm = clip_grad_norm_(ps, 2.5)
-    assert (norm, type(norm)) == (5.0, float)
+    assert (norm.item(), norm.shape, norm.dtype) == (5.0, (), np.float64)
     np.testing.assert_allclose(ps[0].grad.array, [1.5, 0.0], rtol=1e-6)
     np.testing.assert_allclose(ps[1].grad.array, [-2.0], rtol=1e-6)
+    before = frozen(ps[0].grad.array)
+    assert clip_grad_norm_(ps, math.inf, foreach=True).item() == pytest.approx(2.5)  # only measures
+    clip_grad_value_(ps, math.inf)
+    assert frozen(ps[0].grad.array) == before
 
 
 @pytest.mark.parametrize("norm_type, norm", [
@@ -114,7 +118,7 @@ def test_clipping_hides_no_overflow(value, norm_type):
     p = parameter([1.0, 2.0], [value, 1.0])
     call = lambda: clip_grad_norm_(p, 1.0, norm_type, error_if_nonfinite=True)  # noqa: E731
     refused([p], fp.TrainingError, "error_if_nonfinite", call=call)
-    norm = clip_grad_norm_([p], 1.0, norm_type)
+    norm = clip_grad_norm_([p], 1.0, norm_type).item()
     assert not np.isfinite(norm) and not np.isfinite(p.grad.array).all()
 
 
@@ -165,7 +169,7 @@ def test_what_cannot_be_clipped_is_refused_by_who_complains(clip):
 
 def test_an_impossible_limit_or_kind_of_norm_is_refused_by_name():
     p, nan = parameter([1.0], 2.0), math.nan
-    for bad in (-1.0, nan, math.inf, "1", None, [1.0], True):
+    for bad in (-1.0, nan, -math.inf, "1", None, [1.0], True):
         refused([p], fp.ArgumentError, "max_norm", call=lambda b=bad: clip_grad_norm_([p], b))
         refused([p], fp.ArgumentError, "clip_value", call=lambda b=bad: clip_grad_value_([p], b))
     for bad in (0, 0.0, -1, -math.inf, nan, "fro", None, True):

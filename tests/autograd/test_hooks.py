@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -124,9 +125,28 @@ def test_hooks_see_the_whole_gradient_once_in_order_with_its_seed_and_replace_it
     with fp.precision("mixed"):
         model = nn.Linear(2, 1)
     optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
-    model.weight.register_hook(lambda g: seen.append(g.seed))
-    optimizer.minimize(model(fp.ones(1, 2)).sum())
+    y = model(fp.ones(1, 2))
+    y.register_hook(lambda g: seen.append(g.seed))
+    optimizer.minimize(y.sum())
     assert seen == [2.0**16]
+
+
+CLIPS = [lambda g: g.clamp(-0.5, 0.5), lambda g: [g.clamp_(-0.5, 0.5)] and None]
+
+
+@pytest.mark.parametrize("hook", [*CLIPS, lambda g: g * (0.5 / g.norm())])
+def test_hooks_of_a_parameter_see_and_return_its_gradient_without_the_loss_scale(hook):
+    """But an overflow stays, which the second number is."""
+    with fp.precision("mixed"):
+        for n, expected in ((1, [0.5]), (2, [0.5, np.inf])):
+            p, seen = nn.Parameter(np.zeros(n, "float32")), []
+            p.register_hook(hook)
+            p.register_hook(lambda g: seen.append((g.dtype, g.seed)))  # noqa: B023
+            optimizer = fp.MixedOptimizer(optim.SGD([p]))
+            optimizer.backward((p * fp.tensor([3.0, 99.0][:n])).sum(dtype="float32") * 0.25)
+            assert seen == [(np.float32, 1)]
+            assert (p.grad.array / p.grad.seed).tolist() == expected or hook not in CLIPS
+            assert optimizer.step().skipped == (n == 2)
 
 
 @pytest.mark.parametrize("on_leaf", [True, False])
@@ -223,3 +243,32 @@ def test_the_same_hook_twice_is_two_hooks():
     handles[0].remove()
     layer(a)
     assert seen == [1]
+
+
+# What is done to a scaled gradient of 0.375; the gradient that is used then, and what is told.
+DONE = [
+    (lambda p: p.grad.copy_(fp.tensor([0.25])), 0.25, None),
+    (lambda p: setattr(p.grad, "data", fp.tensor([0.25])), 0.25, None),
+    (lambda p: p.grad.__setitem__(0, 0.25), 0.25, None),
+    (lambda p: p.grad.add_(p.data, alpha=0.5), 0.875, None),
+    (lambda p: p.grad.clamp_(-0.25, 0.25).mul_(0.5), 0.125, None),
+    (lambda p: setattr(p, "grad", p.grad.clone().float()), 0.375, None),
+    (lambda p: setattr(p, "grad", p.grad.float() * (1 / 2**16)), 0.375, None),
+    (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "as the step does too"),
+    (lambda p: p.grad.norm().item(), 0.375, "norm of gradients that are still"),
+    (lambda p: np.asarray(p.grad[0]), 0.375, "numbers of a gradient were read"),
+    (lambda p: refuses(fp.TapeError, "unscale_", setattr, p, "grad", -p.grad), 0.375, "neg of"),
+    (lambda p: refuses(fp.TapeError, "unscale_", p.grad.copy_, p.grad * 2), 0.375, "mul of"),
+]
+
+
+@pytest.mark.parametrize(("do", "used", "told"), DONE)
+def test_what_is_done_to_a_scaled_gradient_is_meant_without_the_scale_or_told_of(do, used, told):
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.ones(1, "float32"))
+        optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0))
+        optimizer.backward((p * 3).sum(dtype="float32") * 0.125)
+        with fp.no_grad(), pytest.warns(match=told) if told else nullcontext():
+            do(p)
+        optimizer.step()
+    assert 1 - p.exact[0] == pytest.approx(used)

@@ -60,15 +60,16 @@ def of_logits(shape, weight=None, pos_weight=None, reduction="mean"):
 
 
 def of_probabilities(shape, weight=None, reduction="mean"):
-    """Binary cross entropy of sigmoid(x) with sigmoid(t); weight: a shape."""
+    """Binary cross entropy of probabilities, which no sigmoid has made; weight: a shape."""
     array = None if weight is None else random_weights(weight)
-    return with_constants(
-        "binary_cross_entropy",
-        lambda f, c, x, t: f.binary_cross_entropy(
-            f.sigmoid(x), f.sigmoid(t), None if array is None else c(array), reduction=reduction
-        ),
-        *(shape, shape),
-    )
+
+    def loss(f, c, x, t):
+        p, w = (0.5 + 0.5 * f.tanh(x)), None if array is None else c(array)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "binary_cross_entropy computes in float32")
+            return f.binary_cross_entropy(p, f.sigmoid(t), w, reduction=reduction)
+
+    return with_constants("binary_cross_entropy", loss, shape, shape, low=-1.5, high=1.5)
 
 
 def in_minifp(case):

@@ -131,3 +131,21 @@ def test_models_are_given_in_float32_and_states_whole(batch):
     for state in ({}, {"loss_scaler0": {"loss_scale": 8.0}}, {"loss_scaler0": 8.0}):
         refuses(fp.ArgumentError, "load_state_dict", amp.load_state_dict, state)
     assert amp.state_dict() == {"loss_scaler0": {"loss_scale": 65536.0, "unskipped": 0}}
+
+
+def test_a_scale_of_1_accuses_nobody_and_one_that_cannot_get_smaller_ends_training(batch):
+    model, optimizer = initialized(opt_level="O1", verbosity=0)
+    amp.load_state_dict({"loss_scaler0": {"loss_scale": 1.0, "unskipped": 1999}})
+
+    def step(factor=1.0):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(batch[0]), batch[1]) * factor
+        with amp.scale_loss(loss, optimizer) as scaled:
+            scaled.backward()
+        optimizer.step()
+
+    step()
+    assert amp.state_dict()["loss_scaler0"]["loss_scale"] == 2
+    with pytest.raises(fp.TrainingError, match="fallen to 0: gradients were Inf or NaN"):
+        for _ in range(130):
+            step(math.nan)

@@ -31,7 +31,7 @@ def test_gradients_arrive_without_the_scale_and_in_float32(process, capsys):
     seen = []
     w.register_hook(lambda g: seen.append((g.seed, g.numpy().tolist())))
     h = w * w
-    h.register_hook(lambda g: seen.append((g.seed, g.numpy().tolist())))
+    h.register_hook(lambda g: seen.append((g.seed, g.array.tolist())))
     h.retain_grad()
     h.sum().backward()
     assert seen == [(1024.0, [1024.0, 1024.0]), (1.0, [2.0, 4.0])]
@@ -164,3 +164,22 @@ def test_a_script_ends_where_it_does_in_float32(script):
     for mode in modes:
         assert abs(score(script, **{automatic.VARIABLE: mode}) - single) < 0.04
     assert score(script, MINIFP_PRECISION="autocast") < single - 0.3
+
+
+@pytest.mark.parametrize("variable", automatic.MODES)
+def test_a_variable_counts_that_a_script_sets_before_it_trains(variable, monkeypatch):
+    monkeypatch.setattr(policy, "_default", None)
+    w = fp.nn.Linear(3, 2).weight
+    for value, precision in (("1", "autocast"), ("0", "float32")):
+        monkeypatch.setenv(variable, value)
+        w.sum().backward() if value == "1" else fp.nn.Linear(3, 2)
+        assert str(fp.get_precision()) == precision
+
+
+def test_grad_never_overflows_by_the_scale(process):
+    w, x = fp.ones(1, 2, requires_grad=True), fp.full((3, 2), 0.5, requires_grad=True)
+    h = fp.nn.functional.linear(x, w)
+    h.retain_grad()
+    dx, dw = fp.grad((h.float() * 10000).sum(), [x, w])
+    assert set(dx.numpy().ravel()) == set(h.grad.numpy().ravel()) == {np.float16(10000)}
+    assert set(dw.numpy().ravel()) == {np.float16(15000)}

@@ -1,6 +1,7 @@
 """Claims about PaddlePaddle's names: its loss scale's rule, its levels, and what is refused."""
 
 import math
+from operator import is_
 
 import numpy as np
 import pytest
@@ -256,3 +257,25 @@ BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
 ])  # fmt: skip
 def test_what_is_no_level_or_changes_nothing_is_refused(call, given, error, words):
     refuses(error, words, call, **given)
+
+
+def test_a_scale_that_cannot_get_smaller_ends_training():
+    optimizer = mixed_precision.decorate(adam(), init_loss_scaling=1.0)
+    with pytest.raises(fp.TrainingError, match="50 steps in a row were skipped"):
+        for _ in range(51):
+            optimizer.minimize((optimizer.parameters[0] * math.nan).sum())
+    scaler = amp.GradScaler(init_loss_scaling=2.0**-120, decr_ratio=0.9)
+    for _ in range(50):
+        scaler._adapt(True)
+    with pytest.raises(fp.TrainingError, match="fallen to 0"):
+        scaler.scale(fp.ones(1))
+
+
+def test_minimize_finds_the_parameters_of_an_optimizer_without():
+    with fp.precision("mixed"):
+        model = nn.Linear(3, 4)
+    optimizer = fp.MixedOptimizer(optim.Adam(lr=0.1))
+    with pytest.raises(fp.TapeError, match="computed of none"):
+        optimizer.minimize(fp.ones(2, requires_grad=True).sum())
+    assert optimizer.minimize(model(fp.ones(5, 3)).square().mean()).stepped
+    assert all(map(is_, optimizer.parameters, model.parameters()))

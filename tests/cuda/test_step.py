@@ -210,6 +210,7 @@ def test_the_log_normal_scale_is_that_of_the_cpu(dial):
     assert states[0]["observed"] == 9 and states[0]["limit"] < 2.0**30
 
 
+@pytest.mark.filterwarnings("ignore:numbers of a gradient were read")
 def test_the_largest_gradient_is_found_on_the_gpu_before_it_is_clipped():
     means = []
     for device in ("cpu", "cuda"):

@@ -5,6 +5,7 @@ In bfloat16 it is held against PyTorch's in test_autocast_parity.py.
 
 import copy
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -255,3 +256,15 @@ def test_widest_lets_formats_meet_and_numbers_without_dimensions_turn_no_row_off
         half = fp.ones(2, dtype="float16")
         assert wide.scatter_add(0, i, half).dtype == "float32"
         assert half.scatter_add(0, i, half).dtype == "float16"
+
+
+@pytest.mark.parametrize("dial, told", [(0, ""), (20, r"\d\d% of the grad"), (40, r"\d\d% of")])
+def test_gradients_that_are_lost_without_a_loss_scale_are_told_of(dial, told):
+    fp.manual_seed(0)
+    model, (x, t) = fp.models.LeNet(size=8), (fp.randn(32, 1, 8, 8), fp.randint(0, 10, (32,)))
+    with pytest.warns(fp.MisuseWarning, match=told) if told else nullcontext():
+        for _ in range(20):
+            model.zero_grad()
+            with fp.autocast("cpu", dtype="float16"):
+                loss = F.cross_entropy(model(x), t)
+            (loss * 2.0**-dial).backward()

@@ -11,6 +11,7 @@ from watching import Kernels
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
+from minifp.runtime import callers
 
 
 def value_and_gradients(loss, *tensors):
@@ -40,6 +41,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 
 @every_loss
+@pytest.mark.filterwarnings("ignore:binary_cross_entropy computes")
 def test_a_loss_is_float32_and_losses_and_gradients_are_stored(loss, in_mixed):
     x, y = (fp.tensor(np.full((2, 3), 0.25), requires_grad=True) for _ in range(2))
     for reduction in ("mean", "sum"):
@@ -69,6 +71,7 @@ def test_a_reduction_that_is_none_is_refused(loss):
 
 
 @every_loss
+@pytest.mark.filterwarnings("ignore:binary_cross_entropy computes")
 def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixed):
     x, y = (fp.tensor(np.full((2, 3), 0.25), requires_grad=True) for _ in range(2))
     with Kernels() as calls:
@@ -115,13 +118,32 @@ def test_small_losses_of_sure_logits_are_not_lost():
     np.testing.assert_allclose(x.grad.array, [-small, small], rtol=1e-6)
 
 
-def test_probabilities_are_rounded_before_binary_cross_entropy_sees_them(in_mixed):
-    x, t = fp.tensor([9.0], requires_grad=True), fp.tensor([0.0])
-    assert F.binary_cross_entropy_with_logits(x, t).item() == pytest.approx(9, rel=1e-4)
-    assert F.binary_cross_entropy(F.sigmoid(x), t).item() == 100  # 1 - 0.9999 is 0 in float16
+MOVES = [lambda p: p, lambda p: p.view(-1), lambda p: p.float()[:, 0]]
+
+
+@pytest.mark.parametrize("precision", ["mixed", "autocast", "bfloat16"])
+@pytest.mark.parametrize("move", MOVES)
+def test_binary_cross_entropy_takes_what_a_sigmoid_rounded_and_says_so(precision, move):
+    with fp.precision(precision):
+        w = nn.Parameter(np.ones((1, 1), "float32"))
+        for logit, target, slope in ((9.0, 0.0, 1.0), (9.0, 1.0, -1 / (1 + math.exp(9)))):
+            p = move(F.sigmoid(F.linear(fp.full((2, 1), logit), w)))
+            with pytest.warns(fp.MisuseWarning, match="the input of the sigmoid"):
+                callers.told.clear()
+                loss = F.binary_cross_entropy(p, fp.full(p.shape, target))
+            loss.backward()
+            assert loss.item() == pytest.approx(9.0 * (1 - target) - slope * target, rel=2e-3)
+            assert w.grad.float().item() == pytest.approx(9 * slope, rel=5e-3)
+            w.grad = None
+
+
+def test_other_probabilities_were_rounded_before_binary_cross_entropy_sees_them(in_mixed):
     p = fp.tensor([1.0], requires_grad=True)
-    F.binary_cross_entropy(p, t).backward()
-    assert p.grad.array[0] == np.inf  # 1e12
+    with pytest.warns(fp.MisuseWarning, match="from probabilities that were rounded"):
+        callers.told.clear()
+        loss = F.binary_cross_entropy(p, fp.tensor([0.0]))
+    loss.backward()
+    assert (loss.item(), p.grad.array[0]) == (100, np.inf)  # 1e12
 
 
 @pytest.mark.parametrize("function", [F.cross_entropy, F.nll_loss])

@@ -1,5 +1,6 @@
 """Claims about operations element by element: every half, integers, settings, layers, errors."""
 
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
@@ -317,3 +318,33 @@ def test_comparisons_are_those_of_numpy(name):
         np.testing.assert_array_equal(z.array, expected(*pair[:count]))
     if count == 2:
         np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
+
+
+MASK = np.array([True, False])
+LARGE = {  # a number beyond float16: what is refused, told, or as it should be
+    "overflows float16.*use float..-inf": (
+        *(lambda x: fp.where(MASK, -1e9, x), lambda x: x.where(MASK, 1e9), lambda x: x.fill_(1e9)),
+        *(lambda x: x.masked_fill(MASK, -1e9), lambda x: x.__setitem__(MASK, -1e9)),
+    ),
+    "number -?1e.09 overflowed": (
+        *(lambda x: x + 1e9, lambda x: 10**9 - x, lambda x: (x + 1) * -1e9),
+        *(lambda x: 1e9 / (x + 1), lambda x: x.add_(1e9)),
+    ),
+    "": (
+        *(lambda x: (x + 0.01) * 1e6, lambda x: fp.maximum(x, -1e9), lambda x: x.clamp(-1e9, 1e9)),
+        *(lambda x: fp.where(MASK, float("-inf"), x), lambda x: (x + fp.inf) * 1e9),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "call"), [(w, call) for w, calls in LARGE.items() for call in calls]
+)
+def test_a_number_beyond_float16_is_refused_where_it_is_stored_and_told_of_where_it_overflows(
+    words, call
+):
+    error = fp.ArgumentError if words.startswith("overflows") else fp.PrecisionWarning
+    with fp.precision("mixed"), pytest.raises(error, match=words) if words else nullcontext():
+        call(fp.zeros(2))
+    with fp.precision("bfloat16"):
+        call(fp.zeros(2))

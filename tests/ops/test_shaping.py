@@ -212,7 +212,7 @@ def test_what_is_padded_with_is_rounded_once():
         x = F.pad(fp.zeros(1), (1, 0), value=0.1)
         assert x.array[0] == float16.type(0.1)
         assert F.pad(fp.zeros(1), (0, 1), value=-np.inf).tolist() == [0, -np.inf]
-        assert F.pad(fp.zeros(1), (0, 1), value=1e6).tolist() == [0, np.inf]
+        refuses(fp.ArgumentError, "overflows float16", F.pad, fp.zeros(1), (0, 1), value=1e6)
 
 
 def test_one_hot_is_pytorchs(torch):

@@ -292,6 +292,7 @@ def test_a_group_added_later_needs_another_scheduler(schedule):
     before = [group["lr"] for group in optimizer.param_groups]
     refuses(fp.ArgumentError, "2 groups", scheduler.step)
     assert [group["lr"] for group in optimizer.param_groups] == before
+    step(optimizer)
     schedule(optimizer).step()
 
 
@@ -356,6 +357,24 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
         counts.append(scheduler.count)
     assert counts == [1, 2, 2, 3]
     assert len(set(scheduler.get_last_lr())) == 1
+
+
+def test_a_step_that_a_grad_scaler_skips_does_not_advance_a_schedule_and_one_too_early_is_told():
+    w = fp.ones(2, requires_grad=True)
+    optimizer, scaler, counts = optim.SGD([w], lr=0.5), fp.GradScaler(), []
+    schedule = StepLR(optimizer, 1)
+    for factor in (math.inf, math.inf, 1.0, math.inf, 1.0):
+        optimizer.zero_grad()
+        scaler.scale((w * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        schedule.step()
+        counts.append(schedule.count)
+    assert (counts, optimizer.steps, optimizer.attempts) == ([0, 0, 1, 1, 2], 2, 5)
+    schedule = StepLR(mixed_optimizer(0.5), 2)
+    with pytest.warns(fp.MisuseWarning, match=r"StepLR.step\(\) before optimizer.step\(\)"):
+        schedule.step()
+    schedule.step()
 
 
 # ---- state --------------------------------------------------------------------------------------

@@ -220,11 +220,20 @@ def test_what_is_no_parameter_is_refused():
         ([], "no parameters"), ([p, p], "twice"), ([{"params": [p]}, {"params": [p]}], "twice"),
         ([np.zeros(2)], "ndarray"), ([fp.tensor([1.0])], "without"), ([p * 2.0], "leaves"),
         ([{"params": [p], "learning_rate": 0.1}], "no setting learning_rate"),
+        ([{"params": [p], "weight_deacy": 0.1}], "no setting weight_deacy; .* weight_decay"),
         ([{"lr": 0.1}], "params"), ({"params": [p]}, "dict"), (5, "int"), ("weights", "str"),
         (["weights"], "str"), ([{"params": 5}], "int"),
         ([{"params": [p]}, parameter([2.0])], "params"),
     ]:  # fmt: skip
         refuses(fp.ArgumentError, words, optim.SGD, params)
+
+
+def test_groups_keep_what_a_program_keeps_with_them():
+    group = {"params": [parameter([1.0])], "lr_scale": 0.5, "name": "w"}
+    optimizer, other = (optim.AdamW([dict(group)], lr=1e-3) for _ in range(2))
+    optimizer.param_groups[0]["lr_scale"] = 0.25
+    other.load_state_dict(optimizer.state_dict())
+    assert [other.param_groups[0][key] for key in ("lr_scale", "name")] == [0.25, "w"]
 
 
 LATE = [

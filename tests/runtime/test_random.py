@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+from contextvars import copy_context
+from functools import partial
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -258,3 +261,17 @@ def test_what_cannot_be_drawn_is_refused_and_counts_no_call(draw, message):
     before = random.get_state()
     refuses(ArgumentError, message, draw)
     assert random.get_state() == before
+
+
+def test_a_thread_that_sets_a_seed_has_it_alone_and_what_it_starts_has_it_too():
+    random.manual_seed(3)
+    before = random.get_state()
+
+    def work(seed):
+        random.manual_seed(seed)
+        barrier.wait()
+        return at_once(partial(copy_context().run, random.get_state))[0]["seed"]
+
+    barrier = Barrier(2)
+    assert at_once(lambda: work(1), lambda: work(2)) == [1, 2]
+    assert random.get_state() == before and at_once(random.get_state) == [before]

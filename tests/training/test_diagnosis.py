@@ -17,6 +17,11 @@ from minifp.training import diagnosis
 from minifp.training.diagnosis import BACKWARD, CHANGED, FORWARD, INPUT, UNKNOWN, UNSCALE
 from minifp.training.mixed import MOST_KEPT
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:mul with the number 1e"),  # planted
+    pytest.mark.filterwarnings("ignore:step.*beyond float16"),
+]
+
 
 class Net(nn.Module):
     """Three layers with dropout and batch norm; `gain` is multiplied in before the second."""

@@ -406,3 +406,13 @@ def test_a_model_without_masters_is_saved_as_it_is_stored_not_as_it_began(precis
     assert frozen(list(layer.state_dict().values())) == frozen(
         [p.array for p in layer.parameters()]
     )
+
+
+def test_a_step_tells_of_a_master_that_its_stored_copy_cannot_hold():
+    p = parameter([65450.0, 1.0])
+    optimizer = optimizer_of(p, lr=100.0)
+    with pytest.warns(fp.PrecisionWarning, match="is 65550 now, beyond float16") as told:
+        for _ in range(2):
+            with fp.precision("mixed"):
+                optimizer.minimize(-(p * fp.tensor([1.0, 0.0])).sum())
+    assert len(told) == 1 and p.array[0] == np.inf and p.exact[0] == 65650

@@ -20,6 +20,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.optim.weights import Weights
+from minifp.runtime.interrupts import uninterrupted
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
@@ -288,6 +289,14 @@ def test_ctrl_c_leaves_a_plain_update_whole_and_is_handled_by_whoever_handles_it
         assert len(seen) == 2
     finally:
         signal.signal(signal.SIGINT, before)
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(1 / 0))  # as a timeout's raises
+    try:
+        with pytest.raises(ZeroDivisionError), uninterrupted():
+            signal.raise_signal(signal.SIGTERM)
+            seen.append("done")
+        assert seen[-1] == "done" and signal.getsignal(signal.SIGTERM).__name__ == "<lambda>"
+    finally:
+        signal.signal(signal.SIGTERM, before)
     p = parameter([1.0])
     optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=8.0)
     backward(optimizer, 0.5)

@@ -26,8 +26,8 @@ from minifp.compat.amp.apex_levels import (
     loss_scale_of,
     truth_of,
 )
-from minifp.compat.amp.grad_scaler import unscale
-from minifp.errors import ArgumentError, DTypeError, TapeError
+from minifp.compat.amp.grad_scaler import ENDLESS, unscale
+from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.nn.module import Module
 from minifp.numerics.formats import as_dtype
 from minifp.ops.losses.scaled_loss import scaled_loss
@@ -159,7 +159,8 @@ def scale_loss(
     the scale is adapted; if one is Inf or NaN, the next step of these optimizers is skipped.
     loss_id: which of the `num_losses` scales. delay_unscale: leave gradients multiplied, and the
     scale as it is, until another scale_loss, as for accumulation. Raises TapeError before
-    `initialize`, ArgumentError for another loss_id.
+    `initialize`, ArgumentError for another loss_id, TrainingError where 50 steps in a row were
+    skipped and the scale cannot get smaller.
     """
     if _state is None:
         raise TapeError(
@@ -176,7 +177,9 @@ def scale_loss(
             f"amp.initialize was told num_losses={len(scales)}"
         )
     scale = scales[loss_id]
-    yield loss if scale.value == 1 else scaled_loss(loss, scale.value)
+    if scale.is_exhausted:
+        raise TrainingError(f"amp.scale_loss: the loss scale has as good as fallen {ENDLESS}")
+    yield scaled_loss(loss, scale.value)
     if delay_unscale:
         return
     finite = [unscale(o.parameters) for o in of_all]

@@ -1,5 +1,8 @@
 """TensorFlow's one variable: MINIFP_AUTO_MIXED_PRECISION=1, on a script that knows nothing of it.
 
+TF_ENABLE_AUTO_MIXED_PRECISION=1, TensorFlow's own, is the same; and either may be set by os.environ
+in the script, before training begins.
+
 One dynamic scale S for the process seeds every backward (and fp.grad) that has no seed of its own.
 What reaches `.grad` is divided by S before, in float32: so clipping, logging, accumulation, several
 optimizers and updates written by hand are right as they are. A plain optimizer looks at its own
@@ -34,7 +37,11 @@ from minifp.training.step_host import not_finite
 from minifp.training.step_result import StepResult
 
 VARIABLE = "MINIFP_AUTO_MIXED_PRECISION"
-MODES = {"1": "autocast", "mixed": "mixed"}
+MODES = {  # the values of each variable, and the precision
+    VARIABLE: {"1": "autocast", "mixed": "mixed"},
+    "TF_ENABLE_AUTO_MIXED_PRECISION": {"1": "autocast", "true": "autocast", "True": "autocast"},
+}
+OFF = "", "0", "false", "False"
 FIRST_SCALE = 2.0**15
 
 
@@ -211,19 +218,36 @@ def stop() -> None:
     Optimizer.guard = None
 
 
+_values: tuple[str, ...] = ("", "")  # of the variables, when they were last looked at
+_started: Automatic | None = None  # what they started
+
+
 def start_from_environment() -> None:
-    """Start if the environment variable says so. Raises PrecisionError for a value it cannot have,
-    or beside MINIFP_PRECISION."""
-    value = os.environ.get(VARIABLE, "")
-    if value in ("", "0"):
+    """Start, or stop, if an environment variable has come to say so, which may happen in the script
+    itself, before training begins. Raises PrecisionError for a value it cannot have, or beside
+    MINIFP_PRECISION."""
+    global _values, _started
+    values = tuple([os.environ.get(name, "") for name in MODES])
+    if values == _values:
         return
-    if value not in MODES:
+    wanted = [(name, value) for name, value in zip(MODES, values) if value not in OFF]
+    if not wanted:
+        if _started is not None and _started in loss_seed.automatic:
+            disable_mixed_precision()
+        _values = values
+        return
+    name, value = wanted[0]
+    if value not in MODES[name]:
         raise PrecisionError(
-            f"environment variable {VARIABLE}={value!r}: expected 1 (float32 weights), mixed "
-            "(narrow weights with float32 masters) or 0"
+            f"environment variable {name}={value!r}: expected 1 (float32 weights)"
+            + ", mixed (narrow weights with float32 masters)" * ("mixed" in MODES[name])
+            + " or 0"
         )
     if os.environ.get("MINIFP_PRECISION"):
         raise PrecisionError(
-            f"environment variables {VARIABLE} and MINIFP_PRECISION: expected one of them"
+            f"environment variables {name} and MINIFP_PRECISION: expected one of them"
         )
-    start(MODES[value])
+    _values, _started = values, start(MODES[name][value])
+
+
+loss_seed.beginnings.append(start_from_environment)

@@ -1,8 +1,8 @@
 """PyTorch's GradScaler: its whole interface, its defaults, and its rules.
 
-They differ from those of fp.MixedOptimizer: S has no smallest value and nobody loses patience, a
-skipped step leaves gradients where they are, each optimizer is looked at by itself, and S is
-changed by `update()` alone. (torch/amp/grad_scaler.py of PyTorch 2.13.)
+They differ from those of fp.MixedOptimizer: S has no smallest value, and patience ends where 1/S
+is no float32 number, a skipped step leaves gradients where they are, each optimizer is looked at by
+itself, and S is changed by `update()` alone. (torch/amp/grad_scaler.py of PyTorch 2.13.)
 """
 
 import math
@@ -22,7 +22,12 @@ from minifp.numerics.formats import float32, wider
 from minifp.ops.losses.scaled_loss import scaled_loss
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.callers import warn_once
+from minifp.training.loss_scale import SMALLEST
 
+ENDLESS = (
+    "to 0: gradients were Inf or NaN in every step, which no loss scale mends; look at the loss, "
+    "or at the microscope"
+)
 READY, UNSCALED, STEPPED = "ready", "unscaled", "stepped"
 STATE = "scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"
 
@@ -80,10 +85,7 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             if not self._scale:
-                raise TrainingError(
-                    "GradScaler: the loss scale has fallen to 0: gradients were Inf or NaN in "
-                    "every step, which no loss scale mends; look at the loss, or at the microscope"
-                )
+                raise TrainingError(f"GradScaler: the loss scale has fallen {ENDLESS}")
             return scaled_loss(outputs, self._scale)
         if isinstance(outputs, Iterable) and not isinstance(outputs, (str, dict)):
             scaled = map(self.scale, outputs)
@@ -156,7 +158,10 @@ class GradScaler:
                 "scaler.scale(loss).backward() first"
             )
         seen.stage = STEPPED
-        return None if seen.found_inf else optimizer.step(**settings)
+        if seen.found_inf:
+            optimizer.count_attempt()  # which a schedule looks at
+            return None
+        return optimizer.step(**settings)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt S by what the optimizers' gradients were since the last update.
@@ -181,7 +186,8 @@ class GradScaler:
         """S is a float32 number, as in PyTorch's `_amp_update_scale_`."""
         self._tracker = 0 if found_inf else self._tracker + 1
         if found_inf:
-            self._scale = float(np.float32(self._scale * self._backoff_factor))
+            lower = float(np.float32(self._scale * self._backoff_factor))
+            self._scale = lower if lower >= SMALLEST else 0.0  # of which 1/S would be Inf
         elif self._tracker == self._growth_interval:
             with np.errstate(over="ignore"):
                 grown = float(np.float32(self._scale * self._growth_factor))

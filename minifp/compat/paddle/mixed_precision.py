@@ -46,7 +46,8 @@ def decorate(
 
     S is multiplied by incr_ratio after so many good steps in a row, and by decr_ratio after so many
     steps in a row with Inf or NaN, each of which is skipped; it stays at least 1. Without
-    use_dynamic_loss_scaling S is init_loss_scaling. Nobody loses patience with skipped steps.
+    use_dynamic_loss_scaling S is init_loss_scaling. Training stops, with a TrainingError, where
+    50 steps in a row were skipped and S cannot get smaller.
     Raises ArgumentError for what is not decided by an optimizer here, and for a count that is none;
     PrecisionError for a scale or ratio that cannot be.
     """

@@ -9,11 +9,18 @@ p: weight of positive targets (1 if None);  all of it times w, the weight of ele
 the first is negative, so nothing cancels. What is stored and where sums are: see loss.py.
 """
 
+from dataclasses import replace
+from functools import cache
+
 import numpy as np
 
-from minifp.autograd.tape import Tensor
+from minifp.autograd.loss_seed import automatic
+from minifp.autograd.replay import again
+from minifp.autograd.tape import Node, Tensor
 from minifp.errors import ArgumentError
-from minifp.numerics.formats import as_native
+from minifp.numerics import policy
+from minifp.numerics.autocast import KIND_OF
+from minifp.numerics.formats import as_native, is_narrow
 from minifp.ops.losses.loss import (
     check_pair,
     check_reduction,
@@ -23,6 +30,7 @@ from minifp.ops.losses.loss import (
 )
 from minifp.ops.normalization.batch_norm import as_array
 from minifp.ops.public import public
+from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 
 
@@ -105,7 +113,10 @@ def binary_cross_entropy(
 
     Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16
     those above 0.99976 are 1, where the loss can be 100 but never 9, and the gradient is up to 1e12
-    and overflows. (That is why autocast refuses this function.)
+    and overflows. So where a recorded sigmoid has made them, in less than float32 or under
+    autocast, the loss is computed from the sigmoid's own input, of which a warning tells
+    once. Other probabilities in less than float32 are warned of, and under autocast refused, unless
+    the process trains in mixed precision automatically.
 
     weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
     DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError
@@ -115,6 +126,11 @@ def binary_cross_entropy(
     check_reduction("binary_cross_entropy", reduction)
     check_pair("binary_cross_entropy", input, target)
     check_weights("binary_cross_entropy", input.shape, weight=weight)
+    divisor, precision = divisor_of(reduction, input.shape), policy.get_precision()
+    logits = _logits_of(input, precision.operations is not None)
+    if logits is not None:
+        _warn("took the input of the sigmoid that made its probabilities, in float32")
+        return with_logits_op(logits, target, weight, None, divisor=divisor)
     for name, v in (("input", as_array(input)), ("target", as_array(target))):
         if is_on_device(v):
             continue
@@ -125,4 +141,51 @@ def binary_cross_entropy(
             raise ArgumentError(
                 f"binary_cross_entropy: {name} {v[where]} at {where}: expected numbers from 0 to 1"
             )
-    return probabilities_op(input, target, weight, None, divisor=divisor_of(reduction, input.shape))
+    if is_narrow(input.dtype):
+        _warn("computes in float32, from probabilities that were rounded before")
+    if precision.operations is None or not automatic:
+        return probabilities_op(input, target, weight, None, divisor=divisor)
+    with policy.precision(_without_casts(precision)):
+        return probabilities_op(
+            *(input.float(), target.float(), weight, None),
+            divisor=divisor,
+        )
+
+
+@cache
+def _without_casts(precision):
+    return replace(precision, operations=None, loss_scale=None)
+
+
+def _warn(what):
+    warn_once(
+        "rounded probabilities",
+        f"binary_cross_entropy {what}: sigmoid rounds what is near to 1 to 1, where the loss has "
+        "no gradient, or one that overflows. Leave the sigmoid out and write "
+        "F.binary_cross_entropy_with_logits, or nn.BCEWithLogitsLoss()",
+    )
+
+
+def _logits_of(p, is_refused):
+    """What a recorded sigmoid made these probabilities of, in their shape, where it rounded them to
+    less than float32, or where they would be refused; None of others."""
+    node, moves = p.node, []
+    while node is not None and (node.op == "cast" or KIND_OF.get(node.op) == "exact"):
+        if len(node.parents) != 1 or node.call is None:
+            return None
+        moves.append(node)
+        node = node.parents[0][0]
+        node = node if type(node) is Node else None
+    if node is None or node.op != "sigmoid" or not node.saved or _is_changed(node):
+        return None
+    (x,), ((parent, i),) = node.saved, node.parents
+    if not (is_refused or is_narrow(x.dtype)):
+        return None
+    logits = Tensor(x, node=parent, index=i) if type(parent) is Node else parent
+    for move in reversed(moves):
+        (logits,) = again(move, [logits])
+    return logits
+
+
+def _is_changed(node):
+    return any(storage.version != version for storage, version in node.watched)

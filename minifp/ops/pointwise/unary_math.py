@@ -106,7 +106,9 @@ tanh = floating(
     autocast="pointwise",
 )
 sigmoid = floating(
-    *("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x)."),
+    # Of x, for y is 1 in float16 from x = 8.4 on: so binary_cross_entropy can look for x.
+    *("sigmoid", _sigmoid, lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)), "x"),
+    "1 / (1 + e^-x).",
     "fp F Tensor",
     in_place=True,
     autocast="pointwise",

@@ -19,7 +19,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_integers
-from minifp.ops.elementwise import as_numbers, pass_to
+from minifp.ops.elementwise import as_numbers, check_fits, pass_to
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 from minifp.runtime.cuda.arrays import is_on_device
@@ -137,6 +137,7 @@ def pad(
     for i, (n, width) in enumerate(zip(input.shape, widths)):
         check_width(n, width, mode, f"pad: {width} around axis {i} of shape {input.shape}")
     value = as_numbers("pad", value=0 if value is None else value)["value"]
+    check_fits("pad: value", value, input.dtype)
     return pad_op(input, widths=widths, mode=mode, value=value)
 
 

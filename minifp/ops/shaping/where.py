@@ -9,7 +9,6 @@ Shapes broadcast; gradients are summed, in `reduce`, over what was stretched, an
 Booleans, weights and fills decide no format: that of where and lerp is of x and y.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import format_of, is_float
+from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
+from minifp.ops.elementwise import Operand, as_numbers, check_fits, check_operands, sum_to
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.expand import expand
@@ -59,6 +58,9 @@ def where_backward(dz, condition, x_shape, y_shape, to):
 def where_op(condition, x, y):
     condition = _booleans("where: a condition", condition)
     check_operands(x, y)
+    for name, number, other in (("input", x, y), ("other", y, x)):
+        if hasattr(other, "dtype"):
+            check_fits(f"where: {name}", number, other.dtype)
     if type(x) is type(y) is int:
         x = np.int64(x)  # in a browser NumPy's own has 32 bits
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
@@ -71,6 +73,7 @@ def where(
 ) -> Any:  # fmt: skip
     """input where `condition` (booleans) holds, other elsewhere: tensors or numbers.
 
+    Raises ArgumentError for a finite number that the other's format cannot hold: as masked_fill.
     `where(condition)` alone is `nonzero(condition, as_tuple=True)`.
     """
     if input is None and other is None:
@@ -147,14 +150,7 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
 def _check_fits(number, dtype):
     """Raise DTypeError for a fraction among integers, ArgumentError for too large a number."""
     if is_float(dtype):
-        format = format_of(dtype)
-        if format.max < abs(number) < math.inf:
-            nearest = f"{math.copysign(format.max, number):g}, as it has no Inf"
-            instead = 'float("-inf") or float("inf")' if format.has_inf else nearest
-            raise ArgumentError(
-                f"masked_fill: value={number:g} overflows {format.name} (largest {format.max:g}): "
-                f"use {instead}"
-            )
+        check_fits("masked_fill: value", number, dtype)
     elif not float(number).is_integer():
         raise DTypeError(f"masked_fill: value={number:g} for {name_of(dtype)}: expected an integer")
     elif dtype.kind != "b" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:

@@ -10,6 +10,7 @@ import numpy as np
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError
 from minifp.optim.optimizer import Optimizer
+from minifp.runtime.callers import warn_once
 
 
 class AnyOptimizer(Protocol):
@@ -175,7 +176,8 @@ class LRScheduler:
     def step(self, epoch: float | None = None) -> None:
         """Advance by one, unless all that happened since was one skipped step.
 
-        Raises ArgumentError, with nothing changed, if another scheduler has taken over since.
+        Warns, once, of a first step before the optimizer's. Raises ArgumentError, with nothing
+        changed, if another scheduler has taken over since.
         """
         if epoch is not None:
             return self._go_to(epoch)
@@ -183,6 +185,13 @@ class LRScheduler:
         progress = self._progress()
         count = self.count + (not self._skipped(progress))
         values = self._values(count)
+        if self.count == 0 and progress == (0, 0):
+            warn_once(
+                "schedule first",
+                f"{type(self).__name__}.step() before optimizer.step(): the first rate of the "
+                "schedule is never used. Step the optimizer first, and the schedule after it",
+                owner=self,
+            )
         self.count, self._seen = count, progress
         self._set(values)
 

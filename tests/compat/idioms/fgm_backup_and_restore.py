@@ -1,5 +1,7 @@
 """Adversarial training (FGM) on embeddings: attack `.data`, and put the backup back, every step."""
 
+# warns: MisuseWarning: norm of gradients that are still multiplied by the loss scale
+
 import numpy as np
 
 import minifp as fp

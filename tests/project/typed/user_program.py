@@ -84,7 +84,7 @@ def resume(path: str) -> int:
     sgd = optim.SGD(groups, momentum=0.9, nesterov=True)
     state = lstm.state_dict()
     lstm.load_state_dict({name: value * 0 for name, value in state.items()}, strict=False)
-    norm: float = nn.utils.clip_grad_norm_(lstm.parameters(), max_norm=norm_of(state))
+    norm: fp.Tensor = nn.utils.clip_grad_norm_(lstm.parameters(), max_norm=norm_of(state))
     extra = fp.load(path, model={"lstm": lstm}, optimizer=sgd)
     return int(extra["epoch"]) + int(norm)
 
