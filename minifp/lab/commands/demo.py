@@ -7,9 +7,15 @@ import click
 from minifp.lab import demo as demonstration
 from minifp.lab.environment import command_word
 from minifp.lab.page import story
+from minifp.lab.page.verdicts import headline
 from minifp.saving import files
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
+
+NEXT = (
+    "compare lenet --out runs/lenet", "inspect charlstm --steps 100 --out runs/scope",
+    "teach lessons --out lessons",
+)  # fmt: skip
 
 
 @click.command()
@@ -24,7 +30,7 @@ def demo(out, quiet):
     (c) without loss scaling, a character LSTM diverges
     (d) where sums in float16 fail
 
-    Takes about a minute and a half on two cores. Interrupted, it goes on where it stopped.
+    Takes about a minute on two cores. Interrupted, it goes on where it stopped.
 
     \b
     Examples:
@@ -35,14 +41,17 @@ def demo(out, quiet):
     files.check_writable(page, overview)
     try:
         for part in demonstration.PARTS:
-            click.echo(f"\n({part.key}) {part.title}\n\n{part.claim}\n")
+            click.echo(f"\n({part.key}) {part.title}. {part.claim}")
             done.append((part, part.run(out, not quiet, picture_format("png"))))
-            click.echo(done[-1][1].table())
     except KeyboardInterrupt:
         how_to_go_on = f"What was finished is in {out}; the same command goes on from there."
         raise KeyboardInterrupt(how_to_go_on) from None
     report = story.write_story(done, page)
     if picture_format("png"):
         story.save_overview(done, overview)
-    click.echo("\n" + where(report, "png"))
-    click.echo(f"Next: {command_word()} compare lenet --seeds 3 --out runs/lenet")
+    click.echo("\nWhat came out, for five seeds each:\n")
+    for part, comparison in done:
+        click.echo(f"({part.key}) {headline(comparison)}.")
+    click.echo(f"\n{where(report, 'png')}\n\nNext:")
+    for words in NEXT:
+        click.echo(f"  {command_word()} {words}")
