@@ -150,11 +150,11 @@ def max_pool(x):
         return (dx.reshape(n, c, h // 2, w // 2, 2, 2).swapaxes(3, 4).reshape(n, c, h, w),)
     return record(windows.max(-1), (x,), rule)
 
-def pointwise(f, slope):
-    """A layer y = f(x) whose slope is written in y, which is all that it keeps."""
+def pointwise(f, slope, of_x=False):
+    """A layer y = f(x). Its slope is written in y, or in x where too little is left of it in y."""
     def layer(x):
-        y = record(store(f(widen(x.array))), (x,), lambda dy: (slope(widen(dy), widen(y.array)),))
-        return y
+        rule = lambda dy: (slope(widen(dy), widen((x if of_x else y).array)),)  # noqa: E731
+        return (y := record(store(f(widen(x.array))), (x,), rule))
     return layer
 
 def logistic(x):
@@ -163,7 +163,7 @@ def logistic(x):
 
 relu = pointwise(lambda x: xp.maximum(x, 0), lambda dy, y: xp.where(y <= 0, 0, dy))
 tanh = pointwise(lambda x: xp.tanh(x), lambda dy, y: dy * ((1 - y) * (1 + y)))
-sigmoid = pointwise(logistic, lambda dy, y: dy * (y * (1 - y)))
+sigmoid = pointwise(logistic, lambda dy, x: dy * (logistic(x) * logistic(-x)), of_x=True)
 
 # ---- 5. What stays in float32: statistics, and the loss ------------------------------------------
 def batch_norm(x, w, b, eps=1e-5):

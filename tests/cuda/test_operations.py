@@ -48,6 +48,7 @@ def results(case, device, monkeypatch, *formats):
 def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatch):
     with warnings.catch_warnings(), precision("float32,storage=float16"):
         warnings.simplefilter("ignore", kernels.OnHostWarning)
+        warnings.filterwarnings("ignore", "numbers of a gradient were read")
         expected = results(case, "cpu", monkeypatch)
         found = results(case, "cuda", monkeypatch)
     assert len(expected) == len(found)
@@ -67,6 +68,7 @@ def test_formats_that_meet_give_on_the_gpu_what_they_give_on_the_cpu(pair, monke
     cases = [case for case in MEETING if case.operation not in ONE_FORMAT]
     with warnings.catch_warnings(), precision("float32"):
         warnings.simplefilter("ignore", kernels.OnHostWarning)
+        warnings.filterwarnings("ignore", "numbers of a gradient were read")
         for case in drawn(cases, 12):
             runs = [results(case, device, monkeypatch, *pair) for device in ("cpu", "cuda")]
             for a, b in zip(*runs, strict=True):

@@ -76,12 +76,12 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
 
 
-@pytest.mark.parametrize("named", ["helper.py:task", "helper:task"])
+@pytest.mark.parametrize("named", ["program.py:task", "helper:task"])
 def test_a_file_runs_no_program_that_it_names(folder, tmp_path, monkeypatch, named):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     text = "from lab_blobs import blobs\ntask = blobs()\nopen('RAN', 'w').close()\n"
-    (tmp_path / "helper.py").write_text(text, encoding="utf-8")
+    (tmp_path / f"{named.split(':')[0].removesuffix('.py')}.py").write_text(text, encoding="utf-8")
     arrays, tree = tensor_file.read(folder / "runs" / "mixed,seed=0.safetensors")
     tree["extra"]["origin"] = {"task": named, "data": None}
     tensor_file.write(tmp_path / "m.safetensors", arrays, tree)

@@ -54,8 +54,11 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     axis = as_axis(dim, input.ndim, "cumsum: dim")
     input, stored = enter(input, dtype)
     sums = cumsum_op(input, axis=axis, dtype=stored)
-    if limit_of(sums.array.dtype) is not None and not is_on_device(sums.array):
-        warn_of_whole(np.cumsum(as_native(input.array), axis, np.float64), sums.array, "cumsum")
+    limit = limit_of(sums.array.dtype)
+    if limit is not None and not is_on_device(sums.array):
+        numbers = as_native(input.array)
+        if np.abs(numbers).max(initial=0) <= limit / 2:  # all larger ones are whole
+            warn_of_whole(np.cumsum(numbers, axis, np.float64), sums.array, "cumsum")
     return sums
 
 
