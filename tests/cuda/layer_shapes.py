@@ -7,8 +7,6 @@ import numpy as np
 from shapes import BOTH, SINGLE, call, shapes
 
 from minifp.ops.convolution import conv_cuda
-from minifp.ops.detection.roi_align import weights_of_boxes
-from minifp.ops.detection.roi_pool import bins_of_boxes
 from minifp.ops.normalization import batch_norm_cuda
 from minifp.ops.pointwise.glu_prelu import halves
 from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
@@ -34,17 +32,8 @@ def batch(numbers, shape, dtype, shift=2.0, of_parameters="float32"):
         yield call("batch_norm.batch_norm_dx", *args, eps=EPS, constant=constant, to=to)
 
 
-# Columns; columns of short planes; packs; parts of a channel.
-CHANNELS = [
-    *((300, 5), (700, 37), (2, 3, 4), (9, 40, 4, 4), (33, 3, 5, 3), (11, 6, 8, 8), (7, 5, 7, 7)),
-    *((2, 2, 96, 64), (3, 2, 75, 77), (1, 3, 90, 100), (40, 2, 1, 33)),
-]
-
-
 @shapes()
 def batch_norm(numbers):
-    for shape, dtype in numbers.rows(zip(CHANNELS)):
-        yield from batch(numbers, shape, dtype)
     for shape in (300, 5), (11, 6, 8, 8):
         yield from batch(numbers, shape, "float16", of_parameters="float16")
     with patch.object(batch_norm_cuda, "ENOUGH", 4):  # so that threads have all they can hold
@@ -77,14 +66,6 @@ def batch_norm_of_what_is_not_finite(numbers):
 
 @shapes()
 def group_norm(numbers):
-    rows = [((3, 6, 9, 7), 2), ((5, 8), 4), ((2, 32, 8, 8), 8), ((1, 4, 90, 70), 1),
-            ((40, 6, 5), 6), ((2, 64, 16), 64)]  # fmt: skip
-    for shape, groups, dtype, is_affine in numbers.rows(rows, (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 2.0), numbers.normal(shape, dtype)
-        w, b = parameters(numbers, shape[1]) if is_affine else (None, None)
-        given = {"groups": groups, "to": (dtype, *SINGLE)}
-        _, m, r = yield call("group_norm.group_norm_forward", x, w, b, eps=EPS, **given)
-        yield call("group_norm.group_norm_dx", dy, x, w, m, r, **given)
     (x, dy), (w, b) = not_finite(numbers), parameters(numbers, 5)
     given = {"groups": 5, "to": ("float16", *SINGLE)}
     _, m, r = yield call("group_norm.group_norm_forward", x, w, b, eps=EPS, **given)
@@ -93,26 +74,12 @@ def group_norm(numbers):
 
 @shapes()
 def instance_norm(numbers):
-    shapes = [(3, 5, 6), (20, 3, 40, 40), (2, 300, 33), (1, 2, 110, 100)]
-    for shape, dtype in numbers.rows(zip(shapes)):
-        x = numbers.normal(shape, dtype, 1, 3.0)
-        yield call("group_norm.instance_norm_statistics", x, to=SINGLE)
     x = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
     yield call("group_norm.instance_norm_statistics", x, to=SINGLE)
 
 
-WIDTHS = [(700, 5), (3, 50, 8), (65, 64), (2, 9, 768), (17, 1000), (3, 1001), (5, 8192), (3, 9001),
-          (2, 20000)]  # fmt: skip
-
-
 @shapes()
 def layer_norm(numbers):
-    for shape, dtype, is_affine in numbers.rows(zip(WIDTHS), (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 0.5), numbers.normal(shape, dtype)
-        w, b = parameters(numbers, shape[-1]) if is_affine else (None, None)
-        to = (dtype, *SINGLE)
-        _, m, r = yield call("layer_norm.layer_norm_forward", x, w, b, eps=EPS, to=to)
-        yield call("layer_norm.layer_norm_dx", dy, x, w, m, r, to=to)
     equal = np.full((3, 40), 3, "float32")
     shifted = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
     for x, eps in (not_finite(numbers)[0].reshape(6, 360), EPS), (equal, 0.0), (shifted, EPS):
@@ -122,12 +89,6 @@ def layer_norm(numbers):
 
 @shapes()
 def rms_norm(numbers):
-    for shape, dtype, is_affine in numbers.rows(zip(WIDTHS), (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 0.5), numbers.normal(shape, dtype)
-        w = parameters(numbers, shape[-1])[0] if is_affine else None
-        to = (dtype, "float32")
-        _, r = yield call("rms_norm.rms_norm_forward", x, w, eps=EPS, to=to)
-        yield call("rms_norm.rms_norm_dx", dy, x, w, r, to=to)
     large = np.full((4, 1024), 60000, "float16")
     for x in not_finite(numbers)[0].reshape(6, 360), large:
         yield call("rms_norm.rms_norm_forward", x, None, eps=0.0, to=("float16", "float32"))
@@ -196,22 +157,6 @@ def pool_of_what_is_alike_or_not_finite(numbers):
     dy = np.full(chosen.shape, 60000, "float16")
     dy[0, 0, 1, 1] = np.nan
     yield call("max_pool.max_pool_dx", dy, chosen, axes=axes, to="float16")
-
-
-COLUMNS = [
-    {"kernel_size": (3, 3), "dilation": (1, 1), "padding": (1, 1), "stride": (1, 1)},
-    {"kernel_size": (2, 5), "dilation": (2, 1), "padding": (0, 2), "stride": (3, 2)},
-    {"kernel_size": (1, 1), "dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)},
-]
-
-
-@shapes()
-def fold(numbers):
-    for window, dtype in numbers.rows(zip(COLUMNS)):
-        x = numbers.normal((3, 5, 19, 23), dtype)
-        (y,) = yield call("folding.unfold_columns", x, to=dtype, **window)
-        assert y.flags.c_contiguous
-        yield call("folding.fold_forward", y, size=(19, 23), to=dtype, **window)
 
 
 RESIZED = [
@@ -383,36 +328,6 @@ def embedding(numbers):
     dy, i = np.ones((300, 3), "float16"), np.arange(300) % 3
     dy[0, 0], dy[1, 1], dy[2, 2], dy[5, 2] = np.nan, np.inf, np.inf, -np.inf
     yield call(name, dy, i, rows=3, padding_idx=None, to="float16")
-
-
-@shapes()
-def indexing(numbers):
-    x, i = numbers.normal((3, 7, 4)), numbers.integers(0, 7, 150)
-    src = numbers.normal((3, 150, 4))
-    yield call("slices.index_select_dx", src, i, axis=1, n=7, to="float16")
-    for alpha in 1, 0.3:
-        yield call("slices.index_add_forward", x, src, i, axis=1, alpha=alpha, to="float16")
-    x, i = numbers.normal((4, 7, 6)), numbers.integers(0, 6, (3, 90, 4))
-    src = numbers.normal((3, 95, 5))
-    for shape in ((3, 6, 4), (5, 6, 7)):
-        dy = src[:, :90, :4].copy()
-        yield call("gather_scatter.gather_dx", dy, i, axis=1, shape=shape, to="float16")
-    yield call("gather_scatter.scatter_add_forward", x, src, i, axis=1, to="float16")
-
-
-@shapes()
-def boxes(numbers):
-    """Boxes that overlap, of a picture of 20 x 15, some of them beyond its borders."""
-    corner, which = numbers.uniform(-4, 18, (50, 2), "float32"), np.arange(50) % 2
-    edges = np.concatenate([corner, corner + numbers.uniform(0, 9, (50, 2), "float32")], axis=1)
-    x = numbers.normal((2, 3, 15, 20))
-    given = {"shape": x.shape, "to": "float16"}
-    weights = weights_of_boxes(edges, x.shape, (3, 2), 1.0, 2, True)
-    (y,) = yield call("roi_align.roi_align_forward", x, *weights, which, to="float16")
-    yield call("roi_align.roi_align_dx", y, *weights, which, **given)
-    bins = bins_of_boxes(edges, x.shape, (3, 2), 1.0)
-    y, chosen = yield call("roi_pool.roi_pool_forward", x, *bins, which, to=("float16", "int32"))
-    yield call("roi_pool.roi_pool_dx", y, chosen, which, **given)
 
 
 # ---- recurrences --------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from minifp import nn
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.autograd.tape import Tensor
 from minifp.ops.convolution import conv_cuda
-from minifp.ops.recurrent.sequence import states_before, steps_of
 from minifp.runtime.cuda.arrays import cupy, to_device, to_host
 from minifp.runtime.cuda.product import current_handle
 from minifp.runtime.cuda.rows import rows_along
@@ -205,19 +204,6 @@ def test_columns_of_all_parts_lie_in_the_same_memory(monkeypatch):
         (result,) = launched(name, *args, **given, **more)
         taken = pool.total_bytes() - before - result.nbytes
         assert taken < 1.9 * 2**16  # those of all parts together are 9 times the workspace
-
-
-@pytest.mark.parametrize("sizes", [None, (70, 70, 33, 2, 1)])
-@pytest.mark.parametrize("reverse", [False, True])
-def test_states_before_are_those_that_each_step_read(sizes, reverse):
-    steps = steps_of((5, 70, 6), sizes, reverse)
-    rows = max(stop for _, stop in steps)
-    states, first = normal(rows, 3, dtype="f4"), normal(70, 3, dtype="f4", seed=1)
-    state, expected = first.copy(), np.empty_like(states)
-    for start, stop in steps:
-        expected[start:stop] = state[: stop - start]
-        state[: stop - start] = states[start:stop]
-    assert np.array_equal(states_before(states, first, steps), expected)
 
 
 class Reader(nn.Module):
