@@ -111,16 +111,6 @@ def attention(numbers):
         s[0, 0], s[0, 1, 1:], s[1, 2, 0], s[1, 3] = -np.inf, -np.inf, np.nan, -np.inf
         s[1, 3, 2] = np.nan
         yield call("attention.attention_probabilities", s, to="float16")
-    for mask, dtype in numbers.rows(zip(["none", "causal", "booleans", "numbers"])):
-        q, k, v = (numbers.normal((2, 3, n, 16), dtype) for n in (40, 70, 70))
-        hidden = {"booleans": numbers.uniform(0, 1, (40, 70)) > 0.3}
-        m = {**hidden, "numbers": numbers.normal((40, 70), dtype)}.get(mask)
-        given = {"scale": 0.25, "is_causal": mask == "causal"}
-        (s,) = yield call("attention.attention_scores", q, k, m, to=dtype, **given)
-        (p,) = yield call("attention.attention_probabilities", s, to=dtype)
-        dy = numbers.normal(q.shape, dtype)
-        for before in (None, p):
-            yield call("attention.attention_dp", dy, v, before, to=dtype)
 
 
 POWERS = {f"norm {p}": ("norm.norm", {"p": p}) for p in (0.0, 1.0, 2.0, 3.0, 0.5, -2.0)}

@@ -29,14 +29,16 @@ def test_a_kernel_at_the_shapes_that_its_blocks_are_made_for(name, request):
 
 BOTH_WAYS = """
     softmax log_softmax softmin normalize cosine_similarity pairwise_distance layer_norm rms_norm
-    group_norm batch_norm cumsum roi_align roi_pool
+    group_norm batch_norm cumsum roi_align roi_pool interpolate
 """.split()
 DRAWN = [f"{name}_{way}" for name in BOTH_WAYS for way in ("forward", "dx")]
 DRAWN += """
     amax_forward amin_forward share_dx batch_norm_statistics instance_norm_statistics
+    attention_scores attention_probabilities attention_dp pad_around_dx
     unfold_columns fold_forward index_select_dx index_add_forward gather_dx scatter_add_forward
 """.split()
 DRAWN += [f"{name}_{way}" for name in LOSSES if " " not in name for way in ("each", "total", "dx")]
+DRAWN += [f"{name}_d{x}" for name in ("remainder", "floor_divide", "trunc_divide") for x in "xy"]
 DRAWN += [row for row in CALLS if "cross_entropy_" in row and "binary" not in row]
 DRAWN += [row for row in CALLS if row.startswith(("nll_loss", "cosine_embedding_loss"))]
 FINITE = {"group_norm_dx", "cosine_embedding_loss_dx"}  # else Inf may be where NaN is expected
