@@ -10,6 +10,7 @@ from watching import Flow
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.numerics import kernels, policy
 from minifp.numerics.formats import float16, float32, float64
 from minifp.numerics.policy import SWITCHES
 
@@ -187,14 +188,15 @@ def fold_dot(a, b):
     return y
 
 
-def both(fn, *arrays, switch, gradient=None):
+def both(fn, *arrays, switch, gradient=None, variant=lambda p: p):
     """Stored results and gradients of fn in mixed with float16 sums and, to differ, without."""
     found = []
     for precision in (f"mixed,{switch}=float16", "mixed"):
-        with fp.precision(precision):
+        with fp.precision(variant(fp.Precision.parse(precision))):
             xs = [fp.tensor(a, dtype="float16", requires_grad=True) for a in arrays]
             y = fn(*xs)
-            y.backward(gradient=np.ones(y.shape) if gradient is None else gradient)
+            dy = gradient(*y.shape, seed=9) if callable(gradient) else gradient
+            y.backward(gradient=np.ones(y.shape) if dy is None else dy)
             found.append([y.array, *(x.grad.array for x in xs)])
     return found
 
@@ -241,87 +243,41 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
     assert_sequential([None, None, None, db], F.conv2d, x, w, b, gradient=dy)
 
 
-def batch_norm(x, w, b, dy, eps=1e-5):
-    x, w, b, dy = (v.astype(float32) for v in (x, w, b, dy))
-    axes, count = (0, 2, 3), float32.type(x.size // x.shape[1])
-    w, b = w.reshape(1, -1, 1, 1), b.reshape(1, -1, 1, 1)
-    m = fold_axis(x, axes) / count
-    v = fold_axis((x - m) * (x - m), axes) / count
-    y = (x - m) * (w / np.sqrt(v + float32.type(eps))) + b
-    r = 1 / np.sqrt(v + float32.type(eps))
-    h = (x - m) * r
-    dw, db = fold_axis(dy * h, axes), fold_axis(dy, axes)
-    dx = (dy - db / count - h * (dw / count)) * (w * r)
-    return half(y), half(dx), dw.reshape(-1), db.reshape(-1)
+def looped(x, axis=None, keepdims=False):
+    """The primitive `sum` in float16, by fold."""
+    axes = tuple(sorted(i % x.ndim for i in np.atleast_1d(range(x.ndim) if axis is None else axis)))
+    y = fold_axis(x, axes)
+    return y if keepdims else y.squeeze(axes)
 
 
-def test_batch_norm_adds_in_float16():
-    x, dy = random_halves(5, 3, 4, 2, low=0.0), random_halves(5, 3, 4, 2, seed=1)
-    w, b = random_halves(3, seed=2), random_halves(3, seed=3)
-
-    def normalized(x, w, b):
-        return F.batch_norm(x, None, None, w, b, training=True)
-
-    assert_sequential(batch_norm(x, w, b, dy), normalized, x, w, b, gradient=dy)
-
-
-def test_layer_norm_adds_in_float16():
-    x, dy = random_halves(9, 40, low=0.0), random_halves(9, 40, seed=1)
-    w, b = random_halves(40, seed=2), random_halves(40, seed=3)
-    X, W, B, dY = (v.astype(float32) for v in (x, w, b, dy))
-    d, eps = float32.type(40), float32.type(1e-5)
-    m = fold_axis(X, (1,)) / d
-    r = 1 / np.sqrt(fold_axis((X - m) * (X - m), (1,)) / d + eps)
-    h, g = (X - m) * r, dY * W
-    dx = r * (g - fold_axis(g, (1,)) / d - h * (fold_axis(g * h, (1,)) / d))
-    dw, db = fold_axis(dY * h, (0,))[0], fold_axis(dY, (0,))[0]
-    expected = [half((X - m) * r * W + B), half(dx), dw, db]
-    assert_sequential(expected, lambda x, *a: F.layer_norm(x, 40, *a), x, w, b, gradient=dy)
+SUMMED = [  # what sums, how many of its results and gradients depend on how, shapes
+    (lambda x, *p: F.batch_norm(x, None, None, *p, training=True), 4, (5, 3, 4, 2), (3,), (3,)),
+    (lambda x, w, b: F.layer_norm(x, 40, w, b), 4, (9, 40), (40,), (40,)),
+    *((lambda x, n=n: getattr(F, n)(x, 1), 2, (20, 60)) for n in ("softmax", "log_softmax")),
+    (lambda z: F.cross_entropy(z, np.arange(50)), 2, (50, 60)),
+    (F.mse_loss, 1, (50, 60), (50, 60)),
+    *((lambda x, n=n: getattr(x, n)(0), 1 + (n == "var"), (40, 6)) for n in ("sum", "mean", "var")),
+]
 
 
-def test_softmax_and_log_softmax_add_in_float16():
-    x, dy = random_halves(20, 60), random_halves(20, 60, seed=1)
-    X, dY = x.astype(float32), dy.astype(float32)
-    shifted = X - X.max(1, keepdims=True)
-    e = np.exp(shifted)
-    s = fold_axis(e, (1,))
-    y = half(e / s)
-    Y = y.astype(float32)
-    dx = Y * (dY - fold_axis(dY * Y, (1,)))
-    assert_sequential([y, half(dx)], lambda x: F.softmax(x, 1), x, gradient=dy)
-    y = half(shifted - np.log(s))
-    dx = dY - np.exp(y.astype(float32)) * fold_axis(dY, (1,))
-    assert_sequential([y, half(dx)], lambda x: F.log_softmax(x, 1), x, gradient=dy)
+@pytest.mark.parametrize("fn, count, shapes", [(fn, n, shapes) for fn, n, *shapes in SUMMED])
+def test_each_sum_is_added_in_float16_as_its_reference_does_by_a_loop(
+    fn, count, shapes, monkeypatch
+):
+    arrays = [random_halves(*s, seed=i, low=-2.0 * (i > 0)) for i, s in enumerate(shapes)]
+    dy = None if fn is F.mse_loss or shapes == [(50, 60)] else random_halves
+    sequential, wide = both(fn, *arrays, switch="reduce", gradient=dy)
+    plain = kernels.primitives
 
+    def primitives(sums):
+        found = plain(sums)
+        return found._replace(sum=looped) if found is plain("float16") else found
 
-def test_losses_add_in_float16():
-    z, t = random_halves(50, 60), np.arange(50)
-    Z = z.astype(float32) - z.astype(float32).max(1, keepdims=True)
-    e, rows = np.exp(Z), np.arange(50)
-    s = fold_axis(e, (1,))
-    each = np.log(s[:, 0]) - Z[rows, t]
-    p = e / s
-    p[rows, t] -= 1
-    expected = [np.float32(fold(each)) / float32.type(50), half(p * float32.type(1 / 50))]
-    assert_sequential(expected, lambda z: F.cross_entropy(z, t), z)
-    x = random_halves(50, 60, seed=1)
-    d = x.astype(float32) - z.astype(float32)
-    expected = np.float32(fold((d * d).reshape(-1))) / float32.type(3000)
-    assert_sequential([expected, None, None], F.mse_loss, x, z)
-
-
-def test_reductions_add_in_float16():
-    x = random_halves(40, 6, low=0.0)
-    s = fold_axis(x, (0,))[0]
-    mean = half(s / float32.type(40))
-    c = x.astype(float32) - fold_axis(x, (0,)) / float32.type(40)
-    var = half(fold_axis(c * c, (0,))[0] / float32.type(39))
-    dx = half(c * 2 / float32.type(39))
-    for fn, expected in (
-        *((lambda x: x.sum(0), [s, None]), (lambda x: x.mean(0), [mean, None])),
-        (lambda x: x.var(0), [var, dx]),
-    ):
-        assert_sequential(expected, fn, x)
+    monkeypatch.setattr(kernels, "primitives", primitives)
+    expected, _ = both(fn, *arrays, switch="reduce", gradient=dy, variant=policy.by_references)
+    for a, e in zip(sequential, expected, strict=True):
+        np.testing.assert_array_equal(a, e)
+    assert sum((a != b).any() for a, b in zip(sequential, wide)) >= count
 
 
 def test_gradients_of_repeated_and_broadcast_reads_add_in_float16():
