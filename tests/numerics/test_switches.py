@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import pytest
+from test_accumulate import loop_dot, loop_sum, loop_sums
 from watching import Flow
 
 import minifp as fp
@@ -162,30 +163,9 @@ def test_float64_is_never_computed_in_less_and_to_rounds_once():
 # Against loops over np.float16 numbers, which NumPy rounds after each operation.
 
 
-def fold(addends):
-    """The sum of numbers in float16: each addend and each partial sum rounded."""
-    total = np.float16(0)
-    for a in addends:
-        total = np.float16(total + np.float16(a))
-    return total
-
-
 def fold_axis(a, axes):
-    """fold over some axes of an array, in C order; float32, with the axes kept."""
-    kept = [i for i in range(a.ndim) if i not in axes]
-    rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
-    y = np.empty(rows.shape[:-1], float32)
-    for place in np.ndindex(*y.shape):
-        y[place] = fold(rows[place])
-    return np.expand_dims(y, tuple(axes))
-
-
-def fold_dot(a, b):
-    """a @ b of two matrices of float16 numbers, k ascending, all of it in float16; float32."""
-    y = np.empty((len(a), b.shape[1]), float32)
-    for m, n in np.ndindex(*y.shape):
-        y[m, n] = fold(np.float16(p) * np.float16(q) for p, q in zip(a[m], b[:, n]))
-    return y
+    """The sums over some axes, in C order, with the axes kept."""
+    return np.expand_dims(loop_sums(a, axes), axes)
 
 
 def both(fn, *arrays, switch, gradient=None, variant=lambda p: p):
@@ -212,12 +192,12 @@ def assert_sequential(expected, fn, *arrays, switch="reduce", gradient=None):
 
 def test_products_add_in_float16_one_after_the_other_and_then_the_bias():
     x, y, dz = random_halves(30, 40), random_halves(40, 20, seed=1), random_halves(30, 20, seed=2)
-    expected = [fold_dot(x, y), fold_dot(dz, y.T), fold_dot(x.T, dz)]
+    expected = [loop_dot(x, y), loop_dot(dz, y.T), loop_dot(x.T, dz)]
     assert_sequential(expected, fp.matmul, x, y, switch="accumulate", gradient=dz)
     x, w, b = random_halves(30, 40), random_halves(20, 40, seed=1), random_halves(20, seed=2)
     dy = random_halves(30, 20, seed=3)
-    y = fold_dot(x, w.T) + b.astype(float32)
-    expected = [half(y), fold_dot(dy, w), fold_dot(dy.T, x), None]
+    y = loop_dot(x, w.T) + b.astype(float32)
+    expected = [half(y), loop_dot(dy, w), loop_dot(dy.T, x), None]
     assert_sequential(expected, F.linear, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0,))[0]
     assert_sequential([None, None, None, db], F.linear, x, w, b, gradient=dy)
@@ -230,21 +210,21 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
     y, dx, dw = np.empty(dy.shape, float32), np.empty(x.shape, float32), np.empty(w.shape, float32)
     for n, o, p, q in np.ndindex(*y.shape):
         window = x[n, :, p : p + 3, q : q + 2]
-        y[n, o, p, q] = fold((window * w[o]).reshape(-1)) + b[o].astype(float32)
+        y[n, o, p, q] = loop_sum((window * w[o]).reshape(-1)) + b[o].astype(float32)
     for o, c, i, j in np.ndindex(*w.shape):
-        dw[o, c, i, j] = fold((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
+        dw[o, c, i, j] = loop_sum((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
     padded = np.pad(dy, ((0, 0), (0, 0), (2, 2), (1, 1)))
     turned = w[:, :, ::-1, ::-1]
     for n, c, h, v in np.ndindex(*x.shape):
         window = padded[n, :, h : h + 3, v : v + 2]
-        dx[n, c, h, v] = fold((window * turned[:, c]).reshape(-1))
+        dx[n, c, h, v] = loop_sum((window * turned[:, c]).reshape(-1))
     assert_sequential([half(y), dx, dw, None], F.conv2d, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0, 2, 3)).reshape(-1)
     assert_sequential([None, None, None, db], F.conv2d, x, w, b, gradient=dy)
 
 
 def looped(x, axis=None, keepdims=False):
-    """The primitive `sum` in float16, by fold."""
+    """The primitive `sum` in float16, by the loop."""
     axes = tuple(sorted(i % x.ndim for i in np.atleast_1d(range(x.ndim) if axis is None else axis)))
     y = fold_axis(x, axes)
     return y if keepdims else y.squeeze(axes)
@@ -300,10 +280,10 @@ def test_overlapping_windows_add_in_float16():
     share = dy.astype(float32) / float32.type(9)
     for p, q in np.ndindex(4, 4):
         window = x[0, 0, 2 * p : 2 * p + 3, 2 * q : 2 * q + 3]
-        y[0, 0, p, q] = fold(window.reshape(-1)) / float32.type(9)
+        y[0, 0, p, q] = loop_sum(window.reshape(-1)) / float32.type(9)
     for i, j, p, q in np.ndindex(3, 3, 4, 4):  # by places in the window, as the kernel adds
         parts[2 * p + i][2 * q + j].append(share[0, 0, p, q])
-    dx = np.array([[[[fold(addends) for addends in row] for row in parts]]])
+    dx = np.array([[[[loop_sum(addends) for addends in row] for row in parts]]])
     assert_sequential([half(y), dx], lambda x: F.avg_pool2d(x, 3, 2), x, gradient=dy)
 
 
