@@ -9,7 +9,7 @@ from shapes import BOTH, SINGLE, call, shapes
 from minifp.ops.convolution import conv_cuda
 from minifp.ops.normalization import batch_norm_cuda
 from minifp.ops.pointwise.glu_prelu import halves
-from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
+from minifp.ops.pooling.pool_windows import pool_axes
 from minifp.ops.recurrent.sequence import states_before, steps_of
 from minifp.ops.windows import window_count
 
@@ -52,13 +52,7 @@ def not_finite(numbers):
 
 
 @shapes()
-def batch_norm_of_what_is_not_finite(numbers):
-    (x, dy), (w, b), one = not_finite(numbers), parameters(numbers, 5), np.ones(5, "float32")
-    m, v = yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
-    yield call("batch_norm.batch_norm_forward", x, w, b, m, v, eps=EPS, to="float16")
-    given = {"eps": EPS, "to": ("float16", *SINGLE)}
-    for constant in False, True:
-        yield call("batch_norm.batch_norm_dx", dy, x, w, one, one, constant=constant, **given)
+def statistics_of_large_halves(numbers):
     x = np.full((4, 2, 16, 16), 60000, "float16")  # sums beyond the largest half
     x[:, 1, ::2] = -60000
     yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
@@ -95,64 +89,28 @@ def rms_norm(numbers):
 
 
 # ---- windows ------------------------------------------------------------------------------------
-POOLS = [  # size, stride, padding, ceil_mode, dilation
-    ((5, 7, 24, 22), (2,)),
-    ((3, 4, 23, 25), (3, 2, 1)),  # windows that overlap
-    ((2, 3, 11, 13), ((5, 3), (1, 2), (2, 1))),
-    ((2, 3, 17, 14), (3, 2, 1, True)),
-    ((2, 3, 19, 21), (3, (4, 1), 1, False, (2, 3))),
-    ((2, 2, 9, 9), (13, 1, 6)),  # most of a window is padding
-    ((1, 2, 40, 40), (20, 5, 3)),  # a warp for each window
-    ((3, 2, 700), (300, 7, 100)),
-    ((2, 2, 33, 33), (33,)),  # one window
-    *(((0, 3, 8, 8), (2,)), ((2, 0, 8, 8), (2,))),
-]
-EVEN = [((3, 5, 13, 7), (5, 3)), ((2, 3, 50), (7,)), ((1, 2, 60, 90), (2, 4)),
-        ((2, 2, 3, 3), (5, 7))]  # fmt: skip
-
-
-def pooled(numbers, x, axes, to, include_pad=True, override=None):
+def pooled(numbers, x, *given):
+    axes = pool_axes("pool", x, 2, *given, False, 1)
     places = "uint8" if np.prod([a.size for a in axes]) <= 256 else "int32"
-    y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=(to, places))
-    dy = numbers.normal(y.shape, x.dtype)
-    yield call("max_pool.max_pool_dx", dy, chosen, axes=axes, to=to)
-    if all(a.dilation == 1 for a in axes):
-        given = {"axes": axes, "include_pad": include_pad, "override": override, "to": to}
-        yield call("avg_pool.avg_pool_forward", x, **given)
-        yield call("avg_pool.avg_pool_dx", dy, **given)
-
-
-def windows(x, size, stride=None, padding=0, ceil_mode=False, dilation=1):
-    return pool_axes("pool", x, x.ndim - 2, size, stride, padding, ceil_mode, dilation)
-
-
-@shapes()
-def pool(numbers):
-    for shape, given, dtype in numbers.rows(POOLS):
-        x = numbers.normal(shape, dtype)
-        yield from pooled(numbers, x, windows(x, *given), dtype, len(given) < 3 or given[2] != 1)
-    for shape, size, dtype in numbers.rows(EVEN):
-        x = numbers.normal(shape, dtype)
-        yield from pooled(numbers, x, adaptive_axes("pool", x, len(size), size), dtype)
-    x, y = numbers.normal((2, 3, 9, 9)), numbers.normal((2, 3, 4, 4))
-    for override in (3, -5):
-        yield from pooled(numbers, x, windows(x, 3, 2, 1), "float32", override=override)
-    yield from pooled(numbers, y, windows(y, 4), "float16", override=7)
+    y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=("float16", places))
+    dy, given = numbers.normal(y.shape), {"axes": axes, "to": "float16"}
+    yield call("max_pool.max_pool_dx", dy, chosen, **given)
+    given |= {"include_pad": True, "override": None}
+    yield call("avg_pool.avg_pool_forward", x, **given)
+    yield call("avg_pool.avg_pool_dx", dy, **given)
 
 
 @shapes()
 def pool_of_what_is_alike_or_not_finite(numbers):
     x = np.zeros((4, 6, 40, 40), "float16")  # the first of equal ones and the first NaN win
     x[1], x[2, :, ::3, ::5], x[3, :, 20:] = -np.inf, np.nan, 65504
-    for given in (3, 2, 1), (20, 5, 3), (16, 16):
-        yield from pooled(numbers, x, windows(x, *given), "float16")
+    for given in (3, 2, 1), (20, 5, 3), (16, 16, 0):
+        yield from pooled(numbers, x, *given)
     x = np.full((1, 2, 32, 32), 60000, "float16")
     for size in 2, 16, 32:  # sums beyond the largest half
-        axes = windows(x, size)
-        given = {"axes": axes, "include_pad": True, "override": None}
-        yield call("avg_pool.avg_pool_forward", x, to="float16", **given)
+        yield from pooled(numbers, x, size, size, 0)
     x = numbers.normal((1, 1, 8, 8))
-    axes = windows(x, 3, 2, 1)
+    axes = pool_axes("pool", x, 2, 3, 2, 1, False, 1)
     _, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=("float16", "uint8"))
     dy = np.full(chosen.shape, 60000, "float16")
     dy[0, 0, 1, 1] = np.nan

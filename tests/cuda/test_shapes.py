@@ -6,6 +6,7 @@ draws; all of them with --exhaustive.
 
 import os
 import zlib
+from math import prod
 from unittest.mock import patch
 
 import layer_shapes  # noqa: F401 (it registers what it has)
@@ -29,7 +30,7 @@ def test_a_kernel_at_the_shapes_that_its_blocks_are_made_for(name, request):
 
 BOTH_WAYS = """
     softmax log_softmax softmin normalize cosine_similarity pairwise_distance layer_norm rms_norm
-    group_norm batch_norm cumsum roi_align roi_pool interpolate
+    group_norm batch_norm cumsum roi_align roi_pool interpolate max_pool avg_pool
 """.split()
 DRAWN = [f"{name}_{way}" for name in BOTH_WAYS for way in ("forward", "dx")]
 DRAWN += """
@@ -57,6 +58,8 @@ def test_a_kernel_at_these_shapes_on_calls_that_are_drawn_as_for_the_cpu(name, r
             with patch.dict(LARGE, large):
                 args, params, to = CALLS[name](draw)
             args = [np.array(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
-            if to is None:
-                to = (draw.dtype, "int32")[: 1 + (name == "roi_pool_forward")]
-            check(NAMED[name].name, *args, to=to if isinstance(to, tuple) else (to,), **params)
+            to = to if isinstance(to, tuple) else (to or draw.dtype,)
+            if name in ("max_pool_forward", "roi_pool_forward"):  # and places
+                few = prod(axis.size for axis in params.get("axes", ())) <= 256
+                to += ("uint8" if few and "axes" in params else "int32",)
+            check(NAMED[name].name, *args, to=to, **params)
