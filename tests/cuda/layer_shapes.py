@@ -43,49 +43,29 @@ def batch_norm(numbers):
         yield from batch(numbers, shape, "float32", shift=1000.0)
 
 
-def not_finite(numbers):
+@shapes()
+def group_norm_of_what_is_not_finite(numbers):
     """Pictures of five channels, of which two are finite, and a gradient."""
     x, dy = numbers.normal((6, 5, 9, 8)), numbers.normal((6, 5, 9, 8))
     x[0, 1, 3, 3], x[2, 2, 0, 0], x[3, 3] = np.nan, np.inf, 65504
     x[4, 4, 1, 1], x[5, 4, 1, 1], dy[1, 0, 2, 2] = np.inf, -np.inf, np.inf
-    return x, dy
-
-
-@shapes()
-def statistics_of_large_halves(numbers):
-    x = np.full((4, 2, 16, 16), 60000, "float16")  # sums beyond the largest half
-    x[:, 1, ::2] = -60000
-    yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
-
-
-@shapes()
-def group_norm(numbers):
-    (x, dy), (w, b) = not_finite(numbers), parameters(numbers, 5)
-    given = {"groups": 5, "to": ("float16", *SINGLE)}
+    (w, b), given = parameters(numbers, 5), {"groups": 5, "to": ("float16", *SINGLE)}
     _, m, r = yield call("group_norm.group_norm_forward", x, w, b, eps=EPS, **given)
     yield call("group_norm.group_norm_dx", dy, x, w, m, r, **given)
 
 
 @shapes()
-def instance_norm(numbers):
-    x = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
-    yield call("group_norm.instance_norm_statistics", x, to=SINGLE)
-
-
-@shapes()
-def layer_norm(numbers):
-    equal = np.full((3, 40), 3, "float32")
-    shifted = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
-    for x, eps in (not_finite(numbers)[0].reshape(6, 360), EPS), (equal, 0.0), (shifted, EPS):
-        to = (str(x.dtype), *SINGLE)
+def norms_of_what_is_large_equal_or_far_from_0(numbers):
+    x = np.full((4, 2, 16, 16), 60000, "float16")  # sums beyond the largest half
+    x[:, 1, ::2] = -60000
+    yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
+    given = {"eps": 0.0, "to": ("float16", "float32")}
+    yield call("rms_norm.rms_norm_forward", x.reshape(2, -1), None, **given)
+    equal, far = np.full((3, 40), 3, "float32"), numbers.normal((1, 3, 60, 70), "float32", 1, 1e3)
+    yield call("group_norm.instance_norm_statistics", far, to=SINGLE)
+    for x, eps in (equal, 0.0), (far, EPS):
+        to = ("float32", *SINGLE)
         yield call("layer_norm.layer_norm_forward", x, None, None, eps=eps, to=to)
-
-
-@shapes()
-def rms_norm(numbers):
-    large = np.full((4, 1024), 60000, "float16")
-    for x in not_finite(numbers)[0].reshape(6, 360), large:
-        yield call("rms_norm.rms_norm_forward", x, None, eps=0.0, to=("float16", "float32"))
 
 
 # ---- windows ------------------------------------------------------------------------------------

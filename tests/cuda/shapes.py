@@ -144,18 +144,7 @@ def running_sum(numbers):
 
 
 @shapes()
-def prod(numbers):
-    rows = [*AXES[:5], ((2, 9000), (1,)), ((9,), (0,)), ((5, 1, 4), (1,)), ((2, 20000), (0, 1))]
-    for (shape, axes), zeros, dtype in numbers.rows(product(rows, (0.0, 0.01))):
-        # Numbers whose product is neither large nor small, some of them 0.
-        size = np.sqrt(max(1, *(shape[i] for i in axes)))
-        x = np.exp(numbers.normal(shape, float) / size) * numbers.random.choice([-1, 1], shape)
-        x = (x * (numbers.uniform(0, 1, shape) >= zeros)).astype(dtype)
-        (y,) = yield call("cumulative.prod_forward", x, axes=axes, keepdims=False, to="float32")
-        yield call("cumulative.prod_dx", np.ones_like(y), x, axes=axes, to="float32")
-        yield call("cumulative.cumprod_forward", x, axis=axes[-1], to="float32")
-        dy = numbers.normal(shape, dtype)
-        yield call("cumulative.cumprod_dx", dy, x, axis=axes[-1], to=dtype)
+def prod(_):
     for behind in ((), (3,)):  # no product on the way overflows
         x = np.ones((2, 600, *behind), "float32")
         x[0, :300], x[0, 300:], x[1, ::2], x[1, 1::2] = 1e20, 1e-20, 1e-30, 1e30
