@@ -205,20 +205,9 @@ def gate(numbers):
 
 
 # ---- places -------------------------------------------------------------------------------------
-# Entries, places, numbers of each: one run, several, long ones, none, no packs, more than a warp's.
-ENTRIES = [
-    *((5, 10, 8), (0, 4, 8), (70, 3, 5), (1000, 300, 16), (5000, 40, 24), (2048, 2, 40)),
-    *((9000, 7000, 1), (300, 1, 300), (2049, 1, 8)),
-]
-
-
 @shapes()
 def embedding(numbers):
     name = "embedding.embedding_dw"
-    for entries, places, width, dtype in numbers.rows(ENTRIES):
-        dy, i = numbers.normal((entries, width), dtype), numbers.integers(0, places, entries)
-        yield call(name, dy, i, rows=places, padding_idx=None, to=dtype)
-        yield call(name, dy, i.astype("int32"), rows=places, padding_idx=0, to=dtype)
     dy, i = numbers.normal((129, 8)), np.repeat([0, 1], [64, 65])  # as many as LONG, and one more
     yield call(name, dy, i, rows=2, padding_idx=None, to="float16")
     dy, i = np.ones((3000, 4), "float16"), np.zeros(3000, int)  # summed in float32

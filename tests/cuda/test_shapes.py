@@ -36,7 +36,7 @@ DRAWN = [f"{name}_{way}" for name in BOTH_WAYS for way in ("forward", "dx")]
 DRAWN += """
     prod_forward prod_dx cumprod_forward cumprod_dx
     amax_forward amin_forward share_dx batch_norm_statistics instance_norm_statistics
-    attention_scores attention_probabilities attention_dp pad_around_dx
+    attention_scores attention_probabilities attention_dp pad_around_dx embedding_dw
     unfold_columns fold_forward index_select_dx index_add_forward gather_dx scatter_add_forward
 """.split()
 DRAWN += [f"{name}_{way}" for name in LOSSES if " " not in name for way in ("each", "total", "dx")]
