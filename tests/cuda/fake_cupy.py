@@ -207,10 +207,6 @@ class Stream:
     def __exit__(self, *error):
         _here.stream = self.before.pop()
 
-    def use(self):
-        _here.stream = self
-        return self
-
     def synchronize(self):
         _never_in_capture("to wait for a stream", self)
         build.runtime().rig_wait(self.pointer)
@@ -261,9 +257,6 @@ class Graph:
 
     def launch(self, stream=None):
         build.runtime().rig_graph_launch(self.pointer, (stream or get_current_stream()).pointer)
-
-    def upload(self, stream=None):
-        """Bring it to the device before it is launched."""
 
     def __len__(self):
         return build.runtime().rig_graph_nodes(self.pointer)
@@ -922,9 +915,6 @@ class Device:
 
     def __exit__(self, *error):
         pass
-
-    def use(self):
-        """Make it the current one."""
 
     def synchronize(self):
         _never_in_capture("to wait for a device", get_current_stream())

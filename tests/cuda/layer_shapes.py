@@ -7,11 +7,9 @@ import numpy as np
 from shapes import BOTH, SINGLE, call, shapes
 
 from minifp.ops.convolution import conv_cuda
-from minifp.ops.detection.roi_align import weights_of_boxes
-from minifp.ops.detection.roi_pool import bins_of_boxes
 from minifp.ops.normalization import batch_norm_cuda
 from minifp.ops.pointwise.glu_prelu import halves
-from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
+from minifp.ops.pooling.pool_windows import pool_axes
 from minifp.ops.recurrent.sequence import states_before, steps_of
 from minifp.ops.windows import window_count
 
@@ -34,17 +32,8 @@ def batch(numbers, shape, dtype, shift=2.0, of_parameters="float32"):
         yield call("batch_norm.batch_norm_dx", *args, eps=EPS, constant=constant, to=to)
 
 
-# Columns; columns of short planes; packs; parts of a channel.
-CHANNELS = [
-    *((300, 5), (700, 37), (2, 3, 4), (9, 40, 4, 4), (33, 3, 5, 3), (11, 6, 8, 8), (7, 5, 7, 7)),
-    *((2, 2, 96, 64), (3, 2, 75, 77), (1, 3, 90, 100), (40, 2, 1, 33)),
-]
-
-
 @shapes()
 def batch_norm(numbers):
-    for shape, dtype in numbers.rows(zip(CHANNELS)):
-        yield from batch(numbers, shape, dtype)
     for shape in (300, 5), (11, 6, 8, 8):
         yield from batch(numbers, shape, "float16", of_parameters="float16")
     with patch.object(batch_norm_cuda, "ENOUGH", 4):  # so that threads have all they can hold
@@ -54,194 +43,58 @@ def batch_norm(numbers):
         yield from batch(numbers, shape, "float32", shift=1000.0)
 
 
-def not_finite(numbers):
+@shapes()
+def group_norm_of_what_is_not_finite(numbers):
     """Pictures of five channels, of which two are finite, and a gradient."""
     x, dy = numbers.normal((6, 5, 9, 8)), numbers.normal((6, 5, 9, 8))
     x[0, 1, 3, 3], x[2, 2, 0, 0], x[3, 3] = np.nan, np.inf, 65504
     x[4, 4, 1, 1], x[5, 4, 1, 1], dy[1, 0, 2, 2] = np.inf, -np.inf, np.inf
-    return x, dy
-
-
-@shapes()
-def batch_norm_of_what_is_not_finite(numbers):
-    (x, dy), (w, b), one = not_finite(numbers), parameters(numbers, 5), np.ones(5, "float32")
-    m, v = yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
-    yield call("batch_norm.batch_norm_forward", x, w, b, m, v, eps=EPS, to="float16")
-    given = {"eps": EPS, "to": ("float16", *SINGLE)}
-    for constant in False, True:
-        yield call("batch_norm.batch_norm_dx", dy, x, w, one, one, constant=constant, **given)
-    x = np.full((4, 2, 16, 16), 60000, "float16")  # sums beyond the largest half
-    x[:, 1, ::2] = -60000
-    yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
-
-
-@shapes()
-def group_norm(numbers):
-    rows = [((3, 6, 9, 7), 2), ((5, 8), 4), ((2, 32, 8, 8), 8), ((1, 4, 90, 70), 1),
-            ((40, 6, 5), 6), ((2, 64, 16), 64)]  # fmt: skip
-    for shape, groups, dtype, is_affine in numbers.rows(rows, (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 2.0), numbers.normal(shape, dtype)
-        w, b = parameters(numbers, shape[1]) if is_affine else (None, None)
-        given = {"groups": groups, "to": (dtype, *SINGLE)}
-        _, m, r = yield call("group_norm.group_norm_forward", x, w, b, eps=EPS, **given)
-        yield call("group_norm.group_norm_dx", dy, x, w, m, r, **given)
-    (x, dy), (w, b) = not_finite(numbers), parameters(numbers, 5)
-    given = {"groups": 5, "to": ("float16", *SINGLE)}
+    (w, b), given = parameters(numbers, 5), {"groups": 5, "to": ("float16", *SINGLE)}
     _, m, r = yield call("group_norm.group_norm_forward", x, w, b, eps=EPS, **given)
     yield call("group_norm.group_norm_dx", dy, x, w, m, r, **given)
 
 
 @shapes()
-def instance_norm(numbers):
-    shapes = [(3, 5, 6), (20, 3, 40, 40), (2, 300, 33), (1, 2, 110, 100)]
-    for shape, dtype in numbers.rows(zip(shapes)):
-        x = numbers.normal(shape, dtype, 1, 3.0)
-        yield call("group_norm.instance_norm_statistics", x, to=SINGLE)
-    x = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
-    yield call("group_norm.instance_norm_statistics", x, to=SINGLE)
-
-
-WIDTHS = [(700, 5), (3, 50, 8), (65, 64), (2, 9, 768), (17, 1000), (3, 1001), (5, 8192), (3, 9001),
-          (2, 20000)]  # fmt: skip
-
-
-@shapes()
-def layer_norm(numbers):
-    for shape, dtype, is_affine in numbers.rows(zip(WIDTHS), (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 0.5), numbers.normal(shape, dtype)
-        w, b = parameters(numbers, shape[-1]) if is_affine else (None, None)
-        to = (dtype, *SINGLE)
-        _, m, r = yield call("layer_norm.layer_norm_forward", x, w, b, eps=EPS, to=to)
-        yield call("layer_norm.layer_norm_dx", dy, x, w, m, r, to=to)
-    equal = np.full((3, 40), 3, "float32")
-    shifted = numbers.normal((1, 3, 60, 70), "float32", 1, 1000.0)
-    for x, eps in (not_finite(numbers)[0].reshape(6, 360), EPS), (equal, 0.0), (shifted, EPS):
-        to = (str(x.dtype), *SINGLE)
+def norms_of_what_is_large_equal_or_far_from_0(numbers):
+    x = np.full((4, 2, 16, 16), 60000, "float16")  # sums beyond the largest half
+    x[:, 1, ::2] = -60000
+    yield call("batch_norm.batch_norm_statistics", x, to=SINGLE)
+    given = {"eps": 0.0, "to": ("float16", "float32")}
+    yield call("rms_norm.rms_norm_forward", x.reshape(2, -1), None, **given)
+    equal, far = np.full((3, 40), 3, "float32"), numbers.normal((1, 3, 60, 70), "float32", 1, 1e3)
+    yield call("group_norm.instance_norm_statistics", far, to=SINGLE)
+    for x, eps in (equal, 0.0), (far, EPS):
+        to = ("float32", *SINGLE)
         yield call("layer_norm.layer_norm_forward", x, None, None, eps=eps, to=to)
 
 
-@shapes()
-def rms_norm(numbers):
-    for shape, dtype, is_affine in numbers.rows(zip(WIDTHS), (True, False)):
-        x, dy = numbers.normal(shape, dtype, 1, 0.5), numbers.normal(shape, dtype)
-        w = parameters(numbers, shape[-1])[0] if is_affine else None
-        to = (dtype, "float32")
-        _, r = yield call("rms_norm.rms_norm_forward", x, w, eps=EPS, to=to)
-        yield call("rms_norm.rms_norm_dx", dy, x, w, r, to=to)
-    large = np.full((4, 1024), 60000, "float16")
-    for x in not_finite(numbers)[0].reshape(6, 360), large:
-        yield call("rms_norm.rms_norm_forward", x, None, eps=0.0, to=("float16", "float32"))
-
-
 # ---- windows ------------------------------------------------------------------------------------
-POOLS = [  # size, stride, padding, ceil_mode, dilation
-    ((5, 7, 24, 22), (2,)),
-    ((3, 4, 23, 25), (3, 2, 1)),  # windows that overlap
-    ((2, 3, 11, 13), ((5, 3), (1, 2), (2, 1))),
-    ((2, 3, 17, 14), (3, 2, 1, True)),
-    ((2, 3, 19, 21), (3, (4, 1), 1, False, (2, 3))),
-    ((2, 2, 9, 9), (13, 1, 6)),  # most of a window is padding
-    ((1, 2, 40, 40), (20, 5, 3)),  # a warp for each window
-    ((3, 2, 700), (300, 7, 100)),
-    ((2, 2, 33, 33), (33,)),  # one window
-    *(((0, 3, 8, 8), (2,)), ((2, 0, 8, 8), (2,))),
-]
-EVEN = [((3, 5, 13, 7), (5, 3)), ((2, 3, 50), (7,)), ((1, 2, 60, 90), (2, 4)),
-        ((2, 2, 3, 3), (5, 7))]  # fmt: skip
-
-
-def pooled(numbers, x, axes, to, include_pad=True, override=None):
+def pooled(numbers, x, *given):
+    axes = pool_axes("pool", x, 2, *given, False, 1)
     places = "uint8" if np.prod([a.size for a in axes]) <= 256 else "int32"
-    y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=(to, places))
-    dy = numbers.normal(y.shape, x.dtype)
-    yield call("max_pool.max_pool_dx", dy, chosen, axes=axes, to=to)
-    if all(a.dilation == 1 for a in axes):
-        given = {"axes": axes, "include_pad": include_pad, "override": override, "to": to}
-        yield call("avg_pool.avg_pool_forward", x, **given)
-        yield call("avg_pool.avg_pool_dx", dy, **given)
-
-
-def windows(x, size, stride=None, padding=0, ceil_mode=False, dilation=1):
-    return pool_axes("pool", x, x.ndim - 2, size, stride, padding, ceil_mode, dilation)
-
-
-@shapes()
-def pool(numbers):
-    for shape, given, dtype in numbers.rows(POOLS):
-        x = numbers.normal(shape, dtype)
-        yield from pooled(numbers, x, windows(x, *given), dtype, len(given) < 3 or given[2] != 1)
-    for shape, size, dtype in numbers.rows(EVEN):
-        x = numbers.normal(shape, dtype)
-        yield from pooled(numbers, x, adaptive_axes("pool", x, len(size), size), dtype)
-    x, y = numbers.normal((2, 3, 9, 9)), numbers.normal((2, 3, 4, 4))
-    for override in (3, -5):
-        yield from pooled(numbers, x, windows(x, 3, 2, 1), "float32", override=override)
-    yield from pooled(numbers, y, windows(y, 4), "float16", override=7)
+    y, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=("float16", places))
+    dy, given = numbers.normal(y.shape), {"axes": axes, "to": "float16"}
+    yield call("max_pool.max_pool_dx", dy, chosen, **given)
+    given |= {"include_pad": True, "override": None}
+    yield call("avg_pool.avg_pool_forward", x, **given)
+    yield call("avg_pool.avg_pool_dx", dy, **given)
 
 
 @shapes()
 def pool_of_what_is_alike_or_not_finite(numbers):
     x = np.zeros((4, 6, 40, 40), "float16")  # the first of equal ones and the first NaN win
     x[1], x[2, :, ::3, ::5], x[3, :, 20:] = -np.inf, np.nan, 65504
-    for given in (3, 2, 1), (20, 5, 3), (16, 16):
-        yield from pooled(numbers, x, windows(x, *given), "float16")
+    for given in (3, 2, 1), (20, 5, 3), (16, 16, 0):
+        yield from pooled(numbers, x, *given)
     x = np.full((1, 2, 32, 32), 60000, "float16")
     for size in 2, 16, 32:  # sums beyond the largest half
-        axes = windows(x, size)
-        given = {"axes": axes, "include_pad": True, "override": None}
-        yield call("avg_pool.avg_pool_forward", x, to="float16", **given)
+        yield from pooled(numbers, x, size, size, 0)
     x = numbers.normal((1, 1, 8, 8))
-    axes = windows(x, 3, 2, 1)
+    axes = pool_axes("pool", x, 2, 3, 2, 1, False, 1)
     _, chosen = yield call("max_pool.max_pool_forward", x, axes=axes, to=("float16", "uint8"))
     dy = np.full(chosen.shape, 60000, "float16")
     dy[0, 0, 1, 1] = np.nan
     yield call("max_pool.max_pool_dx", dy, chosen, axes=axes, to="float16")
-
-
-COLUMNS = [
-    {"kernel_size": (3, 3), "dilation": (1, 1), "padding": (1, 1), "stride": (1, 1)},
-    {"kernel_size": (2, 5), "dilation": (2, 1), "padding": (0, 2), "stride": (3, 2)},
-    {"kernel_size": (1, 1), "dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)},
-]
-
-
-@shapes()
-def fold(numbers):
-    for window, dtype in numbers.rows(zip(COLUMNS)):
-        x = numbers.normal((3, 5, 19, 23), dtype)
-        (y,) = yield call("folding.unfold_columns", x, to=dtype, **window)
-        assert y.flags.c_contiguous
-        yield call("folding.fold_forward", y, size=(19, 23), to=dtype, **window)
-
-
-RESIZED = [
-    *(((1, 3, 40), (9,)), ((2, 5, 9, 30), (20, 31)), ((2, 5, 9, 30), (9, 7))),
-    *(((1, 2, 300), (300,)), ((4, 3, 5, 1), (1, 700)), ((1, 3, 1, 1), (90, 90))),
-    ((0, 3, 4, 4), (2, 2)),
-]
-
-
-@shapes("nearest", "nearest-exact", "linear", "aligned")
-def interpolate(kind, numbers):
-    for shape, counts, dtype in numbers.rows(RESIZED):
-        given = {"align_corners": kind == "aligned", "to": dtype}
-        given["mode"] = kind.replace("aligned", "linear")
-        x = numbers.normal(shape, dtype)
-        factors = tuple(c / n for n, c in zip(shape[2:], counts))
-        for given["factors"] in ((None,) * len(counts), factors):
-            (y,) = yield call("interpolate.interpolate_forward", x, counts=counts, **given)
-            yield call("interpolate.interpolate_dx", y, sizes=shape[2:], **given)
-
-
-BORDERS = [((4, 9), ((0, 0), (8, 8))), ((3, 5, 6), ((0, 0), (4, 0), (0, 5))), ((300,), ((7, 299),)),
-           ((2, 3, 7, 9), ((1, 0), (0, 0), (3, 6), (8, 1)))]  # fmt: skip
-
-
-@shapes()
-def padding(numbers):
-    for shape, widths, dtype, mode in numbers.rows(BORDERS, ("reflect", "replicate", "circular")):
-        dy = numbers.normal([n + b + a for n, (b, a) in zip(shape, widths)], dtype)
-        yield call("padding.pad_around_dx", dy, shape=shape, widths=widths, mode=mode, to=dtype)
 
 
 # ---- convolutions -------------------------------------------------------------------------------
@@ -327,21 +180,11 @@ def conv_transpose(numbers):
         yield call(name, x, w, b, y_sizes=y_sizes, to="float16", **given)
 
 
-# ---- element by element, in more than one block -------------------------------------------------
-PAIRS = [((7,), (7,)), ((3, 1, 500), (40, 1)), ((), (5,)), ((0, 3), (3,)),
-         ((2, 3, 4, 5), (3, 1, 5))]  # fmt: skip
+# ---- element by element -------------------------------------------------------------------------
 
 
 @shapes()
 def remainder(numbers):
-    for *pair, dtype in numbers.rows(PAIRS):
-        x, y = (numbers.normal(s, dtype, 30) for s in pair)
-        dz = np.ones(np.broadcast_shapes(*pair), dtype)
-        for name in ("remainder", "floor_divide"):
-            yield call(f"arithmetic.{name}_forward", x, y, to=dtype)
-        for d, a in zip("xy", (x, y)):
-            for name in ("remainder", "floor_divide", "trunc_divide"):
-                yield call(f"arithmetic.{name}_d{d}", dz, x, y, shape=a.shape, to=dtype)
     for dtype, name in product(BOTH, ("remainder", "floor_divide")):
         x = np.array([0, -0.0, 1, -1, 3, np.nan, np.inf, -np.inf, 6e-8, 65504, -65504], dtype)
         y = np.append(x, np.array([0.1, -0.1, 1e-3], dtype))
@@ -362,20 +205,9 @@ def gate(numbers):
 
 
 # ---- places -------------------------------------------------------------------------------------
-# Entries, places, numbers of each: one run, several, long ones, none, no packs, more than a warp's.
-ENTRIES = [
-    *((5, 10, 8), (0, 4, 8), (70, 3, 5), (1000, 300, 16), (5000, 40, 24), (2048, 2, 40)),
-    *((9000, 7000, 1), (300, 1, 300), (2049, 1, 8)),
-]
-
-
 @shapes()
 def embedding(numbers):
     name = "embedding.embedding_dw"
-    for entries, places, width, dtype in numbers.rows(ENTRIES):
-        dy, i = numbers.normal((entries, width), dtype), numbers.integers(0, places, entries)
-        yield call(name, dy, i, rows=places, padding_idx=None, to=dtype)
-        yield call(name, dy, i.astype("int32"), rows=places, padding_idx=0, to=dtype)
     dy, i = numbers.normal((129, 8)), np.repeat([0, 1], [64, 65])  # as many as LONG, and one more
     yield call(name, dy, i, rows=2, padding_idx=None, to="float16")
     dy, i = np.ones((3000, 4), "float16"), np.zeros(3000, int)  # summed in float32
@@ -383,36 +215,6 @@ def embedding(numbers):
     dy, i = np.ones((300, 3), "float16"), np.arange(300) % 3
     dy[0, 0], dy[1, 1], dy[2, 2], dy[5, 2] = np.nan, np.inf, np.inf, -np.inf
     yield call(name, dy, i, rows=3, padding_idx=None, to="float16")
-
-
-@shapes()
-def indexing(numbers):
-    x, i = numbers.normal((3, 7, 4)), numbers.integers(0, 7, 150)
-    src = numbers.normal((3, 150, 4))
-    yield call("slices.index_select_dx", src, i, axis=1, n=7, to="float16")
-    for alpha in 1, 0.3:
-        yield call("slices.index_add_forward", x, src, i, axis=1, alpha=alpha, to="float16")
-    x, i = numbers.normal((4, 7, 6)), numbers.integers(0, 6, (3, 90, 4))
-    src = numbers.normal((3, 95, 5))
-    for shape in ((3, 6, 4), (5, 6, 7)):
-        dy = src[:, :90, :4].copy()
-        yield call("gather_scatter.gather_dx", dy, i, axis=1, shape=shape, to="float16")
-    yield call("gather_scatter.scatter_add_forward", x, src, i, axis=1, to="float16")
-
-
-@shapes()
-def boxes(numbers):
-    """Boxes that overlap, of a picture of 20 x 15, some of them beyond its borders."""
-    corner, which = numbers.uniform(-4, 18, (50, 2), "float32"), np.arange(50) % 2
-    edges = np.concatenate([corner, corner + numbers.uniform(0, 9, (50, 2), "float32")], axis=1)
-    x = numbers.normal((2, 3, 15, 20))
-    given = {"shape": x.shape, "to": "float16"}
-    weights = weights_of_boxes(edges, x.shape, (3, 2), 1.0, 2, True)
-    (y,) = yield call("roi_align.roi_align_forward", x, *weights, which, to="float16")
-    yield call("roi_align.roi_align_dx", y, *weights, which, **given)
-    bins = bins_of_boxes(edges, x.shape, (3, 2), 1.0)
-    y, chosen = yield call("roi_pool.roi_pool_forward", x, *bins, which, to=("float16", "int32"))
-    yield call("roi_pool.roi_pool_dx", y, chosen, which, **given)
 
 
 # ---- recurrences --------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Booleans, counts and places: what is asked of tensors on a GPU, and has no gradient."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -28,25 +30,16 @@ OF_INTEGERS = {
 }
 
 
-def check_alike(ask, x):
-    """The same on both devices, and where the tensor is."""
-    here, there = ask(x), ask(x.to(device="cuda"))
+@pytest.mark.usefixtures("on_device")
+@pytest.mark.parametrize("name, dtype", [
+    *product(ASKED, ("float32", "float16", "bfloat16")),
+    *product(OF_INTEGERS, ("int64", "uint8")),
+])  # fmt: skip
+def test_what_is_asked_is_the_same_on_both_devices_and_where_the_tensor_is(name, dtype):
+    ask, x = (ASKED | OF_INTEGERS)[name], NUMBERS if name in ASKED else np.arange(6).reshape(2, 3)
+    here, there = (ask(fp.tensor(x).to(dtype).to(device=d)) for d in ("cpu", "cuda"))
     assert (there.device, there.dtype, there.shape) == ("cuda", here.dtype, here.shape)
     np.testing.assert_array_equal(there.numpy(), here.numpy())
-
-
-@pytest.mark.usefixtures("on_device")
-@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_what_is_asked_of_numbers(ask, dtype):
-    check_alike(ask, fp.tensor(NUMBERS, dtype=dtype))
-
-
-@pytest.mark.usefixtures("on_device")
-@pytest.mark.parametrize("ask", OF_INTEGERS.values(), ids=OF_INTEGERS)
-@pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_what_is_asked_of_integers(ask, dtype):
-    check_alike(ask, fp.tensor(np.arange(6).reshape(2, 3)).to(dtype))
 
 
 @pytest.mark.usefixtures("on_device")

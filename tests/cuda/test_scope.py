@@ -1,7 +1,7 @@
 """The microscope on a GPU: what it counts is what is stored there; captured steps are seen too."""
 
 import numpy as np
-from test_capture import batches, made, trained, training_step
+from test_capture import batches, made, training_step
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -64,10 +64,6 @@ def test_details_say_that_they_are_for_the_cpu():
         for x, t in batches(2):
             optimizer.minimize(F.cross_entropy(model(x.to("cuda")), t.to("cuda")))
     assert "refused" in scope.details
-
-
-def test_without_a_microscope_nothing_differs():
-    assert trained(True, 6)[0] == trained(False, 6)[0]
 
 
 def test_a_summary_of_a_model_that_is_there_is_that_of_the_cpu():

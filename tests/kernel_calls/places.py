@@ -64,10 +64,11 @@ def avg_pool_dx(d):
 
 
 def embedding_dw(d):
-    V, shape = d.size(1, 300), d.choice((d.size(0, 500),), (7, 30), ())
+    V, shape = d.choice(1, d.size(1, 300)), d.choice((d.size(0, 500),), (7, 30), ())
+    shape = (d.size(1000, 5000),) if d.large else shape
     i = d.indices(V, *shape)
     settings = {"rows": V, "padding_idx": d.choice(None, d.size(0, V - 1))}
-    dy = d.array(*shape, d.choice(1, 2, 33, 300))
+    dy = d.array(*shape, d.choice(1, 5, 40, 40 if d.large else 300))
     return (dy, i), settings, d.dtype
 
 

@@ -202,7 +202,7 @@ def pairs(d):
 
 def alike(d):
     """Two vectors or rows of them, and whether they are alike."""
-    shape = d.shape("rows", 2)[-2:]
+    shape = (1, *d.shape("rows", 2))[-2:]
     t = np.asarray(d.random.choice([-1.0, 1.0], shape[:1]), d.dtype)
     return (d.array(*shape), d.array(*shape), t), {"margin": 0.1}
 

@@ -5,11 +5,13 @@ import functools
 
 import numpy as np
 import pytest
+from test_accumulate import loop_dot, loop_sum, loop_sums
 from watching import Flow
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.numerics import kernels, policy
 from minifp.numerics.formats import float16, float32, float64
 from minifp.numerics.policy import SWITCHES
 
@@ -162,40 +164,20 @@ def test_float64_is_never_computed_in_less_and_to_rounds_once():
 # Against loops over np.float16 numbers, which NumPy rounds after each operation.
 
 
-def fold(addends):
-    """The sum of numbers in float16: each addend and each partial sum rounded."""
-    total = np.float16(0)
-    for a in addends:
-        total = np.float16(total + np.float16(a))
-    return total
-
-
 def fold_axis(a, axes):
-    """fold over some axes of an array, in C order; float32, with the axes kept."""
-    kept = [i for i in range(a.ndim) if i not in axes]
-    rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
-    y = np.empty(rows.shape[:-1], float32)
-    for place in np.ndindex(*y.shape):
-        y[place] = fold(rows[place])
-    return np.expand_dims(y, tuple(axes))
+    """The sums over some axes, in C order, with the axes kept."""
+    return np.expand_dims(loop_sums(a, axes), axes)
 
 
-def fold_dot(a, b):
-    """a @ b of two matrices of float16 numbers, k ascending, all of it in float16; float32."""
-    y = np.empty((len(a), b.shape[1]), float32)
-    for m, n in np.ndindex(*y.shape):
-        y[m, n] = fold(np.float16(p) * np.float16(q) for p, q in zip(a[m], b[:, n]))
-    return y
-
-
-def both(fn, *arrays, switch, gradient=None):
+def both(fn, *arrays, switch, gradient=None, variant=lambda p: p):
     """Stored results and gradients of fn in mixed with float16 sums and, to differ, without."""
     found = []
     for precision in (f"mixed,{switch}=float16", "mixed"):
-        with fp.precision(precision):
+        with fp.precision(variant(fp.Precision.parse(precision))):
             xs = [fp.tensor(a, dtype="float16", requires_grad=True) for a in arrays]
             y = fn(*xs)
-            y.backward(gradient=np.ones(y.shape) if gradient is None else gradient)
+            dy = gradient(*y.shape, seed=9) if callable(gradient) else gradient
+            y.backward(gradient=np.ones(y.shape) if dy is None else dy)
             found.append([y.array, *(x.grad.array for x in xs)])
     return found
 
@@ -211,12 +193,12 @@ def assert_sequential(expected, fn, *arrays, switch="reduce", gradient=None):
 
 def test_products_add_in_float16_one_after_the_other_and_then_the_bias():
     x, y, dz = random_halves(30, 40), random_halves(40, 20, seed=1), random_halves(30, 20, seed=2)
-    expected = [fold_dot(x, y), fold_dot(dz, y.T), fold_dot(x.T, dz)]
+    expected = [loop_dot(x, y), loop_dot(dz, y.T), loop_dot(x.T, dz)]
     assert_sequential(expected, fp.matmul, x, y, switch="accumulate", gradient=dz)
     x, w, b = random_halves(30, 40), random_halves(20, 40, seed=1), random_halves(20, seed=2)
     dy = random_halves(30, 20, seed=3)
-    y = fold_dot(x, w.T) + b.astype(float32)
-    expected = [half(y), fold_dot(dy, w), fold_dot(dy.T, x), None]
+    y = loop_dot(x, w.T) + b.astype(float32)
+    expected = [half(y), loop_dot(dy, w), loop_dot(dy.T, x), None]
     assert_sequential(expected, F.linear, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0,))[0]
     assert_sequential([None, None, None, db], F.linear, x, w, b, gradient=dy)
@@ -229,100 +211,54 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
     y, dx, dw = np.empty(dy.shape, float32), np.empty(x.shape, float32), np.empty(w.shape, float32)
     for n, o, p, q in np.ndindex(*y.shape):
         window = x[n, :, p : p + 3, q : q + 2]
-        y[n, o, p, q] = fold((window * w[o]).reshape(-1)) + b[o].astype(float32)
+        y[n, o, p, q] = loop_sum((window * w[o]).reshape(-1)) + b[o].astype(float32)
     for o, c, i, j in np.ndindex(*w.shape):
-        dw[o, c, i, j] = fold((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
+        dw[o, c, i, j] = loop_sum((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
     padded = np.pad(dy, ((0, 0), (0, 0), (2, 2), (1, 1)))
     turned = w[:, :, ::-1, ::-1]
     for n, c, h, v in np.ndindex(*x.shape):
         window = padded[n, :, h : h + 3, v : v + 2]
-        dx[n, c, h, v] = fold((window * turned[:, c]).reshape(-1))
+        dx[n, c, h, v] = loop_sum((window * turned[:, c]).reshape(-1))
     assert_sequential([half(y), dx, dw, None], F.conv2d, x, w, b, switch="accumulate", gradient=dy)
     db = fold_axis(dy, (0, 2, 3)).reshape(-1)
     assert_sequential([None, None, None, db], F.conv2d, x, w, b, gradient=dy)
 
 
-def batch_norm(x, w, b, dy, eps=1e-5):
-    x, w, b, dy = (v.astype(float32) for v in (x, w, b, dy))
-    axes, count = (0, 2, 3), float32.type(x.size // x.shape[1])
-    w, b = w.reshape(1, -1, 1, 1), b.reshape(1, -1, 1, 1)
-    m = fold_axis(x, axes) / count
-    v = fold_axis((x - m) * (x - m), axes) / count
-    y = (x - m) * (w / np.sqrt(v + float32.type(eps))) + b
-    r = 1 / np.sqrt(v + float32.type(eps))
-    h = (x - m) * r
-    dw, db = fold_axis(dy * h, axes), fold_axis(dy, axes)
-    dx = (dy - db / count - h * (dw / count)) * (w * r)
-    return half(y), half(dx), dw.reshape(-1), db.reshape(-1)
+def looped(x, axis=None, keepdims=False):
+    """The primitive `sum` in float16, by the loop."""
+    axes = tuple(sorted(i % x.ndim for i in np.atleast_1d(range(x.ndim) if axis is None else axis)))
+    y = fold_axis(x, axes)
+    return y if keepdims else y.squeeze(axes)
 
 
-def test_batch_norm_adds_in_float16():
-    x, dy = random_halves(5, 3, 4, 2, low=0.0), random_halves(5, 3, 4, 2, seed=1)
-    w, b = random_halves(3, seed=2), random_halves(3, seed=3)
-
-    def normalized(x, w, b):
-        return F.batch_norm(x, None, None, w, b, training=True)
-
-    assert_sequential(batch_norm(x, w, b, dy), normalized, x, w, b, gradient=dy)
-
-
-def test_layer_norm_adds_in_float16():
-    x, dy = random_halves(9, 40, low=0.0), random_halves(9, 40, seed=1)
-    w, b = random_halves(40, seed=2), random_halves(40, seed=3)
-    X, W, B, dY = (v.astype(float32) for v in (x, w, b, dy))
-    d, eps = float32.type(40), float32.type(1e-5)
-    m = fold_axis(X, (1,)) / d
-    r = 1 / np.sqrt(fold_axis((X - m) * (X - m), (1,)) / d + eps)
-    h, g = (X - m) * r, dY * W
-    dx = r * (g - fold_axis(g, (1,)) / d - h * (fold_axis(g * h, (1,)) / d))
-    dw, db = fold_axis(dY * h, (0,))[0], fold_axis(dY, (0,))[0]
-    expected = [half((X - m) * r * W + B), half(dx), dw, db]
-    assert_sequential(expected, lambda x, *a: F.layer_norm(x, 40, *a), x, w, b, gradient=dy)
+SUMMED = [  # what sums, how many of its results and gradients depend on how, shapes
+    (lambda x, *p: F.batch_norm(x, None, None, *p, training=True), 4, (5, 3, 4, 2), (3,), (3,)),
+    (lambda x, w, b: F.layer_norm(x, 40, w, b), 4, (9, 40), (40,), (40,)),
+    *((lambda x, n=n: getattr(F, n)(x, 1), 2, (20, 60)) for n in ("softmax", "log_softmax")),
+    (lambda z: F.cross_entropy(z, np.arange(50)), 2, (50, 60)),
+    (F.mse_loss, 1, (50, 60), (50, 60)),
+    *((lambda x, n=n: getattr(x, n)(0), 1 + (n == "var"), (40, 6)) for n in ("sum", "mean", "var")),
+]
 
 
-def test_softmax_and_log_softmax_add_in_float16():
-    x, dy = random_halves(20, 60), random_halves(20, 60, seed=1)
-    X, dY = x.astype(float32), dy.astype(float32)
-    shifted = X - X.max(1, keepdims=True)
-    e = np.exp(shifted)
-    s = fold_axis(e, (1,))
-    y = half(e / s)
-    Y = y.astype(float32)
-    dx = Y * (dY - fold_axis(dY * Y, (1,)))
-    assert_sequential([y, half(dx)], lambda x: F.softmax(x, 1), x, gradient=dy)
-    y = half(shifted - np.log(s))
-    dx = dY - np.exp(y.astype(float32)) * fold_axis(dY, (1,))
-    assert_sequential([y, half(dx)], lambda x: F.log_softmax(x, 1), x, gradient=dy)
+@pytest.mark.parametrize("fn, count, shapes", [(fn, n, shapes) for fn, n, *shapes in SUMMED])
+def test_each_sum_is_added_in_float16_as_its_reference_does_by_a_loop(
+    fn, count, shapes, monkeypatch
+):
+    arrays = [random_halves(*s, seed=i, low=-2.0 * (i > 0)) for i, s in enumerate(shapes)]
+    dy = None if fn is F.mse_loss or shapes == [(50, 60)] else random_halves
+    sequential, wide = both(fn, *arrays, switch="reduce", gradient=dy)
+    plain = kernels.primitives
 
+    def primitives(sums):
+        found = plain(sums)
+        return found._replace(sum=looped) if found is plain("float16") else found
 
-def test_losses_add_in_float16():
-    z, t = random_halves(50, 60), np.arange(50)
-    Z = z.astype(float32) - z.astype(float32).max(1, keepdims=True)
-    e, rows = np.exp(Z), np.arange(50)
-    s = fold_axis(e, (1,))
-    each = np.log(s[:, 0]) - Z[rows, t]
-    p = e / s
-    p[rows, t] -= 1
-    expected = [np.float32(fold(each)) / float32.type(50), half(p * float32.type(1 / 50))]
-    assert_sequential(expected, lambda z: F.cross_entropy(z, t), z)
-    x = random_halves(50, 60, seed=1)
-    d = x.astype(float32) - z.astype(float32)
-    expected = np.float32(fold((d * d).reshape(-1))) / float32.type(3000)
-    assert_sequential([expected, None, None], F.mse_loss, x, z)
-
-
-def test_reductions_add_in_float16():
-    x = random_halves(40, 6, low=0.0)
-    s = fold_axis(x, (0,))[0]
-    mean = half(s / float32.type(40))
-    c = x.astype(float32) - fold_axis(x, (0,)) / float32.type(40)
-    var = half(fold_axis(c * c, (0,))[0] / float32.type(39))
-    dx = half(c * 2 / float32.type(39))
-    for fn, expected in (
-        *((lambda x: x.sum(0), [s, None]), (lambda x: x.mean(0), [mean, None])),
-        (lambda x: x.var(0), [var, dx]),
-    ):
-        assert_sequential(expected, fn, x)
+    monkeypatch.setattr(kernels, "primitives", primitives)
+    expected, _ = both(fn, *arrays, switch="reduce", gradient=dy, variant=policy.by_references)
+    for a, e in zip(sequential, expected, strict=True):
+        np.testing.assert_array_equal(a, e)
+    assert sum((a != b).any() for a, b in zip(sequential, wide)) >= count
 
 
 def test_gradients_of_repeated_and_broadcast_reads_add_in_float16():
@@ -345,10 +281,10 @@ def test_overlapping_windows_add_in_float16():
     share = dy.astype(float32) / float32.type(9)
     for p, q in np.ndindex(4, 4):
         window = x[0, 0, 2 * p : 2 * p + 3, 2 * q : 2 * q + 3]
-        y[0, 0, p, q] = fold(window.reshape(-1)) / float32.type(9)
+        y[0, 0, p, q] = loop_sum(window.reshape(-1)) / float32.type(9)
     for i, j, p, q in np.ndindex(3, 3, 4, 4):  # by places in the window, as the kernel adds
         parts[2 * p + i][2 * q + j].append(share[0, 0, p, q])
-    dx = np.array([[[[fold(addends) for addends in row] for row in parts]]])
+    dx = np.array([[[[loop_sum(addends) for addends in row] for row in parts]]])
     assert_sequential([half(y), dx], lambda x: F.avg_pool2d(x, 3, 2), x, gradient=dy)
 
 

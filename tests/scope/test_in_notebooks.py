@@ -60,10 +60,3 @@ def test_a_large_tensor_is_counted_without_a_copy_of_it(step):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert h.nonzero == x.size and peak < 20 * BLOCK  # bytes; x has up to 20,000,000
-
-
-@pytest.mark.gpu
-def test_a_tensor_on_a_gpu_is_counted_on_the_host():
-    x = fp.tensor([0.0, 1.0], device="cuda")
-    assert facts(x)["device"] == "cuda" and facts(x)["zeros"] == "1 (50%)"
-    assert fp.explain(x[1])["float16"].value == 1

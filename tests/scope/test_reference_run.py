@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from bounds import excess
-from cases import CASES
+from test_trace import ONE_OF_EACH, as_tuple, recorded_of
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import tape
-from minifp.autograd.backward import propagate
 from minifp.errors import ArgumentError, DeviceError, TapeError
 from minifp.numerics import kernels
 from minifp.numerics.formats import downcast, float64, upcast
@@ -19,9 +18,7 @@ from minifp.scope.tracing.effects import backward, forward
 from minifp.scope.tracing.paired_runs import PairedRuns, difference
 from minifp.scope.tracing.reference_run import reference_run
 from minifp.training import mixed
-from minifp.training.diagnosis import SUM, Recorded
-
-ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
+from minifp.training.diagnosis import SUM
 
 
 def rounds_twice_backward(dy, to, by):
@@ -66,10 +63,6 @@ def step_of(precision, make=network, shape=(8, 1, 8, 8), batch=8, batch_format="
     return model, optimizer, optimizer.backwards[-1]
 
 
-def recorded_of(loss, seed=1.0):
-    return Recorded(loss, propagate(loss, None, seed, True))
-
-
 def values_of(recorded, seed=8.0, reference="float64"):
     graphs = PairedRuns(recorded, seed, as_precision(reference))
     return graphs, list(graphs.values())
@@ -99,8 +92,7 @@ def test_every_operation_can_be_done_beside_itself(case):
     for precision in ("float64", "mixed"):
         with fp.precision(precision):
             y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-            results = y if isinstance(y, tuple) else (y,)
-            y = [t for t in results if getattr(t, "gradient_node", None)]
+            y = [t for t in as_tuple(y) if getattr(t, "gradient_node", None)]
             if not y:
                 return  # has no gradient
             found = reference_run(recorded_of(sum((t * t).sum() for t in y)), 1.0, measured=1)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beside_torch import as_tuple
 from bounds import Calls
 from cases import CASES
 from refusals import refuses
@@ -266,10 +267,6 @@ def computed(call, watch, primitive):
 
 def plain_primitive(name):
     return getattr(kernels.primitives(np.dtype("float32")), name, lambda x: x)
-
-
-def as_tuple(found):
-    return found if isinstance(found, tuple) else (found,)
 
 
 def test_sums_functions_and_products_are_counted():
