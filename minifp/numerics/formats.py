@@ -153,9 +153,17 @@ def is_narrow(dtype: Any) -> bool:
     return is_float(dtype) and format_of(dtype).bits < 32
 
 
+USUAL = frozenset({None, float16, float32})
+
+
 def is_compiled(dtype: np.dtype) -> bool:
     """Whether compiled kernels read and write a dtype, if it is a floating one."""
     return dtype.kind != "V" or dtype in COMPILED
+
+
+def all_compiled(stored: tuple) -> bool:
+    """Whether compiled kernels write all of these dtypes; None is one of theirs."""
+    return USUAL.issuperset(stored) or all(d is None or is_compiled(d) for d in stored)
 
 
 def wider(a: np.dtype, b: np.dtype) -> np.dtype:

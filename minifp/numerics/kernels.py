@@ -22,6 +22,7 @@ from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import (
+    all_compiled,
     as_dtype,
     downcast,
     float16,
@@ -124,8 +125,7 @@ class Kernel:
             elif compiled is not None:
                 targets = to if type(to) is tuple else (to,) * len(by_rule)
                 stored = _formats_of(targets, by_rule)
-                known = [d for d in stored if d is None or is_compiled(d)]
-                if len(known) == len(stored) or any(map(is_on_device, args)):  # which refuse others
+                if all_compiled(stored) or any(map(is_on_device, args)):  # which refuse others
                     results = compiled(*entering, to=stored, **params)
                 results = results if results is None else _into(results, targets)
         except NumbaError:  # which has warned

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
-from minifp.runtime.unknown_arguments import answering
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
@@ -66,7 +65,7 @@ def public(
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 
-    return lambda function: declare(answering(function))
+    return declare
 
 
 INIT = ".__init__"

@@ -78,7 +78,10 @@ class Weights:
 
     def have_moved(self):
         """Whether some parameter is on other memory than the flat buffer."""
-        return any(p.array is not view for p, view in zip(self.parameters, self.views))
+        for p, view in zip(self.parameters, self.views):
+            if p.array is not view:
+                return True
+        return False
 
     def check_formats(self):
         """Raise PrecisionError for a parameter that was given another format, or shape, since,
