@@ -12,7 +12,7 @@ names, and of arguments (runtime/unknown_arguments.py), is in advice.py.
 
 import sys
 from functools import cache, partial
-from inspect import getattr_static, isfunction
+from inspect import CO_VARARGS, CO_VARKEYWORDS, getattr_static, isfunction, unwrap
 from opcode import opmap
 from typing import Any
 
@@ -230,6 +230,9 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
             setattr(kind, name, Missing(written, name))
 
 
+VARIADIC = CO_VARARGS | CO_VARKEYWORDS
+
+
 def answer_arguments(place: Any) -> None:
     """Let the functions of a module or class, and constructors, refuse unknown arguments."""
     for name in names_in(place):
@@ -248,8 +251,10 @@ def answer_arguments(place: Any) -> None:
 
 @cache
 def answered(function: Any) -> Any:
-    """The function as `answering` makes it, once."""
-    return function if hasattr(function, "answers") else answering(function)
+    """The function as `answering` makes it, once; one that takes nothing has no argument to name."""
+    code = unwrap(function).__code__
+    takes_nothing = code.co_argcount + code.co_kwonlyargcount == 0 and not code.co_flags & VARIADIC
+    return function if hasattr(function, "answers") or takes_nothing else answering(function)
 
 
 class NoModule:
