@@ -251,7 +251,7 @@ def answer_arguments(place: Any) -> None:
 
 @cache
 def answered(function: Any) -> Any:
-    """The function as `answering` makes it, once; one that takes nothing has no argument to name."""
+    """The function as `answering` makes it, once; one that takes nothing needs no answers."""
     code = unwrap(function).__code__
     takes_nothing = code.co_argcount + code.co_kwonlyargcount == 0 and not code.co_flags & VARIADIC
     return function if hasattr(function, "answers") or takes_nothing else answering(function)
