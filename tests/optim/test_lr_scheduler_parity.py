@@ -120,7 +120,8 @@ def test_every_schedule_is_drawn_and_arguments_and_their_defaults_are_pytorchs()
             {n: p.default for n, p in inspect.signature(kind.__init__).parameters.items()}
             for kind in (getattr(optim.lr_scheduler, name), getattr(torch.optim.lr_scheduler, name))
         )
-        theirs.pop("last_epoch", None)
+        if "last_epoch" not in mine:
+            theirs.pop("last_epoch", None)
         assert list(mine.items()) == list(theirs.items()), name
 
 
