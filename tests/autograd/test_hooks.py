@@ -256,6 +256,11 @@ DONE = [
     (lambda p: setattr(p, "grad", p.grad.float() * (1 / 2**16)), 0.375, None),
     (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "as the step does too"),
     (lambda p: p.grad.norm().item(), 0.375, "norm of gradients that are still"),
+    (
+        lambda p: p.data.add_(p.grad / fp.norm(p.grad)),
+        0.375 - 1,
+        "norm of gradients that are still",
+    ),
     (lambda p: np.asarray(p.grad[0]), 0.375, "numbers of a gradient were read"),
     (lambda p: refuses(fp.TapeError, "unscale_", setattr, p, "grad", -p.grad), 0.375, "neg of"),
     (lambda p: refuses(fp.TapeError, "unscale_", p.grad.copy_, p.grad * 2), 0.375, "mul of"),

@@ -146,3 +146,11 @@ def test_a_cast_of_a_weight_is_made_anew_after_it_was_given_other_memory():
         before = one(x).tolist()
         one.weight.data, one.bias.data = other.weight.data, other.bias.data
         assert one(x).tolist() == other(x).tolist() != before
+
+
+def test_numbers_in_another_format_are_no_memory_to_be_given():
+    layer = nn.Linear(3, 2)
+    before = frozen(layer.state_dict())
+    with pytest.warns(fp.MisuseWarning, match="the parameter stays float32"):
+        layer.weight.data = layer.weight.data.half()
+    assert frozen(layer.state_dict()) == before and layer.half().weight.dtype == fp.float16
