@@ -28,6 +28,7 @@ PRECISIONS = [
     *("mixed,optimizer_state=float16", "mixed,norm_parameters=float16", "mixed,storage=e5m7"),
     "bfloat16,master_weights=off,update_rounding=stochastic",
     "bfloat16,master_weights=off,compensated=on",
+    "mixed,loss_scale=dynamic+init_scale=1048576+growth_interval=3",  # the first steps overflow
     "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32",
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
@@ -163,23 +164,6 @@ def test_scales_of_earlier_steps_go_on_between_backward_and_step(tmp_path):
     whole = goes_on(run)
     assert goes_on(Training(**scaled).load(tmp_path / "c.safetensors")) == whole
     assert len(whole[0][0].amaxes) == 2
-
-
-def test_after_a_skipped_step(tmp_path):
-    """A scale of 2^24 overflows; the counters of skips and good steps go on."""
-    scale = {"init_scale": 2.0**24, "growth_interval": 3}
-
-    def settings():
-        return {"precision": "mixed", "loss_scale": fp.DynamicLossScale(**scale)}
-
-    fp.manual_seed(1)
-    whole = Training(**settings()).run(14)
-    assert whole.optimizer.optimizer.attempts > whole.optimizer.optimizer.steps > 0
-    for stop in (1, 2, 5, 9):
-        fp.manual_seed(1)
-        Training(**settings()).run(stop).save(tmp_path / "c.safetensors")
-        again = Training(**settings()).load(tmp_path / "c.safetensors").run(14 - stop)
-        assert again.state() == whole.state()
 
 
 def test_what_fits_is_taken_up_also_in_the_run_that_wrote_it(tmp_path):
