@@ -20,14 +20,14 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.numerics.policy import NAMED
 from minifp.optim import lr_scheduler
-from minifp.saving import files, tensor_file
+from minifp.saving import tensor_file
 
 PRECISIONS = [
     *NAMED,
     *("mixed,master_weights=off", "mixed,loss_scale=128", "mixed,loss_scale=lognormal"),
     *("mixed,optimizer_state=float16", "mixed,norm_parameters=float16", "mixed,storage=e5m7"),
     "bfloat16,master_weights=off,update_rounding=stochastic",
-    "bfloat16,master_weights=off,compensated=on",
+    *("bfloat16,master_weights=off,compensated=on", "mixed;0=bfloat16;1=float32;4=float16"),
     "mixed,loss_scale=dynamic+init_scale=1048576+growth_interval=3",  # the first steps overflow
     "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32",
 ]
@@ -41,7 +41,7 @@ class Training:
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
             first = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)
-            self.model = nn.Sequential(*first, nn.Linear(8, 3))
+            self.model = fp.assign_precision(nn.Sequential(*first, nn.Linear(8, 3)))
             plain = rule(self.model.parameters(), lr=1e-2)
             self.optimizer = fp.MixedOptimizer(plain, **settings)
         self.scheduler = schedule(self.optimizer)
@@ -472,9 +472,6 @@ def test_absurd_headers_are_refused(tmp_path, header):
     (tmp_path / "c").write_bytes(assembled(header, b"1234"))
     with pytest.raises(fp.CheckpointError):
         fp.load(tmp_path / "c", model=nn.Linear(1, 1))
-    for path in ("a\0b", None):
-        with pytest.raises(fp.CheckpointError):
-            fp.load(path)
 
 
 @pytest.mark.parametrize("first", ["float32", "mixed", "bfloat16", "autocast"])
@@ -531,17 +528,3 @@ def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype)
         np.testing.assert_array_equal(found["a"], array.T)
         assert isinstance(found["t"], fp.Tensor)
         assert found["a"].flags.writeable
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
-    fp.save(tmp_path / "c", extra=1)
-
-    def fail(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, step, fail)
-    refuses(OSError, "No space", fp.save, tmp_path / "c", extra=2)
-    monkeypatch.undo()
-    assert [p.name for p in tmp_path.iterdir()] == ["c"]
-    assert fp.load(tmp_path / "c") == 1
