@@ -82,8 +82,6 @@ def test_parameters_trained_by_hand_keep_their_unrounded_numbers():
         assert p is before and p.array is array and p.dtype == stored and p.requires_grad
         expected = np.float32([0.1, 0.2]) - np.float32(1e-4) * np.float32(3)
         np.testing.assert_allclose(p.array if p.exact is None else p.exact, expected, rtol=1e-7)
-    t = fp.ones(1).expand(3)
-    refuses(fp.TapeError, "add_ on a tensor that cannot be written to", t.add_, 1.0)
 
 
 def test_what_is_recorded_is_added_to_under_a_new_name():
@@ -329,7 +327,6 @@ def test_places_of_what_is_not_zero_are_pytorchs():
 
 
 @pytest.mark.parametrize("fails, kind, message", [
-    (lambda x: x.clamp("1"), fp.DTypeError, "clamp: min"),
     (lambda x: x.clamp(fp.ones(3)), fp.ShapeError, "clamp"),
     (lambda x: x.narrow(0, 1, 2), fp.ShapeError, "narrow"),
     (lambda x: x.select(0, 5), fp.ShapeError, "out of bounds"),

@@ -145,6 +145,9 @@ def with_found_inf(scaler, optimizer, w, found):
     optimizer.zero_grad()
     scaler.scale((w * (math.inf if found else 1.0)).sum()).backward()
     before = w.numpy().copy()
+    if scaler.get_scale() > 4:  # as recipes have it, of Inf too
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_([w], 9.0)
     scaler.step(optimizer)
     stepped = not np.array_equal(before, w.numpy())
     scaler.update()

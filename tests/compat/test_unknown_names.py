@@ -22,6 +22,7 @@ X = fp.ones(2, 2)
     (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
     (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
     (fp, "addcmul", "instead: x . value . a . b"),
+    (fp, "device", 'instead: a text, "cpu" or "cuda"'),
     (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
     (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: no layer is"),
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),

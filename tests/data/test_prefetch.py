@@ -141,10 +141,8 @@ def test_leaving_early_closing_or_dropping_an_iterator_ends_its_thread():
     gc.collect()
     assert left() == []
 
-
-def test_an_error_of_the_consumer_ends_the_thread():
-    def use():
-        for _ in DataLoader(Watched(), 2, prefetch=2):
+    def use():  # and an error of the consumer
+        for _ in loader:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
+from cases import activation
 from refusals import each_refused, refuses
 
 import minifp as fp
@@ -214,7 +215,7 @@ test_what_makes_no_sense_is_refused_by_name = each_refused(
 
 @pytest.mark.parametrize("make", [
     *(lambda m, n=n: getattr(m, f"{n}Pad2d")(1) for n in ("Zero", "Reflection", "Circular")),
-    lambda m: m.ConstantPad1d(1, 2.0),
+    lambda m: m.ConstantPad1d(1, 2.0), *(make for make, _ in activation.LAYERS.values()),
     *(lambda m, n=n: getattr(m, n)(inplace=True) for n in IN_PLACE[:9]),
     lambda m: m.PixelShuffle(2), lambda m: m.PixelUnshuffle(2), lambda m: m.Unfold(2),
     lambda m: m.Fold((3, 4), 2),

@@ -52,7 +52,6 @@ def test_shapes_that_do_not_fit_are_refused():
     F.max_pool2d(x, 2) -> ShapeError: max_pool2d: input of shape \(2, 3\): expected \(N
     F.avg_pool2d(x, 2) -> ShapeError: avg_pool2d: input of shape \(2, 3\): expected \(N
     F.max_pool2d(image, 0) -> ShapeError: max_pool2d: kernel_size=0: expected an integer
-    F.avg_pool2d(image, 2, 2, 2) -> ShapeError: avg_pool2d: padding=\(2, 2\) must be at most half
     F.max_pool2d(image, 9) -> ShapeError: max_pool2d: a window of \(9, 9\) does not fit
     F.batch_norm(v, None, None) -> ShapeError: batch_norm: input of shape \(3,\): expected \(N, C
     F.batch_norm(one, None, None, training=True) -> ShapeError: batch_norm .*1 value a channel
@@ -66,7 +65,6 @@ def test_shapes_that_do_not_fit_are_refused():
     F.cross_entropy(x, np.eye(2, 3, dtype=int))
         -> ShapeError: cross_entropy: .*target of shape \(2, 3\)
     F.cross_entropy(v, [0, 1, 2]) -> ShapeError: cross_entropy: input of shape \(3,\)
-    F.mse_loss(x, y) -> ShapeError: mse_loss: input of shape \(2, 3\), target of shape \(3, 2\)
     F.embedding([0], v) -> ShapeError: embedding: weight of shape \(3,\), expected \(V, D\)
     fp.sum(x, 2) -> ShapeError: sum.*dim=2 for a tensor of 2 dimensions: expected -2
     fp.mean(x, 2) -> ShapeError: mean.*dim=2 for a tensor of 2 dimensions: expected -2
@@ -101,7 +99,6 @@ def test_shapes_that_do_not_fit_are_refused():
     x[0, 0, 0] -> ShapeError: getitem\(float32 \(2, 3\)\): too many indices
     x[np.array([True, False, True])] -> ShapeError: getitem\(float32 \(2, 3\)\): boolean index
     x.item() -> ShapeError: item\(\) of a tensor of shape \(2, 3\): expected one element
-    setattr(x, "data", np.ones(3)) -> ShapeError: \.data of shape \(2, 3\) .*shape \(3,\)
         """,
         **ARRAYS,
     )
@@ -121,7 +118,6 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     F.cross_entropy(x, ["cat", "dog"]) -> DTypeError: cross_entropy: targets of <U3
     F.cross_entropy(x, [0, 1], reduction="avg")
         -> ArgumentError: cross_entropy: reduction='avg': expected one of mean, sum, none
-    F.mse_loss(x, x, reduction="avg") -> ArgumentError: mse_loss: reduction='avg': expected one
     F.embedding([0, 2], x) -> ArgumentError: embedding: index 2: expected 0 to 1
     F.embedding([-1], x) -> ArgumentError: embedding: index -1: expected 0 to 1
     F.embedding(v, x) -> DTypeError: embedding: indices of float32: expected integers
@@ -150,8 +146,6 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     np.exp(fp.ones(1, requires_grad=True)) -> TapeError: np\.exp of a.*fp\.exp\(x\), or np
     np.sqrt(x, out=(x,)) -> DTypeError: np\.sqrt into a tensor: expected an array
     x.sum(dim=0, axis=1) -> ArgumentError: sum: axis and dim, which are two names
-    fp.tensor(1.0, dtype="float8") -> PrecisionError: no dtype 'float8'
-    fp.zeros("a") -> DTypeError: zeros: size \('a',\): expected integers
     x + "a" -> TypeError: for \+: 'Tensor' and 'str'
     len(s) -> TypeError: len\(\) of a tensor without dimensions
         """,
@@ -178,7 +172,7 @@ def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     t.__setitem__(0, np.ones(5)) -> ShapeError: x\[index\] = value .*\(2, 3\)
     t.__setitem__(0, "a") -> DTypeError: data of type <U1
     t.__setitem__(fp.ones(2), 1.0) -> DTypeError: an index of float32
-    setattr(t, "data", np.ones((3, 2))) -> ShapeError: \.data of shape \(2, 3\)
+    setattr(t, "data", np.ones((3, 2))) -> ShapeError: \.data of shape \(2, 3\) .*shape \(3, 2\)
     setattr(t, "data", "a") -> ShapeError: \.data of shape \(2, 3\)
         """, make=make, t=ARRAYS["x"])  # fmt: skip
 

@@ -290,12 +290,6 @@ def test_settings_may_be_numpys_numbers_and_decide_no_format():
         np.testing.assert_array_equal(y.array, f(0.1).array)
 
 
-# ---- layers -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("make", [make for make, _ in activation.LAYERS.values()])
-def test_layers_are_written_as_pytorchs(torch, make):
-    assert repr(make(nn)) == repr(make(torch.nn))
-
-
 def test_a_missing_number_leaves_its_mark_on_the_gradient():
     """As in PyTorch: 1 would tell what lies before that all is well."""
     smooth = "elu celu selu silu mish logsigmoid softsign softplus hardswish gelu sigmoid tanh"

@@ -20,7 +20,6 @@ from minifp.optim.lr_scheduler import (
     ExponentialLR,
     LambdaLR,
     LinearLR,
-    LRScheduler,
     MultiStepLR,
     OneCycleLR,
     PolynomialLR,
@@ -561,21 +560,8 @@ def test_another_last_epoch_than_pytorchs_default_is_refused_naming_what_to_call
         getattr(lr_scheduler, name)(mixed_optimizer(0.5), last_epoch=3)
 
 
-def test_a_schedule_of_ones_own_is_a_function_of_the_count():
-    class Sawtooth(LRScheduler):
-        arguments = ("period",)
-
-        def __init__(self, optimizer, period):
-            self.period = period
-            super().__init__(optimizer)
-
-        def rate(self, base, count, i):
-            return base * (count % self.period)
-
-    assert rates_over(lambda o: Sawtooth(o, 3), 4) == [0.0, 0.5, 1.0, 0.0, 0.5]
-    in_chain = rates_over(lambda o: ChainedScheduler([Sawtooth(o, 3), StepLR(o, 2)]), 4)
-    np.testing.assert_allclose(in_chain, [0.0, 0.5, 0.1, 0.0, 0.05])
-    optimizer = mixed_optimizer(1.0, 1.0)  # a list of functions has one for each group
+def test_a_list_of_functions_has_one_for_each_group():
+    optimizer = mixed_optimizer(1.0, 1.0)
     scheduler = LambdaLR(optimizer, [lambda n: 0.5**n, lambda n: 1 + n])
     step(optimizer)
     scheduler.step()

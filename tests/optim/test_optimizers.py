@@ -184,9 +184,10 @@ def test_an_impossible_rate_is_refused_also_later_before_anything_moves(make):
         with pytest.raises(fp.ArgumentError, match="lr="):
             make([{"params": [parameter([1.0])]}, {"params": [parameter([1.0])], "lr": rate}])
         ps, _ = trained(make)
-        optimizer = make([{"params": [p]} for p in ps])
-        optimizer.param_groups[1]["lr"] = rate
-        refused(optimizer, fp.ArgumentError, "lr=")
+        both = fp.MixedOptimizer([make([p]) for p in ps], loss_scale=None)
+        for optimizer in (both, make([{"params": [p]} for p in ps])):
+            optimizer.param_groups[1]["lr"] = rate
+            refused(optimizer, fp.ArgumentError, "lr=")
         optimizer.param_groups[1]["lr"] = 0.1
         optimizer.step()
         assert (optimizer.attempts, optimizer.steps) == (1, 1)

@@ -82,6 +82,8 @@ class OwnStep(Decay):
 
 @pytest.mark.parametrize("make, at, expected", [
     (lambda o: Warmup(o, 3), None, [1 / 3, 2 / 3, 1.0, 1.0]),
+    (lambda o: optim.lr_scheduler.ChainedScheduler([Warmup(o, 3), StepLR(o, 2)]), None,
+     [1 / 3, 2 / 3, 0.1, 1.0]),
     (lambda o: Decay(o, -1), None, [1.0, 0.5, 0.25, 0.125]),
     (lambda o: OwnStep(o, -1), None, [1.0, 1 / 2, 1 / 3, 1 / 4]),
     (lambda o: StepLR(o, 3), 2, [1.0, 1.0, 0.1, 0.01]),

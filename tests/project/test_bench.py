@@ -31,7 +31,6 @@ MODELS = [w.name for w in workloads.MODELS]
 SEQUENCES = tasks.GROUPS["sequences"]
 OTHERS = [m.name for m in (*tasks.DETECTORS, *tasks.SEQUENCES, *tasks.WHOLE)]
 NETWORKS = [m.name for m in TRAINED if "-narrow" not in m.name]
-WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
 
 
 @pytest.fixture
@@ -92,27 +91,6 @@ def test_networks_of_sequences_are_the_same_in_pytorch(name, theirs):
     assert {n: p.shape for n, p in mine.model.named_parameters()} == there
     if name != "biglstm":
         assert mine.value() == pytest.approx(other.value(), rel=1e-5)
-
-
-@pytest.mark.parametrize("name", WITH_GRADIENTS)
-def test_an_operation_is_that_of_pytorch(name, theirs):
-    torch, workload = theirs.torch, tiny("operation", name)
-    with fp.precision("float64"):
-        args = [fp.tensor(a, dtype="float64", requires_grad=True) for a in workload.arrays()]
-        y = ours.CALLS[workload.operation](*args)
-        dy = np.random.default_rng(0).normal(0, 1, y.shape)
-        y.backward(gradient=dy)
-    others = [torch.from_numpy(a).double().requires_grad_() for a in workload.arrays()]
-    with torch.no_grad():
-        torch.set_default_dtype(torch.float64)
-    try:
-        z = theirs.CALLS[workload.operation](*others)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    gradients = torch.autograd.grad(z, others, torch.from_numpy(np.asarray(dy)))
-    np.testing.assert_allclose(y.array, z.detach().numpy(), atol=1e-10)
-    for a, g in zip(args, gradients):
-        np.testing.assert_allclose(a.grad.array, g.numpy(), atol=1e-10)
 
 
 def test_narrow_and_asked_networks_are_those_of_the_gallery():

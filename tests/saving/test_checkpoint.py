@@ -20,14 +20,15 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.numerics.policy import NAMED
 from minifp.optim import lr_scheduler
-from minifp.saving import files, tensor_file
+from minifp.saving import tensor_file
 
 PRECISIONS = [
     *NAMED,
     *("mixed,master_weights=off", "mixed,loss_scale=128", "mixed,loss_scale=lognormal"),
     *("mixed,optimizer_state=float16", "mixed,norm_parameters=float16", "mixed,storage=e5m7"),
     "bfloat16,master_weights=off,update_rounding=stochastic",
-    "bfloat16,master_weights=off,compensated=on",
+    *("bfloat16,master_weights=off,compensated=on", "mixed;0=bfloat16;1=float32;4=float16"),
+    "mixed,loss_scale=dynamic+init_scale=1048576+growth_interval=3",  # the first steps overflow
     "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32",
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
@@ -40,7 +41,7 @@ class Training:
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
             first = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)
-            self.model = nn.Sequential(*first, nn.Linear(8, 3))
+            self.model = fp.assign_precision(nn.Sequential(*first, nn.Linear(8, 3)))
             plain = rule(self.model.parameters(), lr=1e-2)
             self.optimizer = fp.MixedOptimizer(plain, **settings)
         self.scheduler = schedule(self.optimizer)
@@ -163,23 +164,6 @@ def test_scales_of_earlier_steps_go_on_between_backward_and_step(tmp_path):
     whole = goes_on(run)
     assert goes_on(Training(**scaled).load(tmp_path / "c.safetensors")) == whole
     assert len(whole[0][0].amaxes) == 2
-
-
-def test_after_a_skipped_step(tmp_path):
-    """A scale of 2^24 overflows; the counters of skips and good steps go on."""
-    scale = {"init_scale": 2.0**24, "growth_interval": 3}
-
-    def settings():
-        return {"precision": "mixed", "loss_scale": fp.DynamicLossScale(**scale)}
-
-    fp.manual_seed(1)
-    whole = Training(**settings()).run(14)
-    assert whole.optimizer.optimizer.attempts > whole.optimizer.optimizer.steps > 0
-    for stop in (1, 2, 5, 9):
-        fp.manual_seed(1)
-        Training(**settings()).run(stop).save(tmp_path / "c.safetensors")
-        again = Training(**settings()).load(tmp_path / "c.safetensors").run(14 - stop)
-        assert again.state() == whole.state()
 
 
 def test_what_fits_is_taken_up_also_in_the_run_that_wrote_it(tmp_path):
@@ -488,9 +472,6 @@ def test_absurd_headers_are_refused(tmp_path, header):
     (tmp_path / "c").write_bytes(assembled(header, b"1234"))
     with pytest.raises(fp.CheckpointError):
         fp.load(tmp_path / "c", model=nn.Linear(1, 1))
-    for path in ("a\0b", None):
-        with pytest.raises(fp.CheckpointError):
-            fp.load(path)
 
 
 @pytest.mark.parametrize("first", ["float32", "mixed", "bfloat16", "autocast"])
@@ -547,17 +528,3 @@ def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype)
         np.testing.assert_array_equal(found["a"], array.T)
         assert isinstance(found["t"], fp.Tensor)
         assert found["a"].flags.writeable
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
-    fp.save(tmp_path / "c", extra=1)
-
-    def fail(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, step, fail)
-    refuses(OSError, "No space", fp.save, tmp_path / "c", extra=2)
-    monkeypatch.undo()
-    assert [p.name for p in tmp_path.iterdir()] == ["c"]
-    assert fp.load(tmp_path / "c") == 1

@@ -9,6 +9,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from lab_blobs import blobs
@@ -53,9 +54,16 @@ def full_disk(monkeypatch):
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO", "EFBIG"])
-def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, full_disk, error):
+@pytest.mark.parametrize("when", ["write", "fsync"])
+def test_a_full_disk_is_one_line_and_leaves_what_was_there(
+    tmp_path, full_disk, error, when, monkeypatch
+):
     files.write(tmp_path / "c", "before")
-    full_disk(getattr(errno, error, errno.ENOSPC))
+    if when == "write":
+        full_disk(getattr(errno, error, errno.ENOSPC))
+    else:
+        failed = OSError(getattr(errno, error, errno.ENOSPC), "")
+        monkeypatch.setattr(files.os, "fsync", Mock(side_effect=failed))
     with pytest.raises(fp.FileError, match="cannot be written") as raised:
         files.write(tmp_path / "c", "after, and longer")
     assert raised.value.errno == getattr(errno, error, errno.ENOSPC)

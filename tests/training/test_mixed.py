@@ -363,6 +363,7 @@ def test_two_optimizers_with_scales_of_their_own_on_one_graph():
 
 # ---- loss.backward() in the place of optimizer.backward(loss) ------------------------------------
 BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.backward\(loss\)"
+BYPASS += ".*Of a loss that you multiplied by S yourself"
 
 
 def plain_backward(*ps):
@@ -434,17 +435,6 @@ def test_a_plain_backward_is_right_where_there_is_no_scale_to_bypass(scale):
     plain_backward(p)
     optimizer.step()
     assert p.item() == 0.75
-
-
-@pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), "0.1"])
-def test_an_impossible_rate_set_later_is_refused_before_anything_moves(rate):
-    ps = [parameter([1.0]), parameter([2.0])]
-    optimizer = fp.MixedOptimizer([optim.SGD([p], lr=0.1) for p in ps], loss_scale=8.0)
-    backward(optimizer, 1.0, 1.0)
-    optimizer.param_groups[1]["lr"] = rate
-    refused(optimizer, fp.ArgumentError, "lr=")
-    optimizer.param_groups[1]["lr"] = 0.0
-    assert optimizer.step().stepped
 
 
 # ---- a step that is skipped ---------------------------------------------------------------------
