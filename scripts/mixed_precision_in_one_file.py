@@ -58,15 +58,15 @@ def in_half(terms):
     return widen(y)
 
 def product(a, b, bias=None):
-    """a b + bias of stored matrices (M, K) and (K, N), in float32 and not rounded yet."""
+    """a b + bias of stored matrices (M, K) and (K, N), as float32, not yet rounded to be stored."""
     if precision.sums == "float16":
         y = in_half(a[:, k, None] * b[k] for k in range(len(b)))
         return y if bias is None else in_half([y, bias])
-    y = xp.matmul(widen(a), widen(b))  # 11 x 11 bits are 22, which float32 holds: sums alone round
+    y = xp.matmul(widen(a), widen(b))  # 11 x 11 bits are 22 of float32's 24: sums alone round
     return y if bias is None else y + widen(bias)
 
 def total(x, axis, most=16):
-    """The sum over an axis, which stays with size 1, in float32 and not rounded yet.
+    """The sum over an axis, which stays with size 1, as float32, not yet rounded to be stored.
 
     Each order of adding rounds in its own way, so it has to be named: 16 numbers at a time, then 16
     such sums, and so on. That is at most 16 log16 n roundings deep; one after the other, it is n.
@@ -96,7 +96,7 @@ class Tensor:
 tape = []  # (result, inputs, rule) in order; rule(dy), the result's gradient, gives the inputs'
 
 def record(y, inputs, rule):
-    """A Tensor of stored numbers. What its rule will read is stored, too: half the memory."""
+    """A Tensor of stored numbers. Its rule will read float16 arrays: half the memory waits."""
     y = Tensor(y)
     tape.append((y, inputs, rule))
     return y
@@ -107,7 +107,7 @@ def backward(loss, seed):
     while tape:
         y, inputs, rule = tape.pop()
         for x, dx in zip(inputs, rule(store(y.grad, y.array.dtype))):
-            x.grad = dx if x.grad is None else x.grad + dx  # in float32, to be rounded once
+            x.grad = dx if x.grad is None else x.grad + dx  # rounded once, when x has its turn
 
 # ---- 4. Layers: each one widens, computes, and stores --------------------------------------------
 def linear(x, w, b):
@@ -291,7 +291,7 @@ class MixedOptimizer:
         return is_finite
 
     def update(self, gradients, factor):
-        """Divide by S in float32, update the masters, and round these into the stored weights."""
+        """Divide by S in float32 (in float16 small ones were 0 again), update masters, and store."""
         self.steps += 1
         for i, (p, g) in enumerate(zip(self.parameters, gradients)):
             w, g = widen(p.array) if p.master is None else p.master, widen(g) * np.float32(factor)
@@ -350,7 +350,7 @@ LENET = lenet, LENET_SHAPES, (), digits, 16  # and channels to normalise, data, 
 NORMED, BRIGHT = ((lenet, LENET_SHAPES, (16,), data, 64) for data in (digits, lambda: digits(255)))
 LSTM = charlstm, LSTM_SHAPES, (), shakespeare, 16
 UNSCALED, HUGE = {"loss_scale": 1.0, "adapts": False}, {"loss_scale": 2.0**24}
-ROWS = [  # what is said, the task, how it is trained, and what "without" means
+ROWS = [  # at ordinary settings none matters, in indented rows it does; task, settings, "without"
     ("LeNet, without masters", LENET, {}, {"masters": False}),
     ("  at a learning rate of 0.00002", LENET, {"lr": 2e-5, "steps": 900}, {"masters": False}),
     ("LeNet, without loss scale", LENET, {}, UNSCALED),
