@@ -350,7 +350,7 @@ LENET = lenet, LENET_SHAPES, (), digits, 16  # and channels to normalise, data, 
 NORMED, BRIGHT = ((lenet, LENET_SHAPES, (16,), data, 64) for data in (digits, lambda: digits(255)))
 LSTM = charlstm, LSTM_SHAPES, (), shakespeare, 16
 UNSCALED, HUGE = {"loss_scale": 1.0, "adapts": False}, {"loss_scale": 2.0**24}
-ROWS = [  # at ordinary settings none matters, in indented rows it does; task, settings, "without"
+ROWS = [  # at ordinary settings none matters, in indented rows they do: task, settings, change
     ("LeNet, without masters", LENET, {}, {"masters": False}),
     ("  at a learning rate of 0.00002", LENET, {"lr": 2e-5, "steps": 900}, {"masters": False}),
     ("LeNet, without loss scale", LENET, {}, UNSCALED),
