@@ -291,7 +291,7 @@ class MixedOptimizer:
         return is_finite
 
     def update(self, gradients, factor):
-        """Divide by S in float32 (in float16 small ones were 0 again), update masters, and store."""
+        """Divide by S in float32 (float16 would lose small ones), update masters, and store."""
         self.steps += 1
         for i, (p, g) in enumerate(zip(self.parameters, gradients)):
             w, g = widen(p.array) if p.master is None else p.master, widen(g) * np.float32(factor)
