@@ -14,6 +14,7 @@ It needs PyTorch for the arm amp, and matplotlib. CIFAR-10 is had as by `fp.data
 
 import argparse
 import csv
+import importlib.util
 import itertools
 import statistics
 import sys
@@ -217,6 +218,11 @@ def main():
     add("--pictures", type=int, default=50_000, help="at most so many, to try this (all)")
     add("--device", choices=["cuda", "cpu"], default="cuda", help="(cuda)")
     given = parser.parse_args()
+    for name, least in (("epochs", 1), ("seeds", 1), ("pictures", BATCH)):
+        if getattr(given, name) < least:
+            parser.error(f"--{name} {getattr(given, name)}: expected at least {least}")
+    if "amp" in given.arms and importlib.util.find_spec("torch") is None:
+        parser.error("the arm amp needs PyTorch: install it, or give --arms float32 mixed")
     given.out.mkdir(parents=True, exist_ok=True)
     rows = []
     bar = tqdm(total=given.epochs * given.seeds * len(given.arms), unit="epoch")
@@ -235,4 +241,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except fp.errors.MinifpError as error:  # such as no GPU, or no data
+        sys.exit(f"gpu_cifar.py: {error}")
