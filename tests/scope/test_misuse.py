@@ -19,6 +19,7 @@ from minifp.autograd import tape
 from minifp.lab.run import Run, Training
 from minifp.numerics import kernels
 from minifp.optim.lr_scheduler import LambdaLR
+from minifp.runtime import callers
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
 from minifp.scope.misuse.guard import Guard, MisuseWarning
 from minifp.scope.misuse.optimizer_numbers import were_rounded
@@ -41,6 +42,7 @@ def guarded(model, optimizer, warn=False):
     finally:
         guard.look_away()
         mixed.observers.remove(guard)
+        callers.listeners[:] = [one for one in callers.listeners if one != guard.found.append]
 
 
 def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
