@@ -80,7 +80,7 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
 def test_a_file_runs_no_program_that_it_names(folder, tmp_path, monkeypatch, named):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    text = "from lab_blobs import blobs\ntask = blobs()\nopen('RAN', 'w').close()\n"
+    text = "from lab_blobs import blobs\ntask = blobs()\nopen('RAN', 'wb').close()\n"
     (tmp_path / f"{named.split(':')[0].removesuffix('.py')}.py").write_text(text, encoding="utf-8")
     arrays, tree = tensor_file.read(folder / "runs" / "mixed,seed=0.safetensors")
     tree["extra"]["origin"] = {"task": named, "data": None}
@@ -88,7 +88,8 @@ def test_a_file_runs_no_program_that_it_names(folder, tmp_path, monkeypatch, nam
     result = call("evaluate", "m.safetensors", "-q")
     assert result.exit_code == 2 and f"name it yourself, --task {named}" in result.output
     assert not (tmp_path / "RAN").exists()
-    assert call("evaluate", "m.safetensors", "--task", named, "-q").exit_code == 0
+    result = call("evaluate", "m.safetensors", "--task", named, "-q")
+    assert result.exit_code == 0, result.output
 
 
 def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often(folder, tie):
