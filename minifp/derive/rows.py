@@ -16,7 +16,7 @@ from functools import cached_property
 
 from minifp.derive.arrays import REDUCTIONS, SCANS, Array, ArrayTrace
 from minifp.derive.axes import found
-from minifp.derive.graph import Node, in_order
+from minifp.derive.graph import Graph, Node, in_order
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import Formula
 
@@ -35,7 +35,7 @@ class Rows(Formula):
     def __init__(self, name: str, trace: ArrayTrace, results: list[Array], several: bool) -> None:
         nodes = [trace.graph.enter(r.node) for r in results]
         super().__init__(name, nodes, several, trace.guards, [])
-        self.trace = trace
+        self.axes_of = trace.arguments
         self.shapes = [r.axes for r in results]
         self.arguments = {
             k: tuple(map(found, axes)) for k, axes in trace.arguments.items() if k in self.loads
@@ -45,6 +45,8 @@ class Rows(Formula):
         self.rows = self._find_axes() if self.sums else self._find_rows()
         if self.rows:
             self._divide()
+            early = [Array(trace, n, ()) for n in self.early_nodes]
+            self.early = Rows(name, trace, early, True) if early else None
 
     # ---- axes ----
 
@@ -126,13 +128,9 @@ class Rows(Formula):
         rest = [m for m in rest if m not in over_rows]
         self.early_nodes = [
             n for n in over_rows
-            if self.extent[n] == "c" and any(n in self.closure(m) for m in rest)
+            if self.extent[n] == "c" and not self.made_of([n]).isdisjoint(rest)
         ]  # fmt: skip
         self.late = [n for n in over_rows if n not in self.early_nodes]
-        self.early = None
-        if self.early_nodes:
-            results = [Array(self.trace, n, ()) for n in self.early_nodes]
-            self.early = Rows(self.name, self.trace, results, True)
         self.forms = [self._form(axes) for axes in self.shapes]
         self.has_elements = self.passes > 0 or "e" in self.forms  # or one of them for each row
 
@@ -171,24 +169,24 @@ class Rows(Formula):
             return "c"
         raise Untraceable("it reduces along different axes")
 
-    def closure(self, node: Node) -> set[Node]:
-        """What a node is made of."""
-        return self._closures.setdefault(node, {*in_order([node])} - {node})
-
-    @cached_property
-    def _closures(self):
-        return {}
+    def made_of(self, nodes: list[Node]) -> set[Node]:
+        """These nodes, and all that need one of them."""
+        above = {*nodes}
+        for n in self.nodes:
+            if not above.isdisjoint(n.args):
+                above.add(n)
+        return above
 
     def sizes(self, shapes: dict) -> dict:
         """How long each axis of a call is, of the shapes of its arguments."""
-        pairs = [p for k, s in shapes.items() for p in zip(self.trace.arguments.get(k, ()), s)]
+        pairs = [p for k, s in shapes.items() for p in zip(self.axes_of.get(k, ()), s)]
         return {found(a): n for a, n in pairs if found(a) is not None}
 
     # ---- as formulas of their own ----
 
     def part(self, node: Node, known: dict[Node, int]) -> Formula:
         """A node element by element, where those of `known` are read, as further arguments."""
-        graph, made = self.trace.graph, {}
+        graph, made = Graph(), {}
         for n in in_order([node]):
             if n in known:
                 made[n] = graph.node("load", (), n.type, "e", (known[n], "float32"))
@@ -201,18 +199,18 @@ class Rows(Formula):
 
     def lines_in(self, node: Node) -> list[Node]:
         """What a node is made of that a row has one number of, which is made of sums along it."""
-        found: dict[Node, None] = {}
+        lines: dict[Node, None] = {}
+        of_sums = self.made_of(self.row_sums)
 
         def visit(n):
-            of_row = not {n, *self.closure(n)}.isdisjoint(self.row_sums)
-            if of_row and self.extent[n] == "r" and n.type == "f":
-                found[n] = None
-            elif of_row:
+            if n in of_sums and self.extent[n] == "r" and n.type == "f":
+                lines[n] = None
+            elif n in of_sums:
                 for a in n.args:
                     visit(a)
 
         visit(node)
-        return [*found]
+        return [*lines]
 
     @cached_property
     def loaded(self) -> dict[int, str]:

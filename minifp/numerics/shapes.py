@@ -1,9 +1,9 @@
 """Results without numbers: what kernels return where only shapes are asked for.
 
 A kernel's result has its shape and format, in memory that nobody has written to: the system gives
-addresses for it and no pages. Shapes of convolutions, products and recurrent layers are known
-beforehand; all other kernels cost little beside them, and their references are asked, on whatever
-numbers there are.
+addresses for it and no pages. Shapes of convolutions, products, pooling's gradients and recurrent
+layers are known beforehand; all other kernels cost little beside them, and their references are
+asked, on whatever numbers there are.
 """
 
 from collections.abc import Callable
@@ -34,6 +34,10 @@ SHAPES: dict[str, Callable[..., tuple]] = {
     ),
     "conv_transpose_dx": lambda dy, w, *, counts, **_: (dy.shape[0], w.shape[0], *counts),
     "conv_transpose_dw": lambda x, dy, *, w_shape, **_: w_shape,
+    "max_pool_dx": lambda dy, _, *, axes, **__: (
+        *dy.shape[: dy.ndim - len(axes)],
+        *(a.n for a in axes),
+    ),
     "linear_forward": lambda x, w, *_, **__: (*x.shape[:-1], w.shape[0]),
     "linear_dx": lambda dy, w, **_: (*dy.shape[:-1], w.shape[1]),
     "linear_dw": lambda dy, x, **_: (dy.shape[-1], x.shape[-1]),

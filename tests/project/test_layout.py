@@ -76,6 +76,12 @@ def tree(path):
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def trees_go():
+    yield
+    tree.cache_clear()
+
+
 def room(module):
     """The room of a module: "ops" of minifp.ops.products.matmul."""
     first, *inner = module.removeprefix("minifp.").split(".")

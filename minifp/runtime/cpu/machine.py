@@ -255,14 +255,15 @@ def kernel_of(name: str, text: str, title: str) -> Callable[..., Any]:
 
     title: what is said while it is compiled. Modules of one text are loaded once.
     """
+    key = hashlib.sha256(text.encode()).digest()
     with LOCK:
-        if text not in KERNELS:
+        if key not in KERNELS:
             code, entry = kept_object_code(text, title), entry_name(name)
             if has_entries():
-                KERNELS[text] = callable_at(name, loaded(code, [name, entry])[entry])
+                KERNELS[key] = callable_at(name, loaded(code, [name, entry])[entry])
             else:
-                KERNELS[text] = by_ctypes(text, name, loaded(code, [name])[name])
-        return KERNELS[text]
+                KERNELS[key] = by_ctypes(text, name, loaded(code, [name])[name])
+        return KERNELS[key]
 
 
 def address_of(name: str, text: str, title: str) -> int:
@@ -271,7 +272,7 @@ def address_of(name: str, text: str, title: str) -> int:
         return loaded(kept_object_code(text, title), [name])[name]
 
 
-KERNELS: dict[str, Callable[..., Any]] = {}
+KERNELS: dict[bytes, Callable[..., Any]] = {}  # by hashes of their texts, which are long
 BY_CTYPES = {"i64": ctypes.c_int64, "float": ctypes.c_float, "double": ctypes.c_double}
 
 

@@ -54,9 +54,9 @@ class RowCode(Accumulators):
         known = {n: self.p[f"n{k}"] for k, n in enumerate(formula.numbers)}
         for k, n in enumerate(formula.early_nodes):
             known[n] = self.code.load(self.p[f"early{k}"], I64(0), "float32")
+        late = formula.made_of(formula.late)
         for n in formula.nodes:
-            late = n in formula.late or not formula.closure(n).isdisjoint(formula.late)
-            if formula.extent.get(n) == "c" and not late:
+            if formula.extent.get(n) == "c" and n not in late:
                 self.elements(known).value(n)
         return known
 
