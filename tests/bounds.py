@@ -63,7 +63,6 @@ def excess(stored, exact, magnitude, addends=1):
     return float(error.max(initial=0.0))
 
 
-# ---- kernel calls -------------------------------------------------------------------------------
 @dataclass
 class Call:
     """One call of a kernel: its stored arguments, its parameters and its stored results."""
@@ -170,7 +169,6 @@ class Calls(list):
         self.append(Call(kernel, args, self.begun[-1], results, formats))
 
 
-# ---- M where sums go through further arithmetic -------------------------------------------------
 MAGNITUDES, STEPWISE = {}, {}  # by kernel: M, or how to check a call
 
 
@@ -212,7 +210,6 @@ def below_largest(x, axis):
     return np.where(np.isfinite(d), d, 0)
 
 
-# ---- sequences, where a result is rounded between the steps -------------------------------------
 #
 # Where a float32 value lies near the middle of two halves, it and the exact one may be rounded to
 # different ones, and both are right. Forward, each step is checked from the state that was really

@@ -26,9 +26,7 @@ def pixels(i, size=SIZE):
 def xml(objects, size=SIZE, hard=()):
     parts = [
         f"<object><name>{name}</name><difficult>{int(k in hard)}</difficult><bndbox>"
-        + "".join(
-            f"<{edge}>{at}</{edge}>" for edge, at in zip(("xmin", "ymin", "xmax", "ymax"), box)
-        )
+        + "".join(f"<{e}>{at}</{e}>" for e, at in zip(("xmin", "ymin", "xmax", "ymax"), box))
         + "</bndbox><part><name>head</name><bndbox><xmin>1</xmin></bndbox></part></object>"
         for k, (name, box) in enumerate(objects)
     ]
@@ -77,7 +75,6 @@ def write_coco(folder, image, **changes):
     return path
 
 
-# ---- detections ----------------------------------------------------------------------------------
 def detections(pictures, seed=0, *, classes=3, most_true=8, most_found=30, side=200, levels=None):
     """(outputs, targets) of so many pictures: true boxes, and detections of which some are near.
 

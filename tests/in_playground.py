@@ -99,9 +99,7 @@ def write(page, program):
 
 def written(page):
     lines = page.locator("#program .cm-line").all()
-    return (
-        "\n".join(line.text_content() for line in lines) if lines else page.input_value("#program")
-    )
+    return "\n".join(x.text_content() for x in lines) if lines else page.input_value("#program")
 
 
 def run(page, program, text="Done"):

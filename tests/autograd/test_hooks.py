@@ -247,8 +247,7 @@ DONE = [
     (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "as the step does too"),
     (lambda p: p.grad.norm().item(), 0.375, "norm of gradients that are still"),
     (
-        lambda p: p.data.add_(p.grad / fp.norm(p.grad)),
-        0.375 - 1,
+        *(lambda p: p.data.add_(p.grad / fp.norm(p.grad)), 0.375 - 1),
         "norm of gradients that are still",
     ),
     (lambda p: np.asarray(p.grad[0]), 0.375, "numbers of a gradient were read"),

@@ -225,9 +225,7 @@ def test_weights_updated_between_forward_and_backward_are_refused(precision):
 
 
 @pytest.mark.parametrize("read", [
-    lambda i, w: F.embedding(i, w),
-    lambda i, w: w[i],
-    lambda i, w: w[:, i],
+    lambda i, w: F.embedding(i, w), lambda i, w: w[i], lambda i, w: w[:, i],
     lambda i, w: F.cross_entropy(w, i),
 ])  # fmt: skip
 def test_indices_changed_between_forward_and_backward_do_not_move_the_gradient(read):
@@ -313,13 +311,11 @@ def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format
     for nothing in (loss, fp.ones(1).sum()):
         refuses(fp.TapeError, "nothing to differentiate", nothing.backward)
     for data in ([1, 2], [True]):
-        with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
-            fp.tensor(data, requires_grad=True)
+        refuses(fp.TapeError, "only floating tensors have", fp.tensor, data, requires_grad=True)
     refuses(fp.TapeError, "for leaves; this one was made by exp", leaf(1.0).exp().requires_grad_)
     x = leaf(1.0, 2.0)
     refuses(fp.ShapeError, r"scalar, not from shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
-    with pytest.raises(fp.ShapeError, match=r"gradient of shape \(3,\) for .* shape \(2,\)"):
-        x.exp().backward(gradient=np.ones(3))
+    refuses(fp.ShapeError, r"gradient of shape \(3,\) for", x.exp().backward, gradient=np.ones(3))
     assert x.grad is None
     x[:1].reshape(1, 1).backward()  # one element is as good as a scalar
     assert x.grad.tolist() == [1, 0]

@@ -29,10 +29,8 @@ def called(name, shape, **settings):
 CASES = [
     *(called(name, shape) for name in (*PLAIN, "tanhshrink", *SETTINGS) for shape in BASIC),
     called("leaky_relu steeper", (3, 5), negative_slope=1.5),
-    called("elu larger", (3, 5), alpha=2.5),
-    called("celu narrow", (3, 5), alpha=0.5),
-    called("gelu tanh", (3, 5), approximate="tanh"),
-    called("gelu tanh", (), approximate="tanh"),
+    *(called("elu larger", (3, 5), alpha=2.5), called("celu narrow", (3, 5), alpha=0.5)),
+    *(called("gelu tanh", (3, 5), approximate="tanh"), called("gelu tanh", (), approximate="tanh")),
     called("softplus sharp", (3, 5), beta=2, threshold=3),
     called("hardtanh wider", (3, 5), min_val=-2, max_val=3),
     *(
@@ -49,7 +47,6 @@ CASES = [
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 @drawn(*PLAIN, "tanhshrink")
 def draw_plain(draw, name):
     return called(name, draw(shapes()))
@@ -78,7 +75,6 @@ def draw_glu(draw, name):
     return functional(name, lambda m, x: m.glu(x, dim=dim), even, **WIDE)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # These slopes are sums of two terms of different sign where x is negative: each errs by itself.
 

@@ -58,7 +58,6 @@ def functional(name, fn, *shapes, **limits):
     )
 
 
-# ---- cases drawn at random ----------------------------------------------------------------------
 DRAWN = {}  # operation -> a strategy of its Cases
 
 SIZES = st.sampled_from([0, 1, 1, 2, 3, 5])
@@ -92,7 +91,6 @@ def axis_of(draw, shape):
     return draw(st.integers(-len(shape), len(shape) - 1))
 
 
-# ---- how an input may lie in memory -------------------------------------------------------------
 def every_other(a):
     """As a view of every other element of a larger array, along each axis."""
     gap = as_stored(np.nan, a.dtype) if a.dtype.kind in "fV" else 0

@@ -72,7 +72,6 @@ def draw_of_classes(draw, name):
     return of_classes(name, shape, weighted, **settings)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def class_axis(z):
     return min(z.ndim - 1, 1)
 

@@ -32,7 +32,6 @@ def draw_embedding_loss(draw, name):
     return embedding_loss(shape, margin=margin, reduction=draw(REDUCTION))
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def embedding_units(x):
     d = np.sqrt((x * x).sum(-1, keepdims=True) + 1e-12)
     return np.abs(x) / d, d

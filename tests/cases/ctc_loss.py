@@ -57,7 +57,6 @@ def draw_ctc(draw, name):
     return ctc((T, N, C), targets, tuple(steps), tuple(lengths), *settings)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # One step of the recursion, log sum e^.. + x, errs by at most 6 + 3 |alpha| units of 2^-24 (three
 # exponentials, a sum, a logarithm, and two additions of what is no larger than alpha), of which a

@@ -66,10 +66,8 @@ CASES = [
     of_boxes("encode_boxes", (2, 5, 4), (5, 4), weights=STEEP),
     of_boxes("encode_boxes", (0, 4), (0, 4)),
     of_boxes("generalized_box_iou_loss", (0, 4), (0, 4), reduction="sum"),
-    decoding((5, 4), (5, 4)),
-    decoding((2, 5, 4), (5, 4), weights=STEEP),
-    decoding((0, 4), (0, 4)),
-    of_regions("roi_align", [REGIONS, REGIONS[:2]], (3, 2)),
+    *(decoding((5, 4), (5, 4)), decoding((2, 5, 4), (5, 4), weights=STEEP)),
+    *(decoding((0, 4), (0, 4)), of_regions("roi_align", [REGIONS, REGIONS[:2]], (3, 2))),
     of_regions("roi_align", NUMBERED, 2, 0.75, sampling_ratio=2, aligned=True),
     of_regions("roi_align", NUMBERED, (1, 4), 1.0, 1),
     of_regions("roi_align", [REGIONS, np.zeros((0, 4))], 7, 0.5, aligned=True, shape=(2, 35, 5, 4)),
@@ -82,7 +80,6 @@ CASES = [
 ]
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def absolute_sum(v, shape):
     """Absolute values, summed to a shape as the kernel sums."""
     return sum_to(np.abs(v), shape, np.sum)

@@ -13,7 +13,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 @drawn("unfold", "fold")
 def draw_windows(draw, name):
     pair = st.tuples(*[st.integers(1, 3)] * 2)

@@ -75,7 +75,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 @st.composite
 def parts_of(draw, shape):
     """An index into a shape: integers, slices, None, arrays of places and masks, one for each axis

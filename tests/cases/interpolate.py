@@ -15,12 +15,9 @@ def resized(shape, mode="nearest", **settings):
 
 
 CASES = [
-    resized((2, 3, 4), size=7),
-    resized((2, 3, 4), scale_factor=2),
-    resized((2, 3, 5, 4), size=(3, 9)),
-    resized((1, 2, 5, 4), scale_factor=(1.7, 0.6)),
-    resized((2, 3, 5, 4), "nearest-exact", size=(3, 9)),
-    resized((2, 3, 4), "linear", size=7),
+    *(resized((2, 3, 4), size=7), resized((2, 3, 4), scale_factor=2)),
+    *(resized((2, 3, 5, 4), size=(3, 9)), resized((1, 2, 5, 4), scale_factor=(1.7, 0.6))),
+    *(resized((2, 3, 5, 4), "nearest-exact", size=(3, 9)), resized((2, 3, 4), "linear", size=7)),
     resized((2, 3, 4), "linear", size=7, align_corners=True),
     resized((2, 3, 5, 4), "bilinear", size=(3, 9)),
     resized((2, 3, 5, 4), "bilinear", scale_factor=2, align_corners=True),
@@ -63,7 +60,6 @@ LAYERS = {
 
 interpolation = import_module("minifp.ops.pooling.interpolate")  # the name is the function's in ops
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # A weight is f or 1 - f, the fraction of a place up to n, the axis's size, that is a product and
 # two sums: it errs by up to 3 n of 2^-24, however small it is. The bound grants 16 to what stands

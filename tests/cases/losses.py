@@ -94,21 +94,17 @@ CASES = [
     *(of_differences("huber_loss", (7,), delta=d) for d in (0.25, 2.0)),
     Case("scaled_loss", lambda x: scaled_loss(x, 8.0), ((),)),
     *(of_logits((3, 4), reduction=r) for r in REDUCTIONS),
-    of_logits((2, 3, 4), (3, 1), (4,)),
-    of_logits((2, 3, 4), pos_weight=(4,), reduction="none"),
-    of_logits((4, 3), (3,), reduction="sum"),
-    of_logits((0, 2), reduction="sum"),
+    *(of_logits((2, 3, 4), (3, 1), (4,)), of_logits((2, 3, 4), pos_weight=(4,), reduction="none")),
+    *(of_logits((4, 3), (3,), reduction="sum"), of_logits((0, 2), reduction="sum")),
     *(in_minifp(of_probabilities((3, 4), reduction=r)) for r in REDUCTIONS),
     in_minifp(of_probabilities((3, 4), (4,))),
     *(divergence((3, 4), (3, 4), reduction=r) for r in (*REDUCTIONS, "batchmean")),
     *(divergence((3, 4), (3, 4), log_target=True, reduction=r) for r in REDUCTIONS),
     divergence((3, 4), (4,), reduction="batchmean"),
-    divergence((4,), (3, 1), log_target=True, reduction="sum"),
-    divergence((), ()),
+    *(divergence((4,), (3, 1), log_target=True, reduction="sum"), divergence((), ())),
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 @drawn("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 def draw_of_differences(draw, name):
     settings = {"reduction": draw(REDUCTION)}
@@ -149,7 +145,6 @@ def draw_divergence(draw, name):
     return divergence(*pair, reduction=reduction, log_target=draw(st.booleans()))
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def logits_terms(x, t, w, p):
     """The absolute values of the two terms that a loss of logits is made of."""
     s, w = np.logaddexp(0, x), 1 if w is None else np.abs(w)

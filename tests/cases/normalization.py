@@ -92,7 +92,6 @@ CASES = [
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 @drawn("batch_norm")
 def draw_batch_norm(draw, name):
     training = draw(st.booleans())
@@ -178,7 +177,6 @@ def draw_normalize(draw, name):
     return functional(name, lambda f, x: f.normalize(x, p, dim, eps), shape)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def columns(v, ndim):
     """(C) as (1, C, 1, ...)."""
     return v.reshape(1, -1, *(1,) * (ndim - 2))

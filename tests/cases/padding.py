@@ -18,7 +18,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 @drawn("pad")
 def draw_padded(draw, name):
     mode = draw(st.sampled_from(["constant", *MODES]))
@@ -32,8 +31,7 @@ def draw_padded(draw, name):
             widths += [before, draw(st.integers(-n - min(before, 0), 3))]
         return functional(name, lambda f, x: f.pad(x, widths, value=value), shape)
     count = draw(st.integers(1, 3))
-    sizes = st.sampled_from([1, 2, 3, 4])
-    shape = draw(shapes(count + 1, count + 2, sizes))
+    shape = draw(shapes(count + 1, count + 2, st.sampled_from([1, 2, 3, 4])))
     most = {"reflect": -1, "replicate": 2, "circular": 0}[mode]
     widths = [draw(st.integers(0, n + most)) for n in shape[::-1][:count] for _ in range(2)]
     return functional(name, lambda f, x: f.pad(x, tuple(widths), mode=mode), shape)

@@ -68,15 +68,13 @@ CASES = [
     alike("div number", lambda m, x: 1 / x, (3, 2), low=0.5),
     alike("pow number", lambda m, x: 2.0**x, (3, 2)),
     alike("mul diamond", lambda m, x: x * x + x.tanh() * x, (3, 2)),
-    alike("clone", lambda m, x: x.clone(), (3, 2)),
-    Case("dropout", dropped, ((6, 5),)),
+    *(alike("clone", lambda m, x: x.clone(), (3, 2)), Case("dropout", dropped, ((6, 5),))),
     Case("dropout1d", lambda x: dropped(x, F.dropout1d), ((6, 5, 2),)),
     Case("dropout2d", lambda x: dropped(x, F.dropout2d), ((3, 5, 2, 0),)),
     Case("dropout2d", lambda x: dropped(x, F.dropout2d), ((3, 5, 2, 3),)),
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 @drawn(*ANY, *STEPS, *LIMITED)
 def draw_unary(draw, name):
     low, high = LIMITED.get(name, (-2.0, 2.0))
@@ -154,7 +152,6 @@ def draw_clone(draw, name):
     return alike(name, lambda m, x: x.clone(), draw(shapes()))
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 @magnitude
 def add_forward(x, y, *, exact, alpha):
     """alpha y is rounded before x is added, and so is alpha itself."""

@@ -10,28 +10,21 @@ def pool(name, shape, *args, **settings):
 
 
 CASES = [
-    pool("max_pool1d", (2, 3, 7), 2),
-    pool("max_pool1d", (3, 9), 3, 1, 1, dilation=2),
-    pool("max_pool1d", (2, 1, 5), 2, 3, ceil_mode=True),
-    pool("max_pool2d", (2, 3, 6, 7), 2),
-    pool("max_pool2d", (2, 3, 6, 7), 3, 2, 1),
-    pool("max_pool2d", (1, 1, 5, 5), (2, 3), (1, 2)),
+    *(pool("max_pool1d", (2, 3, 7), 2), pool("max_pool1d", (3, 9), 3, 1, 1, dilation=2)),
+    *(pool("max_pool1d", (2, 1, 5), 2, 3, ceil_mode=True), pool("max_pool2d", (2, 3, 6, 7), 2)),
+    *(pool("max_pool2d", (2, 3, 6, 7), 3, 2, 1), pool("max_pool2d", (1, 1, 5, 5), (2, 3), (1, 2))),
     pool("max_pool2d", (0, 2, 4, 4), 2),
     pool("max_pool2d", (3, 8, 9), (3, 2), 1, (1, 0), (2, 3)),
     pool("max_pool2d", (2, 1, 5, 6), 3, 2, 1, ceil_mode=True),
-    pool("max_pool2d", (2, 3, 4, 5), (4, 5)),
-    pool("max_pool2d", (2, 1, 5, 4), 4, 2, 2, 2),
+    *(pool("max_pool2d", (2, 3, 4, 5), (4, 5)), pool("max_pool2d", (2, 1, 5, 4), 4, 2, 2, 2)),
     pool("avg_pool1d", (2, 3, 7), 2),
     pool("avg_pool1d", (3, 9), 4, 1, 2, count_include_pad=False),
-    pool("avg_pool1d", (2, 1, 6), 3, 2, 1, ceil_mode=True),
-    pool("avg_pool2d", (2, 3, 6, 7), 2),
-    pool("avg_pool2d", (2, 3, 6, 7), 3, 2, 1),
-    pool("avg_pool2d", (1, 2, 4, 4), (1, 4), 1),
+    *(pool("avg_pool1d", (2, 1, 6), 3, 2, 1, ceil_mode=True), pool("avg_pool2d", (2, 3, 6, 7), 2)),
+    *(pool("avg_pool2d", (2, 3, 6, 7), 3, 2, 1), pool("avg_pool2d", (1, 2, 4, 4), (1, 4), 1)),
     pool("avg_pool2d", (0, 2, 4, 4), 2),
     pool("avg_pool2d", (3, 5, 6), 3, 2, 1, ceil_mode=True, count_include_pad=False),
     pool("avg_pool2d", (2, 1, 5, 5), 2, 1, divisor_override=3),
-    pool("avg_pool2d", (2, 3, 4, 5), (4, 5)),
-    pool("avg_pool2d", (2, 1, 5, 4), 4, 2, 2),
+    *(pool("avg_pool2d", (2, 3, 4, 5), (4, 5)), pool("avg_pool2d", (2, 1, 5, 4), 4, 2, 2)),
     *(
         pool(f"adaptive_{kind}_pool{ndim}d", *arguments)
         for kind in ("max", "avg")
@@ -44,7 +37,6 @@ CASES = [
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 def one_or_each(draw, ndim, low, high):
     """A number for all axes, or one for each."""
     each = draw(st.tuples(*[st.integers(low, high)] * ndim))

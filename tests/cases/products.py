@@ -60,7 +60,6 @@ CASES = [
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 @drawn("matmul")
 def draw_matmul(draw, name):
     m, k, n = (draw(SIZES) for _ in range(3))
@@ -121,7 +120,6 @@ def draw_linear(draw, name):
     return functional(name, lambda f, *a: f.linear(*a), (*lead, i), (o, i), *bias)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # A sum of products that something is added to: what partial sums are bounded by, and the rest.
 

@@ -19,7 +19,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 @drawn("flip", "roll")
 def draw_moved(draw, name):
     shape = draw(shapes(1))

@@ -55,7 +55,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 def axes_of(draw, shape):
     """None, one axis, several, or none at all: the last are all of them."""
     several = st.lists(st.integers(0, len(shape) - 1), unique=True).map(tuple)
@@ -144,7 +143,6 @@ def draw_running_product(draw, name):
     return alike(name, running, shape)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 def unreduced(y, x, axes):
     """A result with its reduced axes put back, with size 1."""
     return y.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])

@@ -25,10 +25,8 @@ CASES = [
     alike("transpose", lambda m, x: x.transpose(0, -1), (2, 3, 4)),
     alike("swapaxes", lambda m, x: m.swapaxes(x, 0, -1), (2, 3, 4)),
     alike("movedim", lambda m, x: m.movedim(x, (0, 1), (-1, 0)), (2, 3, 4)),
-    alike("T", lambda m, x: x.T.exp(), (2, 3)),
-    alike("mT", lambda m, x: x.mT, (2, 3, 4)),
-    alike("t", lambda m, x: x.t(), (2, 3)),
-    alike("t of a vector", lambda m, x: m.t(x), (3,)),
+    *(alike("T", lambda m, x: x.T.exp(), (2, 3)), alike("mT", lambda m, x: x.mT, (2, 3, 4))),
+    *(alike("t", lambda m, x: x.t(), (2, 3)), alike("t of a vector", lambda m, x: m.t(x), (3,))),
     alike("expand", lambda m, x: x.expand(4, -1, 3), (2, 1)),
     alike("expand nothing", lambda m, x: x.expand(0, 3), (1, 3)),
     alike("expand_as", lambda m, x, y: x.expand_as(y) * y, (3, 1), (2, 3, 4)),
@@ -57,7 +55,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 def factors(draw, count):
     shape = []
     while count > 1 and draw(st.booleans()):

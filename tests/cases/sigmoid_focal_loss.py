@@ -30,8 +30,7 @@ CASES = [
     *(focal((3, 4), reduction=reduction) for reduction in REDUCTIONS),
     *(focal((7,), gamma=gamma) for gamma in (0.0, 0.5, 1.0, 3.7)),
     *(focal((7,), alpha=alpha) for alpha in (-1, 0.0, 1.0)),
-    focal((0, 2), reduction="sum"),
-    focal(()),
+    *(focal((0, 2), reduction="sum"), focal(())),
 ]
 
 
@@ -42,7 +41,6 @@ def draw_focal(draw, name):
     return focal(draw(shapes(most=3)), alpha, gamma, draw(st.sampled_from([*REDUCTIONS])))
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # A power magnifies the relative error of q by gamma.
 

@@ -46,7 +46,6 @@ def draw_distance(draw, name):
     return of_pairs(name, p, eps, keepdim, pair=pair)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 #
 # A norm errs, relatively, by half of what its sum of squares does; x / d by that and one rounding.
 

@@ -26,7 +26,6 @@ CASES = [
 ]
 
 
-# ---- drawn --------------------------------------------------------------------------------------
 @drawn("sort", "topk")
 def draw_sorted(draw, name):
     shape = draw(shapes(1))

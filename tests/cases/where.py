@@ -28,7 +28,6 @@ CASES = [
 ]
 
 
-# ---- drawn at random ----------------------------------------------------------------------------
 def masks(draw, shape):
     return np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.5
 
@@ -68,7 +67,6 @@ def draw_lerp(draw, name):
     return alike(name, lambda m, x, y: m.lerp(x, y, weight), one, two)
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
 @magnitude
 def lerp_forward(x, y, w, *, exact):
     """w (y - x) is rounded before it is added."""

@@ -183,8 +183,7 @@ def test_clipping_sees_unscaled_gradients_only(batch):
     optimizer, scaler = fp.optim.SGD(model.parameters(), lr=0.1), fp.GradScaler("cpu")
     scaler.scale(F.cross_entropy(model(x), y)).backward()
     assert model[0].weight.grad.seed == 2.0**16
-    with pytest.raises(fp.TapeError, match="still multiplied by 65536"):
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    refuses(fp.TapeError, "still multiplied by", nn.utils.clip_grad_norm_, model.parameters(), 1.0)
     refuses(fp.TapeError, "made with seed 65536", optimizer.step)
     scaler.unscale_(optimizer)
     assert nn.utils.clip_grad_norm_(model.parameters(), 1.0) < 10

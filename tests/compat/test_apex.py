@@ -26,8 +26,7 @@ def batch():
 def initialized(**settings):
     fp.manual_seed(1)
     model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.BatchNorm1d(32), nn.Linear(32, 3))
-    optimizer = fp.optim.Adam(model.parameters(), lr=1e-2)
-    return amp.initialize(model, optimizer, **settings)
+    return amp.initialize(model, fp.optim.Adam(model.parameters(), lr=1e-2), **settings)
 
 
 @pytest.mark.parametrize("level", STORED)

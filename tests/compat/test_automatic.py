@@ -98,8 +98,7 @@ def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process
     with pytest.warns(fp.MisuseWarning, match="no optimizer has looked at gradients"):
         w.sum().backward()
     monkeypatch.setenv(automatic.VARIABLE, "yes")
-    with pytest.raises(fp.PrecisionError, match="expected 1 .float32 weights., mixed"):
-        automatic.start_from_environment()
+    refuses(fp.PrecisionError, "expected 1 .float32 weights", automatic.start_from_environment)
     monkeypatch.setenv(automatic.VARIABLE, "1")
     monkeypatch.setenv("MINIFP_PRECISION", "mixed")
     refuses(fp.PrecisionError, "expected one of them", automatic.start_from_environment)

@@ -128,10 +128,8 @@ def test_the_scalers_defaults_are_paddles_and_a_state_that_does_not_fit_is_refus
     none = amp.GradScaler(False)
     assert [*after(none, one_number(), [True, True])] == [1.0, 1.0] and none.state_dict() == {}
     for damage in (
-        lambda s: s.pop("decr_count"),
-        lambda s: s.update(decr_count=-1),
-        lambda s: s.update(incr_ratio=0.5),
-        lambda s: s.update(decr_every_n_nan_or_inf=0),
+        *(lambda s: s.pop("decr_count"), lambda s: s.update(decr_count=-1)),
+        *(lambda s: s.update(incr_ratio=0.5), lambda s: s.update(decr_every_n_nan_or_inf=0)),
     ):
         state, before = amp.GradScaler(init_loss_scaling=8.0).state_dict(), scaler.state_dict()
         damage(state)
@@ -151,8 +149,7 @@ def trained(level, steps=20, **given):
     for _ in range(steps):
         with amp.auto_cast(level=level):
             loss = F.mse_loss(model(x), t)
-        scaled = scaler.scale(loss)
-        scaled.backward()
+        scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad()
@@ -267,8 +264,7 @@ def test_a_scale_that_cannot_get_smaller_ends_training():
     scaler = amp.GradScaler(init_loss_scaling=2.0**-120, decr_ratio=0.9)
     for _ in range(50):
         scaler._adapt(True)
-    with pytest.raises(fp.TrainingError, match="fallen to 0"):
-        scaler.scale(fp.ones(1))
+    refuses(fp.TrainingError, "fallen to 0", scaler.scale, fp.ones(1))
 
 
 def test_minimize_finds_the_parameters_of_an_optimizer_without():

@@ -29,11 +29,9 @@ X = fp.ones(2, 2)
     (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
     (fp.data, "RandomSampler", "instead: DataLoader.shuffle=True."),
     (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
-    (nn, "LazyLinear", "the nearest: nn.Linear"),
-    (F, "leaky_relu_", "the nearest: F.leaky_relu"),
+    (nn, "LazyLinear", "the nearest: nn.Linear"), (F, "leaky_relu_", "the nearest: F.leaky_relu"),
     (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
-    (optim, "LBFGS", "instead: optim.Adam, or"),
-    (optim, "Prodigy", "there are Adadelta, .*SGD"),
+    (optim, "LBFGS", "instead: optim.Adam, or"), (optim, "Prodigy", "there are Adadelta, .*SGD"),
     (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
     (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
     (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
@@ -114,14 +112,11 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
     assert "addcmul" not in dir(X) and "add" in dir(X)
 
 
-def test_no_name_with_advice_is_there():
+def test_no_name_with_advice_is_there_and_its_error_goes_to_another_process_whole():
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
     of_tensors = {"cuda", "device", "dtype", "is_available"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)
     assert not there, "these names exist: take them out of IDEAS, in compat/unknown_names.py"
-
-
-def test_its_error_goes_to_another_process_whole():
     with pytest.raises(fp.UnknownNameError) as caught:
         optim.AdamWW  # noqa: B018
     for copied in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):

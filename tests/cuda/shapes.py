@@ -68,7 +68,6 @@ class Numbers:
                 yield *row, *choices[number_of(self.seed, repr(row)) % len(choices)]
 
 
-# ---- rows: one thread, a warp, a block, chunks of a block, and columns beside each other ---------
 ROWS = [
     *((9,), (40, 16), (5, 10), (300, 8), (65, 64), (33, 100), (9, 1024), (3, 1500), (2, 9000)),
     *((1, 20000), (40000, 2), (3, 7, 5), (2, 100, 37), (2, 600, 40), (3, 50, 8), (70000,)),
@@ -158,18 +157,6 @@ def prod(_):
         yield call("cumulative.prod_forward", x, axes=axes, keepdims=False, to="float16")
 
 
-@shapes()
-def cosine_similarity(numbers):
-    name = "similarity.cosine_similarity"
-    x = np.ones((6, 5), "float16")
-    x[1], x[2, 2], x[3, 2], x[4], x[5] = 0, np.nan, np.inf, 65504, 6e-8
-    other = np.linspace(-1, 1, 5).astype("float16")
-    given = {"axis": 1, "eps": 1e-8}
-    yield call(f"{name}_forward", x, other, to="float16", **given)
-    yield call(f"{name}_dx", np.ones(6, "float16"), x, other, to="float32", **given)
-
-
-# ---- losses -------------------------------------------------------------------------------------
 ONE = np.array(1.5, "float32")
 
 

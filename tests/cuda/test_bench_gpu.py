@@ -195,7 +195,7 @@ def test_what_does_not_fit_is_said(timed, given):
     assert "2 left out" in (given.out / "bench.md").read_text(encoding="utf-8")
 
 
-def test_where_a_process_ends_the_next_goes_on():
+def test_where_a_process_ends_the_next_goes_on_but_for_one_that_cannot_begin():
     units = [["a", "good"], ["a", "dies"], ["a", "fine"], ["b", "hangs"], ["b", "last"]]
     kept, request = [], {"units": units, "ends": time.time() + 60}
     found = gpu_parent.run([sys.executable, "-c", LINES], request, lambda f: kept.append(f))
@@ -203,20 +203,23 @@ def test_where_a_process_ends_the_next_goes_on():
     assert found.errors["a: dies"].endswith("ended with 1: out of luck")
     assert found.errors["b: hangs"] == "no answer within 1 s"
     assert not found.left_out and len(kept) == 3 and found.took == {"a": 1.0, "b": 0.5}
-
-
-def test_a_process_that_cannot_begin_ends_it_with_its_reason():
     command = [sys.executable, "-c", "raise SystemExit('no GPU here')"]
     request = {"units": [["a", "x"]], "ends": time.time() + 60}
     found = gpu_parent.run(command, request, lambda f: None)
     assert "no GPU here" in found.fatal and found.left_out == [["a", "x"]]
 
 
-def test_bars_are_met_missed_or_not_measured():
+def test_bars_are_met_missed_or_not_measured_and_a_mean_is_of_what_all_sides_have():
     assert {bar.state for bar in bars_of({})} == {"not measured"}
     row = {"kind": "float16", "size": 1024, "times": 0.94}
     bars = list(bars_of({"gemm": [row, {**row, "times": 0.98}]}))
     assert [bar.state for bar in bars[:2]] == ["missed", "met"]
+    sides = {"minifp float16": {"seconds": 1e-3}, "minifp float32": {"seconds": 4e-3}}
+    row = {"network": "VGG-16", "layer": "a", "pass": "forward", "count": 2, "flops": 8 * 10**9}
+    other = {**row, "layer": "b", "sides": {"minifp float16": {"seconds": 1.0}}}
+    found = means([{**row, "sides": sides}, other])["VGG-16"]
+    assert found["layers"] == 1
+    assert found["minifp float16"] == pytest.approx(8) == 4 * found["minifp float32"]
 
 
 def test_networks_have_the_layers_of_their_papers():
@@ -229,15 +232,6 @@ def test_networks_have_the_layers_of_their_papers():
     assert flops["VGG-16"] == pytest.approx(15.35, abs=0.02)
     assert flops["ResNet-50"] == pytest.approx(4.09, abs=0.02)
     assert 1.4 < flops["GoogLeNet"] < 1.6 and 0.6 < flops["AlexNet"] < 0.7
-
-
-def test_a_mean_is_of_layers_that_all_sides_have():
-    sides = {"minifp float16": {"seconds": 1e-3}, "minifp float32": {"seconds": 4e-3}}
-    row = {"network": "VGG-16", "layer": "a", "pass": "forward", "count": 2, "flops": 8 * 10**9}
-    other = {**row, "layer": "b", "sides": {"minifp float16": {"seconds": 1.0}}}
-    found = means([{**row, "sides": sides}, other])["VGG-16"]
-    assert found["layers"] == 1
-    assert found["minifp float16"] == pytest.approx(8) == 4 * found["minifp float32"]
 
 
 def test_a_broken_device_ends_the_process(timed, given, monkeypatch):

@@ -126,7 +126,6 @@ def test_tensors_are_made_read_changed_and_shown(name):
     assert F.pad(x, (1, 0), value=0.5).tolist() == F.pad(on_cpu, (1, 0), value=0.5).tolist()
 
 
-# ---- products -----------------------------------------------------------------------------------
 B16, E4, E5 = map(as_dtype, CODES)
 F16, F32 = np.dtype("float16"), np.dtype("float32")
 

@@ -50,8 +50,7 @@ def every_other(a):
 
 
 LAYOUTS = (
-    lambda a: to_device(np.array(a, order="C")),
-    lambda a: to_device(np.array(a.T, order="C")).T,
+    *(lambda a: to_device(np.array(a, order="C")), lambda a: to_device(np.array(a.T, order="C")).T),
     every_other,
 )
 
@@ -266,7 +265,6 @@ def test_every_file_compiles_for_formats_that_cuda_lacks(arch):
     assert cubin and not list(too_wide(coded, log))
 
 
-# ---- the compiler -------------------------------------------------------------------------------
 MANY_NUMBERS = """
 extern "C" __global__ void many(float *x, int n) {
   float v[64];
@@ -281,13 +279,10 @@ extern "C" __global__ void many(float *x, int n) {
 """
 
 
-def test_a_kernel_that_runs_out_of_registers_is_seen():
+def test_a_kernel_that_runs_out_of_registers_or_has_too_many_for_a_launch_is_seen():
     assert not spills(compiled(MANY_NUMBERS, "sm_90")[1])
     found = spills(compiled(MANY_NUMBERS, "sm_90", "--maxrregcount=32")[1])
     assert found["many"][0] > 0 and found["many"][1] > 0
-
-
-def test_a_kernel_that_has_too_many_registers_for_a_launch_is_seen():
     told = MANY_NUMBERS.replace("void many", "void __launch_bounds__(1024) many")
     assert build.bounds(MANY_NUMBERS + told.replace("many", "more")) == {"many": 256, "more": 1024}
     assert 256 <= most_threads(compiled(MANY_NUMBERS, "sm_90")[1])["many"] < 1024
@@ -296,12 +291,9 @@ def test_a_kernel_that_has_too_many_registers_for_a_launch_is_seen():
     assert list(too_wide([told], compiled(MANY_NUMBERS, "sm_90")[1]))
 
 
-def test_a_text_that_does_not_compile_is_an_error_with_its_line():
+def test_what_does_not_compile_is_an_error_and_texts_together_do_not_see_each_other():
     with pytest.raises(RuntimeError, match='identifier "strange" is undefined'):
         compiled('extern "C" __global__ void wrong(float *x) { x[0] = strange; }', "sm_90")
-
-
-def test_texts_that_are_compiled_together_do_not_see_each_other():
     first = "#define N 3\n__device__ float two() { return 2.0f; }"
     with pytest.raises(RuntimeError, match='"two" is undefined'):
         compiled(joined([first, "__device__ float four() { return two(); }"]), "sm_90")

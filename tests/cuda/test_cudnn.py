@@ -129,8 +129,7 @@ class Graph:
             a, b = (held[t] if t in held else t.at(pointers[t.uid]) for t in inputs)
             y = computed(kind, a.astype(float), b.astype(float), result.dim, **geometry)
             held[result] = y.astype(result.data_type or self.settings["intermediate_data_type"])
-        outputs = [t for t in held if t.is_output]
-        assert outputs == [result]
+        assert [t for t in held if t.is_output] == [result]
         result.at(pointers[result.uid])[...] = held[result]
 
 
@@ -208,10 +207,8 @@ def all_three(case, dtype="float16", bias=None, to=None):
 
 
 FORMATS = [
-    ("float16", "float16", "float16"),
-    ("float16", "float32", "float32"),
-    ("float32", "float16", "float32"),
-    ("float32", None, "float16"),
+    *(("float16", "float16", "float16"), ("float16", "float32", "float32")),
+    *(("float32", "float16", "float32"), ("float32", None, "float16")),
 ]
 
 
@@ -230,14 +227,11 @@ def test_results_are_within_the_bound_as_those_of_products_are(case, library):
         assert not cudnn.refused()
 
 
-def test_a_bias_is_added_before_the_only_rounding(library):
+def test_a_bias_is_added_before_the_only_rounding_and_sums_may_be_beyond_the_largest_half(library):
     x, w = np.ones((1, 3, 2, 2), "float16"), np.float16([2048, 0.5, 0.5]).reshape(1, 3, 1, 1)
     given = {**PLAIN, "counts": (2, 2), "to": ("float16",)}
     (y,) = check("conv.conv_forward", x, w, np.float16([1]), **given)
     assert (y == 2050).all()  # 2049, rounded before it, would be 2048, and so would the result
-
-
-def test_sums_are_beyond_the_largest_half_on_the_way(library):
     x, w = np.full((1, 64, 4, 4), 60000, "float16"), np.ones((2, 64, 1, 1), "float16")
     w[0, 1::2] = -1
     (y,) = check("conv.conv_forward", x, w, None, counts=(4, 4), to=("float16",), **PLAIN)
@@ -285,9 +279,7 @@ def test_what_would_break_the_promise_of_float32_sums_is_struck_out(dtype, libra
 @pytest.mark.parametrize(("mode", "allowed"), [
     ("tensor_cores", {"float16"}), ("no_tensor_cores", set()), ("tf32", {"float16", "float32"}),
 ])  # fmt: skip
-def test_a_math_mode_says_for_which_formats_tensor_cores_are_struck_out(
-    mode, allowed, library, monkeypatch
-):
+def test_a_math_mode_says_which_formats_have_tensor_cores(mode, allowed, library, monkeypatch):
     monkeypatch.setattr(math_modes, "_chosen", None)
     found = set()
     for chosen in ("no_tensor_cores", mode):  # a plan of another mode is not taken

@@ -26,7 +26,7 @@ from minifp.runtime.cuda.product import product
 from minifp.runtime.cuda.transfer import Upload
 
 
-def test_tensors_go_there_and_back():
+def test_tensors_go_there_and_back_and_gradients_to_where_the_leaf_is():
     x = fp.tensor([[1.0, 2.0], [3.0, 4.0]], dtype="float16")
     there = x.to("cuda")
     assert (there.device, there.dtype, there.shape) == ("cuda", float16, (2, 2)) and there.is_cuda
@@ -37,9 +37,6 @@ def test_tensors_go_there_and_back():
     assert "device=cuda" in repr(there) and "device" not in repr(x)
     assert x.to(there).device == "cuda" and x.cuda().is_cuda
     assert there.to("cpu", "float32").dtype == "float32"
-
-
-def test_gradients_go_back_to_where_the_leaf_is():
     leaf = fp.tensor([1.0, 2.0], requires_grad=True)
     (leaf.to("cuda") * 3.0).sum().backward()
     assert leaf.grad.device == "cpu" and leaf.grad.tolist() == [3, 3]
@@ -62,13 +59,7 @@ def test_a_device_that_nothing_can_be_compiled_for_says_what_to_install(lacks, a
     refuses(fp.DeviceError, advice, fp.ones, 2, device="cuda")
 
 
-def test_numpy_must_be_asked_for():
-    x = fp.ones(2, device="cuda")
-    assert x.numpy().tolist() == [1, 1]
-    refuses(fp.DeviceError, r"call \.numpy\(\)", np.asarray, x)
-
-
-def test_tensors_of_two_devices_do_not_meet():
+def test_tensors_of_two_devices_do_not_meet_and_numpy_must_be_asked_for():
     with pytest.raises(fp.DeviceError, match=r"add.*CPU and on the GPU.*to\(device='cuda'\)"):
         fp.ones(2) + fp.ones(2, device="cuda")
     x = fp.ones(2, device="cuda")
@@ -76,9 +67,12 @@ def test_tensors_of_two_devices_do_not_meet():
     one = np.ones(2, np.float32)
     for y in (x + one, one + x, fp.add(x, one)):  # NumPy's arrays are on no device
         assert (y.device, y.tolist()) == ("cuda", [2, 2])
+    x = fp.ones(2, device="cuda")
+    assert x.numpy().tolist() == [1, 1]
+    refuses(fp.DeviceError, r"call \.numpy\(\)", np.asarray, x)
 
 
-def test_a_module_moves_with_its_buffers_and_unrounded_numbers():
+def test_a_module_moves_with_its_buffers_and_unrounded_numbers_and_a_copy_is_where_it_is():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
     before = {name: v.numpy().copy() for name, v in model.state_dict().items()}
@@ -87,9 +81,6 @@ def test_a_module_moves_with_its_buffers_and_unrounded_numbers():
     assert {t.device for t in owned} == {"cuda"}
     for name, value in model.cpu().state_dict().items():
         assert value.numpy().tobytes() == before[name].tobytes()
-
-
-def test_a_copied_module_is_where_the_first_is():
     model = nn.Linear(2, 2).to("cuda")
     other = copy.deepcopy(model)
     assert other.weight.device == "cuda" and other.weight.array is not model.weight.array

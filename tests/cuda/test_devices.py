@@ -10,17 +10,10 @@ from minifp.runtime.cuda.devices import GENERATIONS, TENSOR_FORMATS, generation,
 
 
 @pytest.mark.parametrize("capability, name, found", [
-    ((7, 0), "Volta", (7, 0)),
-    ((7, 2), "Volta", (7, 0)),
-    ("75", "Turing", (7, 5)),
-    ((8, 0), "Ampere", (8, 0)),
-    ((8, 7), "Ampere", (8, 6)),
-    ("89", "Ada", (8, 9)),
-    ("90", "Hopper", (9, 0)),
-    ((10, 3), "Blackwell", (10, 0)),
-    ((11, 0), "Blackwell", (10, 0)),
-    ("121", "Blackwell", (12, 0)),
-    ((99, 0), "Blackwell", (12, 0)),
+    ((7, 0), "Volta", (7, 0)), ((7, 2), "Volta", (7, 0)), ("75", "Turing", (7, 5)),
+    ((8, 0), "Ampere", (8, 0)), ((8, 7), "Ampere", (8, 6)), ("89", "Ada", (8, 9)),
+    ("90", "Hopper", (9, 0)), ((10, 3), "Blackwell", (10, 0)), ((11, 0), "Blackwell", (10, 0)),
+    ("121", "Blackwell", (12, 0)), ((99, 0), "Blackwell", (12, 0)),
 ])  # fmt: skip
 def test_a_capability_is_of_its_generation_or_the_next_older_one(capability, name, found):
     g = generation(capability)
@@ -47,10 +40,7 @@ def test_the_table_is_in_order_and_no_generation_takes_less_than_one_before():
     ((8, 6), "float8", "Ampere .*8.6.* has no tensor cores for float8: they came with Ada"),
     ((7, 0), 13, "CUDA 13 no longer compiles for Volta .*: use CUDA 12 .*cupy-cuda12x"),
     ((10, 0), 11, "CUDA 11 is older than Blackwell .*: use CUDA 12 or later"),
-    ((7, 0), "float16", None),
-    ((7, 0), 12, None),
-    ((12, 0), "float8", None),
-    ((12, 0), 13, None),
+    ((7, 0), "float16", None), ((7, 0), 12, None), ((12, 0), "float8", None), ((12, 0), 13, None),
 ])  # fmt: skip
 def test_what_a_generation_lacks_is_a_sentence(capability, feature, why):
     said = lacks(generation(capability), feature)
@@ -58,5 +48,4 @@ def test_what_a_generation_lacks_is_a_sentence(capability, feature, why):
 
 
 def test_a_feature_that_is_none():
-    with pytest.raises(ArgumentError, match="expected one of float16, bfloat16, tf32, float8"):
-        lacks(GENERATIONS[0], "float17")
+    refuses(ArgumentError, "expected one of float16, bfloat16", lacks, GENERATIONS[0], "float17")

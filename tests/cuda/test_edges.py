@@ -21,28 +21,21 @@ from minifp.runtime.cuda.source import THREADS, common
 EPS = 1e-5
 
 
-# ---- nothing ------------------------------------------------------------------------------------
 def launched(name, *args, to, **params):
     results = NAMES[name].device_kernel(*args, to=tuple(map(np.dtype, to)), **params)
     return results if isinstance(results, tuple) else (results,)
 
 
-def test_softmax_of_nothing_is_nothing():
+def test_of_nothing_softmax_is_nothing_sums_are_0_and_a_mean_is_nan():
     for shape in (0, 5), (5, 0), (3, 0, 4):
         x = np.ones(shape, "float16")
         (y,) = results_of("softmax.softmax_forward", x, axis=1, to=("float16",))
         assert y.shape == shape
-
-
-def test_no_batch_to_normalise():
     x, w = to_device(np.empty((0, 6, 4), "f2")), to_device(np.ones(6, "f4"))
     given = {"eps": EPS, "constant": False, "to": ("f2", "f4", "f4")}
     y, *sums = launched("batch_norm.batch_norm_dx", x, x, w, w, w, **given)
     assert y.shape == (0, 6, 4) and not any(to_host(s).any() for s in sums)
     assert launched("batch_norm.batch_norm_statistics", x, to=("f4", "f4")) == (None,)
-
-
-def test_a_mean_of_no_row_is_nan():
     given = {"ignore_index": 1, "reduction": "mean", "to": ("float32",)}
     z, t = np.ones((3, 4), "float16"), np.ones(3, int)
     (loss,) = results_of("cross_entropy.cross_entropy_total", z, t, None, smoothing=0.0, **given)
@@ -51,7 +44,6 @@ def test_a_mean_of_no_row_is_nan():
     assert np.isnan(loss)
 
 
-# ---- what the reference does not say ------------------------------------------------------------
 def test_rows_whose_squares_are_beyond_float32_are_0():
     x = np.full((3, 40), 3e38, "float32")
     x[:, 1::2] = -3e38
@@ -80,7 +72,6 @@ def test_views_that_are_not_aligned():
     assert np.allclose(to_host(y), expected, rtol=2e-3, atol=1e-6)
 
 
-# ---- places that are not there: on a GPU numbers are not looked at, as one would have to wait ----
 @pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
 def test_a_target_that_is_no_class_gives_nan(loss):
     z = Tensor(to_device(np.zeros((4, 3), "float32")), requires_grad=True)
@@ -105,8 +96,7 @@ def test_places_on_the_cpu_are_moved_and_an_input_is_not():
     x = Tensor(to_device(np.arange(12.0, dtype="float32").reshape(3, 4)), requires_grad=True)
     fp.repeat_interleave(x, 2, 0).sum().backward()
     assert (x.grad.numpy() == 2).all()
-    y = fp.gather(x, 1, np.array([[3], [0], [1]]))
-    assert y.numpy().tolist() == [[3], [4], [9]]
+    assert fp.gather(x, 1, np.array([[3], [0], [1]])).numpy().tolist() == [[3], [4], [9]]
     with pytest.raises(fp.DeviceError, match="gather: an index on the GPU"):
         fp.gather(x.to("cpu"), 1, Tensor(to_device(np.array([[3]]))))
 
@@ -125,18 +115,14 @@ def test_targets_and_lengths_may_be_on_either_device():
         np.testing.assert_array_equal(ours, theirs)
 
 
-# ---- results that are places ---------------------------------------------------------------------
-def test_one_hot():
-    y = F.one_hot(Tensor(to_device(np.array([[2, 0]]))))
-    assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]
-
-
-def test_places_of_the_largest_are_told_on_the_device():
+def test_places_of_the_largest_and_one_hot_are_told_on_the_device():
     x = normal(2, 3, 9, 9)
     y, places = F.max_pool2d(fp.tensor(x, device="cuda"), 3, 2, 1, return_indices=True)
     assert places.device == "cuda"
     found = np.take_along_axis(x.reshape(6, 81), to_host(places.array).reshape(6, -1), 1)
     assert np.array_equal(found, to_host(y.array).reshape(6, -1))
+    y = F.one_hot(Tensor(to_device(np.array([[2, 0]]))))
+    assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]
 
 
 def test_the_largest_along_an_axis_and_its_place():
@@ -151,7 +137,6 @@ def test_the_largest_along_an_axis_and_its_place():
         assert a.dtype == b.dtype and np.array_equal(a, b)
 
 
-# ---- how work is divided ------------------------------------------------------------------------
 @pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
 def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(behind):
     for n in (1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20):

@@ -114,7 +114,6 @@ def forget():
                 vars(found.derived).pop("on_device", None)
 
 
-# ---- beyond memory ------------------------------------------------------------------------------
 SANITIZED = """
 import sys
 sys.path[:0] = {paths!r}
@@ -164,7 +163,6 @@ def test_kernels_stay_in_their_memory(one_in):
     assert int(done.stdout.split()[-4]) > 30 // one_in, done.stdout
 
 
-# ---- what a GPU refuses, and does to numbers -----------------------------------------------------
 LAUNCHED = """
 import sys
 sys.path[:0] = {paths!r}
@@ -214,9 +212,8 @@ REFUSED = {
 def test_what_a_gpu_does_not_do_is_refused_with_its_kernel_and_line(fault):
     body, said = REFUSED[fault]
     done = launched(body)
-    assert done.returncode != 0 and f"imitated GPU: kernel tried, line {said}" in done.stderr, (
-        done.stderr
-    )
+    assert done.returncode != 0, done.stdout
+    assert f"imitated GPU: kernel tried, line {said}" in done.stderr, done.stderr
 
 
 def test_a_shuffle_is_done_where_another_warp_has_left():

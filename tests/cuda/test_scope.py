@@ -27,18 +27,15 @@ def test_numbers_on_a_gpu_are_counted_as_they_are_stored_there():
     assert h.exponents == {0: 1, -20: 1, 1: 1} and (h.zeros, h.infs) == (1, 1)
 
 
-def test_every_step_is_counted_and_some_are_looked_at():
-    scope, _ = watched(captured=False)
+def test_every_step_is_counted_some_are_looked_at_and_captured_ones_are_as_others():
+    scope, losses = watched(captured=False)
     assert scope.count == 8 and [step.step for step in scope.steps] == [1, 4, 7]
     assert all(step.histograms[kind] for step in scope.steps for kind in KINDS)
     assert all(step.updates for step in scope.steps)
     assert "scal" in str(scope.advice())
-
-
-def test_a_captured_step_is_seen_as_an_ordinary_one():
-    plain, captured = watched(captured=False), watched(captured=True)
-    assert captured[1] == plain[1]
-    for a, b in zip(captured[0].steps, plain[0].steps):
+    captured, same = watched(captured=True)
+    assert same == losses
+    for a, b in zip(captured.steps, scope.steps):
         for name, h in a.histograms[WEIGHT_GRADIENTS].items():
             assert h.exponents == b.histograms[WEIGHT_GRADIENTS][name].exponents
 

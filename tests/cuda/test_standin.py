@@ -32,7 +32,6 @@ def on_standin(*command, **environment):
     return subprocess.run([sys.executable, *command], env=environment, cwd=ROOT, **told)
 
 
-# ---- what passes ---------------------------------------------------------------------------------
 QUICK = "one_file libraries derived_kernel product teaching_kernel capture_after_a_refused_one "
 QUICK += "uploads"
 
@@ -82,7 +81,6 @@ def test_lessons_have_figures_of_the_gpu(lesson, tmp_path):
     assert "one CUDA graph" in told and "On an H100" not in told
 
 
-# ---- what is found -------------------------------------------------------------------------------
 # A check of gpu_smoke.py as it is, and after a change that it is to find.
 PLANTED = """
 import sys

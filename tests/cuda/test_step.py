@@ -92,8 +92,7 @@ def test_a_step_is_that_of_the_cpu(name, precision):
             scale, bad = optimizer.scale, i == 2
             memory = give(optimizer, drawn(optimizer, random, 0.01 * scale, bad), device, scale)
             assert memory or device == "cpu", f"{name} is not decided on the GPU"
-            result = optimizer.step()
-            assert result.skipped == bad
+            assert optimizer.step().skipped == bad
             optimizer.zero_grad()
         assert optimizer.optimizer.steps == 4 and optimizer.optimizer.attempts == 5
         models.append(model)
@@ -311,7 +310,6 @@ def test_many_parameters_take_several_launches():
     assert np.isclose(found[0][1].grad_norm, found[1][1].grad_norm, rtol=1e-5)
 
 
-# ---- gradients of several seeds -----------------------------------------------------------------
 def terms(model, factors):
     """A loss whose gradient for each parameter's elements is a factor; None for no gradient."""
     parts = [(p.sum() * f) for p, f in zip(model.parameters(), factors) if f is not None]

@@ -38,7 +38,6 @@ def exact(a, b):
     return wide[0] @ wide[1], abs(wide[0]) @ abs(wide[1])
 
 
-# ---- the emulation ------------------------------------------------------------------------------
 @pytest.mark.parametrize("block", [1, 4, 8, 16])
 def test_float16_sums_of_ones_end_where_half_an_ulp_is_a_block(block):
     many = ones(2048 * block * 2)
@@ -90,7 +89,6 @@ def test_inf_nan_and_overflow():
     assert last == np.inf  # which cutting off leaves alone
 
 
-# ---- the kernel ---------------------------------------------------------------------------------
 @in_both
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_kernel_is_within_the_bound(shape, accumulate):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import each_refused
+from refusals import each_refused, refuses
 
 import minifp as fp
 from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
@@ -237,8 +237,7 @@ def test_brightness_contrast_and_saturation_are_the_factors():
     grey = np.tensordot([0.2989, 0.587, 0.114], COLORS, (0, 1))[:, None]
     mean = grey.mean((1, 2, 3), keepdims=True)
     for what, factor, expected in (
-        ("brightness", 0.5, COLORS * 0.5),
-        ("brightness", 9, (COLORS * 9).clip(0, 1)),
+        *(("brightness", 0.5, COLORS * 0.5), ("brightness", 9, (COLORS * 9).clip(0, 1))),
         ("contrast", 0.5, mean + (COLORS - mean) / 2),
         ("saturation", 0.5, grey + (COLORS - grey) / 2),
     ):
@@ -250,8 +249,7 @@ def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
     x = COLORS.copy()
     x[0, :, 0] = 0.5  # grey has no hue
     for turn in (0.25, -0.5):
-        found = distorted(x, hue=(turn, turn))
-        for picture, y in zip(x, found):
+        for picture, y in zip(x, distorted(x, hue=(turn, turn))):
             wheel = [colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T]
             turned = [colorsys.hsv_to_rgb((h + turn) % 1, s, v) for h, s, v in wheel]
             expected = np.array(turned).T.reshape(picture.shape)
@@ -312,8 +310,7 @@ def test_targets_that_are_none_or_have_masks_are_refused():
         apply(Normalize(0, 1), boxes=target["boxes"] + 99)
     masks = {"masks": np.ones((2, 32, 32))}
     for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
-        with pytest.raises(fp.ArgumentError, match="item 0: boxes would be moved, and masks not"):
-            apply(transform, **masks)
+        refuses(fp.ArgumentError, "item 0: boxes would be moved, and", apply, transform, **masks)
     apply(RandomErasing(), **masks)  # which moves nothing
     (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)
     assert labels == [7] and np.array_equal(changed_one, picture[..., ::-1])

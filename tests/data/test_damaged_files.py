@@ -55,8 +55,7 @@ KINDS = {  # a file's name, what is in it, what reads it, and what is true of wh
         lambda found: found.shape == PIXELS.shape,
     ),
     "pixels.gz": (
-        gzip.compress(idx(PIXELS), mtime=0),
-        lambda path: files.read_idx(path, PIXELS.shape),
+        *(gzip.compress(idx(PIXELS), mtime=0), lambda path: files.read_idx(path, PIXELS.shape)),
         lambda found: found.shape == PIXELS.shape,
     ),
     "data_batch_1.bin": (

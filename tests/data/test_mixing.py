@@ -59,8 +59,7 @@ def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
     x, q, i = map(np.concatenate, zip(*loader.arrays()))
     assert {*np.flatnonzero(q.sum(0))} <= {*some.tolist()}
     draws = Draws(3, 0, N, all_items=np.unique(some))
-    partners = draws.partners(np.unique(some), "MixUp")
-    assert sorted(partners) == sorted({*some.tolist()})
+    assert sorted(draws.partners(np.unique(some), "MixUp")) == sorted({*some.tolist()})
     for row, item in zip(q, i):
         assert {*np.flatnonzero(row)} == {item, draws.partners(np.array([item]), "MixUp")[0]}
 
@@ -122,8 +121,7 @@ def test_shares_have_the_distribution_beta(a):
 
 def erased(n=400, size=(20, 30), value=0.0, **arguments):
     x = np.ones((n, 3, *size), np.float32)
-    transform = RandomErasing(value=value, **arguments)
-    return transform((x,), np.arange(n), Draws(1, 0, n))[0]
+    return RandomErasing(value=value, **arguments)((x,), np.arange(n), Draws(1, 0, n))[0]
 
 
 def test_rectangles_have_areas_and_proportions_in_the_ranges_or_are_not_there():
@@ -182,8 +180,7 @@ def test_what_are_no_classes_and_no_pictures_is_refused(t):
     with pytest.raises(fp.ShapeError, match=r"MixUp: .*classes, integers \(n,\), or probabilities"):
         next(DataLoader(data, 4, transform=mix).arrays())
     for data in (TensorDataset(np.zeros((N, 3)), np.zeros(N, int)), TensorDataset(np.zeros(N))):
-        with pytest.raises(fp.ShapeError, match="MixUp: expected pictures"):
-            next(DataLoader(data, 4, transform=mix).arrays())
+        refuses(fp.ShapeError, "MixUp: expected", next, DataLoader(data, 4, transform=mix).arrays())
 
 
 def test_pictures_of_bytes_have_no_random_values_and_transforms_say_what_they_are():

@@ -41,10 +41,8 @@ def test_a_subset_has_the_items_of_its_indices_in_their_order():
     ([0, -1], "got -1 at position 1"),
     ([0.5], r"expected integers in one row, .* got float64\[1\]"),
     (np.ones(10, bool), r"got bool\[10\]. For a mask, give np.flatnonzero\(mask\)"),
-    ([[0, 1]], r"got int64\[1, 2\]"),
-    ([[0], [0, 1]], "expected indices in one row"),
-    (3, r"got int64\[\]"),
-    ("abc", "expected integers in one row"),
+    ([[0, 1]], r"got int64\[1, 2\]"), ([[0], [0, 1]], "expected indices in one row"),
+    (3, r"got int64\[\]"), ("abc", "expected integers in one row"),
     (np.array([2**63], np.uint64), "got 9223372036854775808"),
 ])  # fmt: skip
 def test_indices_that_are_none_are_refused(indices, message):

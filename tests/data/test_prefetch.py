@@ -233,8 +233,7 @@ except KeyboardInterrupt:
 
 def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
     for count in (-1, 1.5, "2", None, True):
-        with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
-            DataLoader(Watched(), prefetch=count)
+        refuses(ArgumentError, "prefetch must be an integer", DataLoader, Watched(), prefetch=count)
     workers = dict.fromkeys(("num_workers", "prefetch_factor", "persistent_workers"), "prefetch=2")
     for name, hint in {
         **workers, "generator": "seed=", "batch_sampler": "sampler=", "sheep": "no such argument",
@@ -269,11 +268,9 @@ def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
     ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
     ([-1], "got -1 at position 0"),
     ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
-    ([[1]], r"got int64\[1, 1\]"),
-    ([[1], [1, 2]], "expected indices in one row"),
+    ([[1]], r"got int64\[1, 1\]"), ([[1], [1, 2]], "expected indices in one row"),
     (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
-    (iter([1]), "expected integers"),
-    (lambda epoch, seed: None, "expected integers"),
+    (iter([1]), "expected integers"), (lambda epoch, seed: None, "expected integers"),
 ])  # fmt: skip
 def test_a_sampler_that_gives_no_indices_is_refused(sampler, message):
     refuses(ArgumentError, message, DataLoader, Watched(), 2, sampler=sampler)

@@ -79,10 +79,8 @@ def test_all_of_one_speaker_may_be_held_out(tmp_path, monkeypatch):
     train, test = data.spoken_digits(held_out="bert")
     assert {*train.speakers} == {"anna"} and {*test.speakers} == {"bert"}
     assert len(train) == len(test) == 40 and "bert apart" in train.name
-    with pytest.raises(ArgumentError, match="held_out='carl': expected one of anna, bert"):
-        data.spoken_digits(held_out="carl")
-    with pytest.raises(ArgumentError, match=r"spoken_digits\('bert'\): expected nothing but held_"):
-        data.spoken_digits("bert")
+    refuses(ArgumentError, "held_out='carl': expected one of", data.spoken_digits, held_out="carl")
+    refuses(ArgumentError, r"spoken_digits\('bert'\): expected nothing", data.spoken_digits, "bert")
 
 
 @pytest.mark.parametrize(("held", "message"), [
@@ -149,8 +147,7 @@ def pieces(samples):
     loud = np.flatnonzero(samples)
     ends = np.flatnonzero(np.diff(loud) > 0.04 * RATE)
     firsts = np.concatenate([[loud[0]], loud[ends + 1]])
-    lasts = np.concatenate([loud[ends], [loud[-1]]])
-    return firsts, lasts
+    return firsts, np.concatenate([loud[ends], [loud[-1]]])
 
 
 def test_a_string_is_recordings_of_one_speaker_with_silence_between(parts):
@@ -186,10 +183,8 @@ def test_a_string_depends_on_its_seed_its_recordings_and_its_index_alone(parts):
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    ({"count": 0}, "count=0"),
-    ({"length": (5, 3)}, "length=.5, 3.: expected the least first"),
-    ({"length": 3}, "length=3: expected a pair"),
-    ({"length": (0, 3)}, "length=0"),
+    ({"count": 0}, "count=0"), ({"length": (5, 3)}, "length=.5, 3.: expected the least first"),
+    ({"length": 3}, "length=3: expected a pair"), ({"length": (0, 3)}, "length=0"),
     ({"silence": (-0.1, 0.2)}, "silence=-0.1"),
 ])  # fmt: skip
 def test_strings_that_cannot_be_are_refused(parts, settings, message):
@@ -209,5 +204,4 @@ def test_recordings_that_lack_something_are_refused(parts):
     ):
         refuses(ArgumentError, "digit_strings: recordings=", data.digit_strings, others, 2)
     wrong = data.Utterances([np.ones(3)], [11], rate=RATE, speakers=["anna"])
-    with pytest.raises(ArgumentError, match="recording 0 has label 11: expected a digit"):
-        data.digit_strings(wrong, 2)
+    refuses(ArgumentError, "recording 0 has label 11: expected a", data.digit_strings, wrong, 2)

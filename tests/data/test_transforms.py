@@ -144,8 +144,7 @@ def test_a_crop_is_a_window_of_the_padded_picture(size, window, padding, seed):
     x = np.arange(1, 1 + 6 * 2 * size[0] * size[1], dtype=np.float32).reshape(6, 2, *size)
     crop, draws, indices = RandomCrop(window, padding), Draws(seed, 0, 9), np.arange(6)[::-1]
     if any(w > s + 2 * padding for s, w in zip(size, window)):
-        with pytest.raises(fp.ShapeError, match="does not fit into pictures of .* with padding="):
-            crop((x,), indices, draws)
+        refuses(fp.ShapeError, "does not fit into pictures of .* with", crop, (x,), indices, draws)
         return
     before = x.copy()
     (cropped,) = crop((x,), indices, draws)

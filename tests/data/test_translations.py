@@ -136,8 +136,7 @@ def test_rows_of_a_stream_go_on_through_batches_and_epochs():
     assert all(sorted(sampler(e, 5)) == [*range(21)] for e in range(3))
     assert (sampler(0, 5) != sampler(0, 6)).any()
     loader = DataLoader(data.TensorDataset(np.arange(23)), lanes, sampler=sampler, seed=5)
-    batches = [b.numpy() for (b,) in loader]
-    assert (np.stack(batches) == rows[:steps]).all()
+    assert (np.stack([b.numpy() for (b,) in loader]) == rows[:steps]).all()
 
 
 test_what_is_no_order_is_refused = each_refused(

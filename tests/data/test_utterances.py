@@ -36,8 +36,7 @@ def test_a_batch_is_padded_and_has_its_lengths_and_classes_are_not_padded():
     x, lengths, labels = held[np.arange(3)]
     assert x.shape == (3, 5) and labels.tolist() == [7, 0, 9]
     held = utterances()
-    twice = held.map(lambda x: 2 * x)
-    np.testing.assert_array_equal(twice.inputs[1], 2 * INPUTS[1])
+    np.testing.assert_array_equal(held.map(lambda x: 2 * x).inputs[1], 2 * INPUTS[1])
     some = held.take([2, 0], "some")
     assert some.speakers == ["z", "x"] and some.name == "some" and some.alphabet == "abc"
     np.testing.assert_array_equal(some.labels[0], LABELS[2])
@@ -78,11 +77,9 @@ def test_labels_without_a_character_are_refused():
 
 @pytest.mark.filterwarnings("ignore:A window was not provided")
 @pytest.mark.parametrize(("n_fft", "how"), [
-    (64, {}),
-    (64, {"hop_length": 7, "win_length": 50}),
+    (64, {}), (64, {"hop_length": 7, "win_length": 50}),
     (33, {"hop_length": 5, "win_length": 20, "normalized": True}),
-    (64, {"center": False, "win_length": 64}),
-    (32, {"pad_mode": "constant", "win_length": 31}),
+    (64, {"center": False, "win_length": 64}), (32, {"pad_mode": "constant", "win_length": 31}),
 ])  # fmt: skip
 def test_the_fourier_transform_is_pytorchs(torch, n_fft, how):
     x = RANDOM.normal(size=(2, 3, 200))
@@ -115,8 +112,7 @@ def test_features_are_the_logarithm_of_the_power_under_filters_that_hold_somethi
     mel = LogMelSpectrogram(8000, 128, n_mels=10, f_min=100, f_max=3000, offset=1e-3)
     window = transforms.hann_window(128)
     power = np.abs(transforms.stft(x.astype("float64"), 128, 64, window=window)) ** 2
-    filters = transforms.mel_filters(65, 100, 3000, 10, 8000)
-    expected = np.log(power.T @ filters + 1e-3)
+    expected = np.log(power.T @ transforms.mel_filters(65, 100, 3000, 10, 8000) + 1e-3)
     np.testing.assert_allclose(mel.features(x), expected, rtol=1e-6, atol=1e-6)
     flat = LogMelSpectrogram(8000, 128, n_mels=10, normalize=True).features(x)
     assert abs(flat.mean()) < 1e-6 and abs(flat.std() - 1) < 1e-6

@@ -123,8 +123,7 @@ def with_default(x, slope=0.3):
 
 
 TRACED = [
-    (lambda x: np.where(x > 0, x, 0), "map", {}),
-    (lambda x: np.clip(x, -0.5, 1), "map", {}),
+    *((lambda x: np.where(x > 0, x, 0), "map", {}), (lambda x: np.clip(x, -0.5, 1), "map", {})),
     (lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "map", {}),
     (lambda x, *, a: x * a if isinstance(a, float) else x, "map", {"a": 0.7}),
     (lambda x, *, a: x * a if isinstance(a, int) else x, "map", {"a": 3}),
@@ -159,8 +158,7 @@ LEFT = [
     (lambda x: x * OBJECT.slope, "map", {}, "SimpleNamespace"),
     (lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True), "norm", {}, "np.norm"),
     (lambda x: np.stack([row / 2 for row in x]), "norm", {}, "goes through"),
-    (of_length, "map", {}, "goes through"),
-    (of_exception, "map", {}, "Python number"),
+    *((of_length, "map", {}, "goes through"), (of_exception, "map", {}, "Python number")),
     (view, "norm", {}, "has views"),
 ]
 

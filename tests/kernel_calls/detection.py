@@ -60,7 +60,6 @@ def of_edges(letters, names, whose=None, to=None):
     return call
 
 
-# ---- inside of boxes -----------------------------------------------------------------------------
 def regions(d):
     """The shape of pictures, boxes in them or beyond, of which picture each is, and a size."""
     N, C = d.choice((1, 1), (3, d.size(1, 70)), (2, 0), (2, 33))

@@ -83,16 +83,11 @@ GRADIENTS = [
     *((f"{name}_dx", "xyz", {}, 1) for name in (*SHAPED, "remainder", *WHOLE)),
     *((f"{name}_dy", "xyz", {}, 2) for name in (*SHAPED, "remainder", *WHOLE)),
     *(("pow_dx", letters, {}, 1) for letters in ("xy2", "xy3")),
-    ("pow_dx", "xpn", {}, 1),
-    ("pow_dy", "pyz", {}, 2),
+    *(("pow_dx", "xpn", {}, 1), ("pow_dy", "pyz", {}, 2)),
     *(("clamp_between_dx", "xyz-", {"side": side}, 1 + side) for side in (0, 1)),
-    ("clamp_between_dx", "xy-z", {"side": 2}, 3),
-    ("where_gradient", "mx", {}, None),
-    ("lerp_dx", "xy", {}, None),
-    ("lerp_dy", "xy", {}, None),
-    ("lerp_dw", "xyz", {}, None),
-    ("reduce_to", "x", {}, None),
-    ("scale_to", "x", {"factor": -0.25}, None),
+    *(("clamp_between_dx", "xy-z", {"side": 2}, 3), ("where_gradient", "mx", {}, None)),
+    *(("lerp_dx", "xy", {}, None), ("lerp_dy", "xy", {}, None), ("lerp_dw", "xyz", {}, None)),
+    *(("reduce_to", "x", {}, None), ("scale_to", "x", {"factor": -0.25}, None)),
 ]
 
 

@@ -92,8 +92,7 @@ def gather_dx(d):
 
 def scatter_add_forward(d):
     (src, i), settings, _ = gather_dx(d)
-    x = d.array(*settings["shape"])
-    return (x, src, i), {"axis": settings["axis"]}, None
+    return (d.array(*settings["shape"]), src, i), {"axis": settings["axis"]}, None
 
 
 def sliced(d):

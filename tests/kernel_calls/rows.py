@@ -183,8 +183,7 @@ def normalize_gradient(d):
 def soft(d):
     x = d.array(*d.shape("rows", 1))
     weights = d.choice(None, d.array(x.shape[min(x.ndim - 1, 1)], dtype=float32, low=0.1))
-    q = d.array(*x.shape, low=0.0)
-    return (x, q, weights), {"smoothing": d.choice(0.0, 0.1)}
+    return (x, d.array(*x.shape, low=0.0), weights), {"smoothing": d.choice(0.0, 0.1)}
 
 
 def soft_gradient(d):

@@ -43,7 +43,7 @@ def test_each_control_disturbs_what_it_says_and_nothing_else(precision):
     assert again.history == plain.history, "a control outlives its run"
 
 
-def test_one_weight_moves_by_one_unit_in_its_last_place(monkeypatch):
+def test_one_weight_moves_by_one_unit_in_its_last_place_and_none_that_is_all_0(monkeypatch):
     built = []
     for arm in ("mixed", "mixed@ulp"):
         task = blobs(steps=1, optimizer=lambda p: built.append([w.numpy().copy() for w in p]) or 0)
@@ -51,10 +51,7 @@ def test_one_weight_moves_by_one_unit_in_its_last_place(monkeypatch):
     before, after = (np.concatenate([w.ravel() for w in weights]) for weights in built)
     (where,) = np.flatnonzero(before != after)
     assert after[where] == np.nextafter(before[where], np.float16(np.inf))
-
-
-def test_a_weight_that_moves_is_none_of_those_that_are_all_0():
-    """Next to 0 is a number that no sum would notice."""
+    # Next to 0 is a number that no sum would notice
     for seed in range(8):
         model = nn.Linear(3, 2)
         nn.init.zeros_(model.bias)

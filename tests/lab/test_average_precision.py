@@ -176,8 +176,7 @@ def voc_slowly(outputs, targets, label, iou, points):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("points", [None, 11])
 def test_vocs_numbers_are_those_of_a_program_by_its_definition(seed, points):
-    levels = [None, 6][seed % 2]
-    outputs, targets = detections(15, seed, levels=levels)
+    outputs, targets = detections(15, seed, levels=[None, 6][seed % 2])
     for iou in (0.5, 0.7):
         by_class = voc_average_precision(outputs, targets, iou, points)
         assert [*by_class] == [1, 2, 3]
@@ -240,8 +239,7 @@ def test_what_are_no_detections_and_settings_that_cannot_be_are_refused():
     no_dict = "expected a list with a dict for each picture"
     for outputs, targets, message in (
         ([one], [], "outputs of 1 pictures, targets of 0: expected as many, and one at least"),
-        ([], [], "and one at least"),
-        (one, [target], f"outputs: {no_dict}, .* got dict"),
+        *(([], [], "and one at least"), (one, [target], f"outputs: {no_dict}, .* got dict")),
         ([one], [3], f"targets: {no_dict}"),
         ([target], [target], r"outputs\[0\] has boxes, labels, expected boxes, labels, scores"),
         ([{**one, "boxes": np.ones(4)}], [target], r"\(4,\).*expected \(n, 4\)"),
@@ -252,7 +250,6 @@ def test_what_are_no_detections_and_settings_that_cannot_be_are_refused():
             refuses(ArgumentError, message, metric, outputs, targets)
     for metric, setting, message in (
         (voc_map, {"points": 10}, "points=10: expected 11, or None"),
-        (voc_map, {"iou": 1.5}, "iou=1.5"),
-        (detection_f1, {"threshold": -1}, "threshold=-1"),
+        *((voc_map, {"iou": 1.5}, "iou=1.5"), (detection_f1, {"threshold": -1}, "threshold=-1")),
     ):
         refuses(ArgumentError, message, metric, [one], [target], **setting)

@@ -205,16 +205,12 @@ def test_every_statement_gives_its_reasons():
     assert two.text.endswith("too few for a verdict: at least 3 are needed.")
 
 
-def test_a_band_is_the_90_percent_interval_of_the_mean():
+def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(without_matplotlib):
     x = np.arange(3.0)
     band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
     assert band.mean.tolist() == [3.0] * 3
     assert band.high - band.mean == pytest.approx([2.1318468 * math.sqrt(2.5 / 5)] * 3)
-
-
-def test_few_seeds_show_their_range_and_a_band_ends_with_its_shortest_seed(without_matplotlib):
-    x = np.arange(4.0)
-    band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])
+    band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends with its shortest seed
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
     assert "from the lowest to the highest" in comparison_page.body(four())
     assert "90% interval (Student's t)" in comparison_page.body(four(5)).replace("&#x27;", "'")

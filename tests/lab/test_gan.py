@@ -22,7 +22,7 @@ def normal(seed, n, mean=0.0, deviation=1.0):
     return np.random.default_rng(seed).normal(mean, deviation, (n, 4))
 
 
-def test_the_frechet_distance_is_its_formula():
+def test_both_distances_are_their_formulas_and_that_of_a_kernel_right_on_the_mean():
     linalg = pytest.importorskip("scipy.linalg")
     x, y = normal(1, 60) @ normal(2, 4), normal(3, 50, 0.5)
     of_x, of_y = np.cov(x.T), np.cov(y.T)
@@ -30,9 +30,6 @@ def test_the_frechet_distance_is_its_formula():
     expected = off @ off + np.trace(of_x + of_y - 2 * linalg.sqrtm(of_x @ of_y))
     assert frechet(x, y) == pytest.approx(expected.real, rel=1e-9)
     assert frechet(x, x) == pytest.approx(0, abs=1e-9)
-
-
-def test_the_kernel_distance_is_its_formula_and_right_on_the_mean():
     x = normal(1, 12)
     k = [[(a @ b / 4 + 1) ** 3 for b in x] for a in x]
     pairs = [k[i][j] for i in range(12) for j in range(12) if i != j]

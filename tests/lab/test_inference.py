@@ -176,8 +176,7 @@ def test_outputs_that_are_not_finite_name_no_class():
     assert found.shares[[1, 3]].tolist() == [0, 0]
     np.testing.assert_allclose(found.shares[[0, 2]], 1 / (1 + np.exp(-1)))
     assert class_name(pictures(1), -1) == "not finite"
-    other = predictions_of(y[::-1].copy(), t)
-    both = changed(found, other)
+    both = changed(found, predictions_of(y[::-1].copy(), t))
     assert both.places.ravel().tolist() == [0, 1, 2, 3] and (both.gained, both.lost) == (1, 2)
     ones = np.ones((3, 2))
     for outputs, targets in ((ones, ones), (ones, np.ones(4, int)), ([ones] * 2, np.ones(3, int))):

@@ -86,15 +86,12 @@ def test_the_verdict_is_that_of_the_tests_and_mirrored_if_the_sides_are_swapped(
     assert (p.low, p.high, p.verdict) == (-q.high, -q.low, q.verdict)
 
 
-def test_sign_flips_are_scipys():
+def test_sign_flips_are_scipys_and_of_many_seeds_a_sample_that_never_says_zero():
     flips = {"permutation_type": "samples", "n_resamples": 2 ** len(SAMPLE)}
     theirs = scipy.stats.permutation_test((SAMPLE,), np.sum, **flips)
     assert permutation.sign_flip_p(SAMPLE) == pytest.approx(theirs.pvalue)
     assert permutation.sign_flip_p([5.0, 6.0, 7.0]) == 0.25  # three pairs cannot go below it
     assert permutation.sign_flip_p([5.0, -6.0, 1.0]) == 1.0
-
-
-def test_sign_flips_of_many_seeds_are_a_sample_that_never_says_zero():
     many = np.tile(SAMPLE, 4) - SAMPLE.mean() + 0.04
     error = many.std() / math.sqrt(len(many))
     normal = 2 * scipy.stats.norm.sf(many.mean() / error)
@@ -102,13 +99,10 @@ def test_sign_flips_of_many_seeds_are_a_sample_that_never_says_zero():
     assert permutation.sign_flip_p([1.0] * 40) == 1 / (permutation.SAMPLES + 1)
 
 
-def test_one_of_them_by_hand():
+def test_one_of_them_by_hand_and_as_often_right_as_it_says():
     """Two seeds, one control: of four choices one has the first column twice."""
     assert permutation.one_of_them_p([[5.0, 0.0], [5.0, 0.0]]) == (0.5, 0.25)
     assert permutation.one_of_them_p([[0.0, 1.0], [0.0, -1.0]]) == (1.0, 1.0)
-
-
-def test_one_of_them_is_right_as_often_as_it_says_and_finds_what_is_special():
     draw = np.random.default_rng(3)
     p = [permutation.one_of_them_p(draw.normal(size=(4, 4)))[0] for _ in range(300)]
     assert 0.01 < np.mean(np.array(p) <= 0.05) < 0.09
@@ -165,7 +159,7 @@ def test_the_limits_of_a_deviation_hold_as_often_as_they_say():
     assert np.mean((low < 2) & (high > 2)) == pytest.approx(0.80, abs=0.04)
 
 
-def test_steps_to_a_target_and_their_mean_as_mlperf_takes_it():
+def test_steps_to_a_target_with_the_mean_of_mlperf_and_the_area_under_a_curve():
     points = [(10, 80.0), (20, None), (30, 91.0), (40, 89.0)]
     assert course.steps_to_target(points, 90.0, "max") == 30
     assert course.steps_to_target(points, 80.0, "min") == 10
@@ -174,9 +168,6 @@ def test_steps_to_a_target_and_their_mean_as_mlperf_takes_it():
     assert course.olympic_mean([10, None, 30]) == 30  # it is the slowest, and left out
     assert course.olympic_mean([10, None, None]) is None
     assert course.olympic_mean([20, 10]) == 15
-
-
-def test_the_area_under_a_curve_is_scipys():
     steps, values = [10, 20, 40, 80], [50.0, 70.0, 80.0, 90.0]
     theirs = scipy.integrate.trapezoid(values, steps) / 70
     assert course.area_under_curve(list(zip(steps, values))) == pytest.approx(theirs)

@@ -49,21 +49,18 @@ def test_accuracy_is_the_percentage_of_targets_named():
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"name": ""}, "name is ''"),
-    ({"data": ([], [])}, "data is ([], []), expected a function"),
+    ({"name": ""}, "name is ''"), ({"data": ([], [])}, "data is ([], []), expected a function"),
     ({"schedule": 3}, "schedule is 3, expected a function"),
     ({"metric": "accuracy"}, "metric is 'accuracy', expected a function"),
     ({"goal": "least"}, "goal is 'least'"),
     ({"metric": None}, "with metric=None the metric is the loss"),
     ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, say how large"),
     ({"batch_size": 0}, "batch_size is 0, expected an integer of at least 1"),
-    ({"batch_size": 2.5}, "batch_size is 2.5"),
-    ({"epochs": True}, "epochs is True"),
+    ({"batch_size": 2.5}, "batch_size is 2.5"), ({"epochs": True}, "epochs is True"),
     ({"steps": -1}, "steps is -1"),
     ({"clip_norm": float("nan")}, "clip_norm is nan, expected a positive finite number"),
     ({"margin": 0}, "margin is 0, expected a positive finite number"),
-    ({"margin": "half"}, "margin is 'half'"),
-    ({"dial": 1.5}, "dial is 1.5, expected an integer"),
+    ({"margin": "half"}, "margin is 'half'"), ({"dial": 1.5}, "dial is 1.5, expected an integer"),
     ({"model": nn.Linear(2, 2)}, "built already"),
 ])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):

@@ -217,10 +217,8 @@ def test_what_cannot_be_resumed_is_refused(tmp_path):
     fp.save(tmp_path / "c", model=fp.load_task("mlp").model(), extra={"step": 1})
     for words, problem in (
         (("--resume", tmp_path / "c"), "not written by `minifp train`"),
-        (("--resume", tmp_path / "nothing"), "No such file"),
-        (("--every", "3"), "without save"),
-        (("--save", ""), "path is empty"),
-        (("--resume", ""), "path is empty"),
+        *((("--resume", tmp_path / "nothing"), "No such file"), (("--every", "3"), "without save")),
+        *((("--save", ""), "path is empty"), (("--resume", ""), "path is empty")),
     ):
         result = call("train", "mlp", *words)
         assert result.exit_code == 2 and problem in result.output

@@ -49,8 +49,7 @@ def test_the_task_of_the_gallery_trains_on_any_sentences_and_keeps_what_it_says(
     monkeypatch.setattr(data, "multi30k", lambda source, target: (pairs,) * 3)
     for name, value in {"CODES": 290, "HIDDEN": 12, "LAYERS": 2, "BEAM": 2}.items():
         monkeypatch.setattr(translation, name, value)
-    task = translation.EXHIBITS[0].task("quick")
-    small = replace(task, steps=3, batch_size=4)
+    small = replace(translation.EXHIBITS[0].task("quick"), steps=3, batch_size=4)
     run = train(small, "mixed", 0)
     assert run.finished and run.metrics.keys() == {"BLEU", "chrF", "perplexity"}
     assert run.metric == run.metrics["BLEU"][-1] >= 0

@@ -30,7 +30,6 @@ def objects(*counts, size=200, labels=5, seed=0):
     return found
 
 
-# ---- boxes to start from ------------------------------------------------------------------------
 def test_ssd300_has_8732_default_boxes_at_equal_distances_inside_of_the_picture():
     boxes = detection.DefaultBoxes(**SSD300)((300, 300), GRIDS)
     assert boxes.shape == (8732, 4) and boxes.dtype == np.float32
@@ -72,7 +71,6 @@ test_what_makes_no_sense_is_refused = each_refused(
 )
 
 
-# ---- matching -----------------------------------------------------------------------------------
 def test_a_box_finds_what_it_overlaps_with_most_if_that_is_enough_and_each_object_a_box():
     quality = np.array([[0.8, 0.2, 0.5, 0.1], [0.6, 0.25, 0.5, 0.65]], np.float32)
     found = detection.Matcher(0.6, 0.3)(quality)
@@ -111,17 +109,13 @@ def test_boxes_and_matches_are_float32s_in_every_precision(precision):
         np.testing.assert_array_equal(quality, wide)
 
 
-# ---- sampling -----------------------------------------------------------------------------------
-def test_samples_are_balanced_and_made_up_of_the_others_where_there_are_too_few():
+def test_samples_are_balanced_and_decided_by_the_seed_and_call_alone():
     labels = np.array([1] * 100 + [0] * 300 + [-1] * 50)
     positives, negatives = detection.BalancedSampler(64, 0.25, "some")(labels)
     assert (labels[positives] == 1).all() and (labels[negatives] == 0).all()
     assert (len(positives), len(negatives)) == (16, 48)
     positives, negatives = detection.BalancedSampler(64, 0.5, "some")(labels[97:])
-    assert (len(positives), len(negatives)) == (3, 61)
-
-
-def test_what_is_sampled_depends_on_the_seed_and_the_call_and_not_on_other_boxes_labels():
+    assert (len(positives), len(negatives)) == (3, 61)  # made up of the others
     labels = np.array([1] * 40 + [0] * 400)
     sampler, drawn = detection.BalancedSampler(32, 0.25, "some"), []
     for relabelled in (False, True):
@@ -151,7 +145,6 @@ def test_the_hardest_boxes_without_object_count_three_for_each_with_one():
     np.testing.assert_array_equal(best_of_labels(labels, scores, 2), [1, 5, 4, 0])
 
 
-# ---- the multibox loss --------------------------------------------------------------------------
 BOXES = detection.DefaultBoxes([[2], [2]])((200, 200), [(6, 6), (3, 3)])
 
 
@@ -217,7 +210,6 @@ def test_pictures_without_objects_have_no_loss_and_no_gradient(precision):
     assert not logits.grad.array.any() and not deltas.grad.array.any()
 
 
-# ---- targets ------------------------------------------------------------------------------------
 BOX = [[10.0, 10.0, 50.0, 40.0]]
 
 
@@ -253,7 +245,6 @@ def test_targets_are_tensors_arrays_or_lists_and_crowds_teach_nothing():
         detection.as_objects([{**targets[0], "iscrowd": [True]}], [(60, 50)], classes=4)
 
 
-# ---- pictures -----------------------------------------------------------------------------------
 def test_pictures_of_any_sizes_become_one_batch():
     transform = detection.DetectionTransform((0.5,) * 3, (0.25,) * 3, None, 40, 60, multiple=16)
     images = [fp.ones(3, 20, 25), fp.ones(3, 40, 80)]
@@ -281,8 +272,7 @@ def test_pictures_of_any_sizes_become_one_batch():
 
 
 @pytest.mark.parametrize("images, error, what", [
-    ([], DTypeError, "an empty list"),
-    (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
+    ([], DTypeError, "an empty list"), (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
     ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
     (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
     ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),

@@ -61,8 +61,7 @@ def plain(optimizer):
 
 
 @pytest.mark.parametrize("key, fix", [
-    ("gain.fprop:accumulate", "linear layers, convolutions"),
-    ("gain.wgrad:accumulate", "or dgrad"),
+    ("gain.fprop:accumulate", "linear layers, convolutions"), ("gain.wgrad:accumulate", "or dgrad"),
     ("mixing.wgrad:accumulate", "those of @, einsum and attention are dgrad"),
     ("first.dgrad:accumulate", "which the input of a first layer has not"),
 ])  # fmt: skip

@@ -50,8 +50,7 @@ def test_uniform_ones_fill_their_interval(name, settings, bound, torch):
 
 
 @pytest.mark.parametrize(("name", "settings", "std"), [
-    ("normal_", {"std": 0.3}, 0.3),
-    ("xavier_normal_", {}, math.sqrt(2 / (FAN_IN + FAN_OUT))),
+    ("normal_", {"std": 0.3}, 0.3), ("xavier_normal_", {}, math.sqrt(2 / (FAN_IN + FAN_OUT))),
     ("kaiming_normal_", {"nonlinearity": "relu"}, math.sqrt(2 / FAN_IN)),
     ("kaiming_normal_", {"mode": "fan_out", "nonlinearity": "tanh"}, 5 / 3 / math.sqrt(FAN_OUT)),
 ])  # fmt: skip
@@ -77,12 +76,11 @@ def test_a_truncated_normal_is_a_normal_between_its_limits(mean, std, a, b):
 
 
 def test_gains_are_pytorchs(torch):
+    theirs = torch.nn.init.calculate_gain
     for name in (*init.GAINS, "leaky_relu"):
-        assert init.calculate_gain(name) == torch.nn.init.calculate_gain(name)
+        assert init.calculate_gain(name) == theirs(name)
     for slope in (0, 0.2, math.sqrt(5)):
-        assert init.calculate_gain("leaky_relu", slope) == torch.nn.init.calculate_gain(
-            "leaky_relu", slope
-        )
+        assert init.calculate_gain("leaky_relu", slope) == theirs("leaky_relu", slope)
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (7, 3), (3, 7), (4, 2, 3), (1, 1)])
@@ -94,9 +92,8 @@ def test_an_orthogonal_matrix_is_one(shape):
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (0, 2)])
 def test_eye_is_pytorchs(shape, torch):
-    np.testing.assert_array_equal(
-        drawn("eye_", shape), torch.nn.init.eye_(torch.empty(shape)).numpy()
-    )
+    theirs = torch.nn.init.eye_(torch.empty(shape)).numpy()
+    np.testing.assert_array_equal(drawn("eye_", shape), theirs)
 
 
 @pytest.mark.parametrize(

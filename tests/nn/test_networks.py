@@ -142,6 +142,5 @@ def test_results_and_gradients_are_those_of_torchvision_on_its_weights(torchvisi
     weights = dict(mine.named_parameters())
     for key, p in their.named_parameters():
         atol = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest
-        np.testing.assert_allclose(
-            weights[key].grad.numpy(), p.grad.numpy(), rtol=0, atol=atol, err_msg=key
-        )
+        grad = weights[key].grad.numpy()
+        np.testing.assert_allclose(grad, p.grad.numpy(), rtol=0, atol=atol, err_msg=key)

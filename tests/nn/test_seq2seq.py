@@ -127,9 +127,8 @@ def test_scores_and_gradients_are_those_of_pytorchs_parts(torch):
     ).backward()
     np.testing.assert_allclose(scores.numpy(), expected.detach().numpy(), rtol=1e-10, atol=1e-12)
     for name, p in model.named_parameters():
-        np.testing.assert_allclose(
-            p.grad.numpy(), w[name].grad.numpy(), rtol=1e-9, atol=1e-12, err_msg=name
-        )
+        grad = w[name].grad.numpy()
+        np.testing.assert_allclose(p.grad.numpy(), grad, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def theirs(torch, w):
@@ -174,9 +173,7 @@ def test_it_learns_to_write_backward():
         target = np.concatenate([np.full((40, 1), 1), labels[:, :-1]], 1)
         for _ in range(60):
             scores = model(fp.tensor(source), [3] * 40, fp.tensor(target))
-            optimizer.minimize(
-                F.cross_entropy(scores.reshape(-1, 8), fp.tensor(labels.reshape(-1)))
-            )
+            optimizer.minimize(F.cross_entropy(scores.reshape(-1, 8), fp.tensor(labels.flatten())))
         found = model.translate(fp.tensor(source), [3] * 40, width=3)
     right = [h.codes.tolist() == s[::-1].tolist() for h, s in zip(found, source)]
     assert np.mean(right) > 0.9 and model.training

@@ -45,8 +45,7 @@ def test_statistics_are_those_of_all_steps_that_there_are(rest):
 
 def test_a_packed_and_a_padded_batch_are_normalised_alike_and_without_lengths_all_steps():
     x = batch(4)
-    y = nn.SequenceBatchNorm(4)(packed(x))
-    padded, lengths = pad_packed_sequence(y)
+    padded, lengths = pad_packed_sequence(nn.SequenceBatchNorm(4)(packed(x)))
     np.testing.assert_array_equal(lengths.array, LENGTHS)
     np.testing.assert_array_equal(padded.array, nn.SequenceBatchNorm(4)(x, LENGTHS).array)
     x = fp.randn(5, 3, 4)
@@ -58,8 +57,7 @@ def test_a_packed_and_a_padded_batch_are_normalised_alike_and_without_lengths_al
 def test_lengths_that_do_not_fit_are_refused(layer):
     refuses(ShapeError, "lengths of shape", layer, batch(4), [1, 2])
     refuses(ArgumentError, "expected 1 to 5", layer, batch(4), [6, 1, 1])
-    with pytest.raises(ArgumentError, match="of a PackedSequence, which has its own"):
-        layer(packed(batch(4)), LENGTHS)
+    refuses(ArgumentError, "of a PackedSequence, which has its", layer, packed(batch(4)), LENGTHS)
 
 
 def test_features_a_context_and_sizes_that_cannot_be_are_refused():
@@ -90,8 +88,7 @@ def test_gradients_of_both_are_the_slopes():
         x, norm, conv = batch(3), nn.SequenceBatchNorm(3), nn.RowConv(3, 2)
         x = fp.tensor(np.where(np.abs(x.array) > 100, 0.0, x.array), requires_grad=True)
         w = fp.randn(3, 3, requires_grad=True)
-        y = conv(norm(x, LENGTHS), LENGTHS)
-        y.sum().backward()
+        conv(norm(x, LENGTHS), LENGTHS).sum().backward()
         assert not x.grad.array[np.arange(5)[:, None] >= LENGTHS].any()
         assert fp.gradcheck(lambda x, w: F.row_conv(norm(x, LENGTHS), w), (x, w))
 
@@ -102,9 +99,7 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("network", "millions"), [(DeepSpeech2, 115.5), (DeepSpeech2Mandarin, 215.6)]
-)
+@pytest.mark.parametrize("network, millions", [(DeepSpeech2, 115.5), (DeepSpeech2Mandarin, 215.6)])
 def test_deep_speech_is_as_large_as_published(network, millions):
     """About 115 and 215 million parameters; the multiply-adds are those of its products."""
     found = fp.summary(network, (10, 161), precisions=["mixed"])

@@ -120,7 +120,6 @@ def sums_of(chunk):
     return "float16" if chunk is None else f"chunked:{chunk}"
 
 
-# ---- sequential sums ----------------------------------------------------------------------------
 @both
 def test_every_half_and_every_float32_beside_a_border_is_rounded_as_numpy_rounds_it(which):
     x = np.arange(65536, dtype=np.uint16).view(half).astype(single)
@@ -283,7 +282,6 @@ def test_sums_are_chosen_by_their_format_and_chunks_hold_what_float16_cannot():
     assert primitives("chunked:032") is primitives(sum_format("chunked:32"))
 
 
-# ---- plain sums ---------------------------------------------------------------------------------
 def assert_within_bound(x, axes, y):
     """|error| <= (16 r + 4 log2 n) 2^-24 sum|x|, as plain_sum promises."""
     exact, size = x.sum(axis=axes, dtype=double), np.abs(x).sum(axis=axes, dtype=double)
@@ -342,7 +340,6 @@ def test_plain_sums_and_dots_compute_in_at_least_float32_and_pass_inf_and_nan():
         np.testing.assert_allclose(y, a @ b, rtol=0, atol=1e-14)
 
 
-# ---- choosing, and what is refused --------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["int32", "float12", bool, "chunked:0"])
 def test_no_sums_in_what_is_no_floating_format(dtype):
     refuses(PrecisionError, "expected", sum_in, dtype)

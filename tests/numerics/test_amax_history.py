@@ -186,9 +186,7 @@ def test_recurrent_layers_have_histories_of_inputs_and_a_row_scale_of_states(mak
         model(x_of(amax).reshape(2, 2, 3))[0].sum().backward()
         optimizer.step()
         optimizer.zero_grad()
-    found = {
-        (h.product.rpartition("_")[2], h.operand, h.call): h for h in fp.operand_histories(model)
-    }
+    found = {(h.product.split("_")[-1], h.operand, h.call): h for h in fp.operand_histories(model)}
     assert found["forward", "x", 0].amaxes == (1.0, 2.0)
     assert {("forward", "w_ih", 0), ("forward", "w_hh", 0), ("dw", "dy", 0), ("dw", "x", 1)} <= {
         *found

@@ -61,9 +61,7 @@ def test_a_dtype_is_known_by_its_name_its_type_and_itself(given):
 @pytest.mark.parametrize("given", [None, "", "float8", "complex64", "U3", object, "longdouble", 3])
 def test_a_format_that_does_not_exist_is_refused_with_those_that_do(given):
     for refuse in (
-        as_dtype,
-        lambda d: fp.Precision(weights=d),
-        lambda d: formats.format_of(str(d)),
+        *(as_dtype, lambda d: fp.Precision(weights=d), lambda d: formats.format_of(str(d))),
     ):
         refuses(fp.PrecisionError, "expected (one of )?float16, float32, float64", refuse, given)
 
@@ -79,8 +77,7 @@ def test_any_other_text_for_a_dtype_is_refused_by_a_precision_error(text):
 @pytest.mark.parametrize("dtype", [float32, float64])
 def test_all_65536_halves_widen_to_themselves(dtype):
     assert same_bits(upcast(HALVES, dtype), cast(HALVES, dtype))
-    wide = upcast(HALVES, dtype)
-    np.testing.assert_array_equal(np.signbit(wide), np.signbit(HALVES))
+    np.testing.assert_array_equal(np.signbit(upcast(HALVES, dtype)), np.signbit(HALVES))
 
 
 def test_all_65536_halves_come_back_and_what_is_in_the_format_already_is_not_copied():

@@ -242,9 +242,7 @@ SUMMED = [  # what sums, how many of its results and gradients depend on how, sh
 
 
 @pytest.mark.parametrize("fn, count, shapes", [(fn, n, shapes) for fn, n, *shapes in SUMMED])
-def test_each_sum_is_added_in_float16_as_its_reference_does_by_a_loop(
-    fn, count, shapes, monkeypatch
-):
+def test_each_sum_is_added_in_float16_as_by_a_loop(fn, count, shapes, monkeypatch):
     arrays = [random_halves(*s, seed=i, low=-2.0 * (i > 0)) for i, s in enumerate(shapes)]
     dy = None if fn is F.mse_loss or shapes == [(50, 60)] else random_halves
     sequential, wide = both(fn, *arrays, switch="reduce", gradient=dy)
@@ -298,10 +296,8 @@ CHUNKED = [
      (1, 5, 60), (32, 60)),
     ("accumulate", F.scaled_dot_product_attention, *[(2, 2, 40, 50)] * 3),
     ("reduce", F.scaled_dot_product_attention, *[(2, 2, 40, 50)] * 3),
-    ("reduce", lambda x: x.sum(1), (5, 200)),
-    ("reduce", lambda x: x.cumsum(0), (200, 3)),
-    ("reduce", lambda x: x.var(0), (200, 3)),
-    ("reduce", lambda x: F.softmax(x, 1), (4, 200)),
+    ("reduce", lambda x: x.sum(1), (5, 200)), ("reduce", lambda x: x.cumsum(0), (200, 3)),
+    ("reduce", lambda x: x.var(0), (200, 3)), ("reduce", lambda x: F.softmax(x, 1), (4, 200)),
     ("reduce", lambda x, w, b: F.layer_norm(x, (90,), w, b), (40, 90), (90,), (90,)),
     ("reduce", lambda w: F.embedding(np.arange(400) % 3, w), (4, 8)),
 ]  # fmt: skip
@@ -336,9 +332,7 @@ def observe(precision):
         with Flow() as flow:
             y = norm(layer(x))
             optimizer.backward((y * y).sum())
-        inner = {
-            g.dtype for kind, op, g in flow if kind == "gradient" and op not in ("leaf", "sum")
-        }
+        inner = {g.dtype for k, op, g in flow if k == "gradient" and op not in ("leaf", "sum")}
         ones = fp.ones(64, 1, dtype=float16)
         eighths = x.to("float8_e4m3fn").float().array  # which operands=float8_e4m3fn leaves alone
         inside = layer(fp.tensor(x.array, dtype=p.activations, requires_grad=True) * 1.0)

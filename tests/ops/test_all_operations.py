@@ -69,7 +69,6 @@ def run_of(case, dtype, layout=np.array, scale=1.0):
     return Run(xs, before, ys, gradients, calls)
 
 
-# ---- the claims ---------------------------------------------------------------------------------
 @each_operation
 def test_gradients_are_the_slopes(operation, drawn):
     with Claims() as claims, fp.precision("float64"):
@@ -236,8 +235,6 @@ def test_results_in_narrow_formats_are_the_exact_ones_rounded_once(family, forma
             check_rounded(claims, case, format, COARSE)
 
 
-# ---- formats that meet --------------------------------------------------------------------------
-
 MEET = "bfloat16", "float8_e4m3fn", "e5m7", "float16", "float32"
 ONE_FORMAT = {"scatter", "scatter_add", "index_add"}  # refuse a source of another, as PyTorch does
 
@@ -261,7 +258,6 @@ def test_formats_that_meet_are_numbers_and_not_codes(pair, drawn):
                     assert [y.tolist() for y in ys] == [y.tolist() for y in wide]
 
 
-# ---- that nothing is left out -------------------------------------------------------------------
 def test_every_kernel_is_called_by_a_case():
     """A new kernel needs a row in tests/cases. Update rules are tested with their optimizers."""
     with fp.precision("mixed"), Calls() as calls:

@@ -20,23 +20,21 @@ ARRAYS = {
 
 
 def test_shapes_that_do_not_fit_are_refused():
+    both = r"fp.{0}(x, y) -> ShapeError: {0}\(.*\(2, 3\).*\(3, 2\).*broadcast"
+    dim = "fp.{0}(x, 2) -> ShapeError: {0}.*dim=2 for a tensor of 2 dimensions: expected -2"
+    none = r"fp.{0}(none, 0) -> ShapeError: {0} of no numbers: shape \(0, 3\), dim=0"
+    rows = [both.format(n) for n in "add sub mul div pow maximum minimum eq lt".split()]
+    named = "sum mean var amax amin argmax argmin squeeze cumsum logsumexp max any sort unbind"
+    rows += [dim.format(n) for n in named.split()]
+    rows += [none.format(n) for n in "amax amin argmax argmin min".split()]
     check_refusals(
-        r"""
-    fp.add(x, y) -> ShapeError: add\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.sub(x, y) -> ShapeError: sub\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.mul(x, y) -> ShapeError: mul\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.div(x, y) -> ShapeError: div\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.pow(x, y) -> ShapeError: pow\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.maximum(x, y) -> ShapeError: maximum\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.minimum(x, y) -> ShapeError: minimum\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.eq(x, y) -> ShapeError: eq\(.*\(2, 3\).*\(3, 2\).*broadcast
-    fp.lt(x, y) -> ShapeError: lt\(.*\(2, 3\).*\(3, 2\).*broadcast
+        "\n".join(rows)
+        + r"""
     fp.where([True, False], x, v) -> ShapeError: where\(.*\(2, 3\).*\(3,\).*broadcast
     x @ x -> ShapeError: matmul of \(2, 3\) with \(2, 3\): .*\(3\).*\(2\) must be equal
     x @ s -> ShapeError: matmul of shapes \(2, 3\) and \(\): use \*
     batch @ fp.ones(3, 4, 5) -> ShapeError: matmul\(.*\(2, 3, 4\).*\(3, 4, 5\).*broadcast
-    F.linear(x, y)
-        -> ShapeError: linear: input of shape \(2, 3\).*weight of shape \(3, 2\): expected
+    F.linear(x, y) -> ShapeError: linear: input of shape \(2, 3\).*weight of shape \(3, 2\)
     F.linear(x, v) -> ShapeError: linear: .*\(3,\): expected \(\.\.\., in\) and \(out, in\)
     F.linear(y, x.T, y[0]) -> ShapeError: linear: bias of shape \(2,\) for weight \(3, 2\)
     F.conv2d(x, kernel) -> ShapeError: conv2d: input of shape \(2, 3\).*expected \(N, C, H, W\)
@@ -62,23 +60,10 @@ def test_shapes_that_do_not_fit_are_refused():
     F.softmax(x, 2) -> ShapeError: softmax: dim=2 for a tensor of 2 dimensions: expected -2
     F.softmax(s, 0) -> ShapeError: softmax: dim=0 for a tensor without dimensions
     F.cross_entropy(x, [0]) -> ShapeError: cross_entropy: .*\(2, 3\).*\(1,\): expected \(N, C
-    F.cross_entropy(x, np.eye(2, 3, dtype=int))
-        -> ShapeError: cross_entropy: .*target of shape \(2, 3\)
+    F.cross_entropy(x, np.eye(2, 3, dtype=int)) -> ShapeError: target of shape \(2, 3\)
     F.cross_entropy(v, [0, 1, 2]) -> ShapeError: cross_entropy: input of shape \(3,\)
     F.embedding([0], v) -> ShapeError: embedding: weight of shape \(3,\), expected \(V, D\)
-    fp.sum(x, 2) -> ShapeError: sum.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.mean(x, 2) -> ShapeError: mean.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.var(x, 2) -> ShapeError: var.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.amax(x, 2) -> ShapeError: amax.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.amin(x, 2) -> ShapeError: amin.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.argmax(x, 2) -> ShapeError: argmax.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.argmin(x, 2) -> ShapeError: argmin.*dim=2 for a tensor of 2 dimensions: expected -2
-    fp.squeeze(x, 2) -> ShapeError: squeeze.*dim=2 for a tensor of 2 dimensions: expected -2
     x.sum((0, -2)) -> ShapeError: sum.*dim=\(0, -2\) names a dimension twice
-    fp.amax(none, 0) -> ShapeError: amax of no numbers: shape \(0, 3\), dim=0
-    fp.amin(none, 0) -> ShapeError: amin of no numbers: shape \(0, 3\), dim=0
-    fp.argmax(none, 0) -> ShapeError: argmax of no numbers: shape \(0, 3\), dim=0
-    fp.argmin(none, 0) -> ShapeError: argmin of no numbers: shape \(0, 3\), dim=0
     x.reshape(4, 2) -> ShapeError: reshape\(float32 \(2, 3\)\): .*into shape \(4,2\)
     image.flatten(3, 1) -> ShapeError: flatten: start_dim=3 comes after end_dim=1
     x.flatten(4) -> ShapeError: flatten: start_dim=4 .*expected -2 to 1
@@ -107,17 +92,13 @@ def test_shapes_that_do_not_fit_are_refused():
 def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     check_refusals(
         r"""
-    F.cross_entropy(x, [0, 3])
-        -> ArgumentError: cross_entropy: target 3 at \(1,\): expected classes 0 to 2 for input
+    F.cross_entropy(x, [0, 3]) -> ArgumentError: cross_entropy: target 3 at \(1,\): expected classes
     F.cross_entropy(x, [-1, 0]) -> ArgumentError: cross_entropy: target -1 at \(0,\)
-    F.cross_entropy(batch, [[0, 1, 2, 0], [0, 1, 7, 0]])
-        -> ArgumentError: cross_entropy: target 7 at \(1, 2\)
-    F.cross_entropy(x, [0.0, 1.0])
-        -> DTypeError: cross_entropy: targets of float64: expected integers, the class numbers
+    F.cross_entropy(batch, [[0, 1, 2, 0], [0, 1, 7, 0]]) -> ArgumentError: cross_entropy: target 7
+    F.cross_entropy(x, [0.0, 1.0]) -> DTypeError: cross_entropy: targets of float64: expected
     F.cross_entropy(x, [True, False]) -> DTypeError: cross_entropy: targets of bool
     F.cross_entropy(x, ["cat", "dog"]) -> DTypeError: cross_entropy: targets of <U3
-    F.cross_entropy(x, [0, 1], reduction="avg")
-        -> ArgumentError: cross_entropy: reduction='avg': expected one of mean, sum, none
+    F.cross_entropy(x, [0, 1], reduction="avg") -> ArgumentError: cross_entropy: reduction='avg'
     F.embedding([0, 2], x) -> ArgumentError: embedding: index 2: expected 0 to 1
     F.embedding([-1], x) -> ArgumentError: embedding: index -1: expected 0 to 1
     F.embedding(v, x) -> DTypeError: embedding: indices of float32: expected integers
@@ -158,7 +139,6 @@ def test_every_refusal_is_also_the_error_a_python_programmer_expects():
     assert issubclass(fp.DTypeError, TypeError)
 
 
-# ---- changes in place ---------------------------------------------------------------------------
 @pytest.mark.parametrize("make", [fp.tensor, nn.Parameter])
 def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     with fp.no_grad():
@@ -177,20 +157,19 @@ def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
         """, make=make, t=ARRAYS["x"])  # fmt: skip
 
 
-def test_integers_do_not_lose_their_fractions_in_place():
+def test_integers_do_not_lose_fractions_in_place_nor_are_they_made_of_nan():
     t = fp.tensor([1, 2])
     for change in (lambda: t.add_(0.5), lambda: t.mul_(fp.tensor([0.5, 0.5])), lambda: t.div_(2)):
         refuses(fp.DTypeError, "a result of float32 for a tensor of int64", change)
     assert t.tolist() == [1, 2]
     assert t.add_(1).tolist() == [2, 3]
+    for lost, dtype in product((float("nan"), float("inf")), ("int64", "uint8")):
+        refuses(fp.DTypeError, f"NaN or Inf cannot be {dtype}", fp.tensor, [1.0, lost], dtype=dtype)
 
 
-# ---- running statistics -------------------------------------------------------------------------
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "float64"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_batch_that_is_not_finite_leaves_running_statistics_and_shows_in_the_result(
-    value, precision
-):
+def test_a_batch_that_is_not_finite_leaves_running_statistics(value, precision):
     with fp.precision(precision):
         norm, x = nn.BatchNorm1d(2), np.ones((3, 2))
         x[1, 0] = value
@@ -200,11 +179,6 @@ def test_a_batch_that_is_not_finite_leaves_running_statistics_and_shows_in_the_r
         assert (*held, norm.num_batches_tracked.item()) == ([0, 0], [1, 1], 0)
         norm(fp.randn(6, 2))
     assert norm.num_batches_tracked.item() == 1 and norm.running_mean.tolist() != [0, 0]
-
-
-def test_numbers_that_no_integer_holds_are_refused():
-    for lost, dtype in product((float("nan"), float("inf")), ("int64", "uint8")):
-        refuses(fp.DTypeError, f"NaN or Inf cannot be {dtype}", fp.tensor, [1.0, lost], dtype=dtype)
 
 
 def test_a_list_in_place_of_a_tensor_is_refused_by_the_functions_name():

@@ -162,6 +162,4 @@ def check_threads(claims, kernel, args, params, monkeypatch):
 def test_every_compiled_kernel_is_asked():
     of_ops = {n: k for n, k in NAMED.items() if k.reference.__module__.startswith("minifp.ops.")}
     compiled = {name for name, kernel in of_ops.items() if kernel.compiled is not None}
-    assert compiled == {*ROWS, *ELSEWHERE.split(), *LEFT.split()}, (
-        "a row of tests/kernel_calls for each"
-    )
+    assert compiled == {*ROWS, *ELSEWHERE.split(), *LEFT.split()}, "each has a row of kernel_calls"

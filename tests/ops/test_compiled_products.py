@@ -43,7 +43,6 @@ def worst(fn, *arrays, precision="mixed"):
     return max((call.excess(), call.kernel.name) for call in calls)
 
 
-# ---- products -----------------------------------------------------------------------------------
 SIZES = [(1, 1, 1), (1, 10, 300), (8, 48, 16), (9, 49, 17), (257, 145, 257), (33, 7, 513)]
 PAIRS = {
     "NN": lambda a, b: (a, b),
@@ -68,7 +67,6 @@ def test_products_of_any_size_and_layout_are_within_the_bound(dtype):
                 assert excess(gemm.product(a, b, dtype, bias), exact, magnitude, K) <= 1
 
 
-# ---- convolutions -------------------------------------------------------------------------------
 GEOMETRY = [  # N, C, O, H, W, kernel, stride, padding, dilation, groups
     *((2, 1, 6, 28, 28, 5, 1, 2, 1, 1), (3, 3, 16, 32, 32, 3, 1, 1, 1, 1)),
     *((5, 16, 32, 17, 15, 3, 2, 1, 1, 1), (3, 16, 32, 7, 9, 1, 2, 0, 1, 1)),
@@ -130,9 +128,7 @@ SQUARES = [  # H, kernel, stride, padding, dilation, groups
 
 @pytest.mark.parametrize("geometry", SQUARES, ids=str)
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_weight_that_is_not_finite_reaches_what_its_windows_touch_and_nothing_else(
-    geometry, value
-):
+def test_a_weight_that_is_not_finite_reaches_what_its_windows_touch(geometry, value):
     """As in PyTorch, whose own kernels (not oneDNN's) agree in every NaN and Inf."""
     H, k, stride, padding, dilation, groups = geometry
     w, each = random(4, 4 // groups, k, k, seed=1), 4 // groups

@@ -37,7 +37,6 @@ def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
         assert summed.rounded(float16).tolist() == [2048] * 3
 
 
-# ---- sums ---------------------------------------------------------------------------------------
 def test_variance_is_found_far_from_zero():
     """Where the difference of mean squares would have no digit left; and of unequal pictures."""
     random = np.random.default_rng(0)

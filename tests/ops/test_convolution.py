@@ -9,14 +9,13 @@ from cases import some_places
 from hypothesis import given
 from hypothesis import strategies as st
 from random_arrays import bits, halves, random_arrays
-from refusals import check_refusals
+from refusals import check_refusals, refuses
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
 
 
-# ---- the equation -------------------------------------------------------------------------------
 def naive_conv2d(x, w, stride, padding, dilation, groups):
     """The equation in the docstring of ops/conv.py, written as loops."""
     x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
@@ -40,9 +39,7 @@ pairs = st.tuples(st.integers(1, 2), st.integers(1, 2))
     *(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.tuples(*[st.integers(1, 3)] * 2)),
     *(pairs, st.tuples(st.integers(0, 3), st.integers(0, 2)), pairs, st.integers(0, 2**31)),
 )
-def test_conv2d_of_any_geometry_is_the_equation(
-    n, c, o, groups, size, kernel, stride, padding, dilation, seed
-):
+def test_conv2d_is_the_equation(n, c, o, groups, size, kernel, stride, padding, dilation, seed):
     fits = [s + 2 * p > d * (k - 1) for s, p, d, k in zip(size, padding, dilation, kernel)]
     if not all(fits):
         return
@@ -122,14 +119,11 @@ def test_padding_same_of_an_even_kernel_has_one_more_at_the_end(torch):
         np.testing.assert_allclose(y.array, expected.numpy(), rtol=1e-11, atol=1e-11)
 
 
-# ---- transposes and columns ---------------------------------------------------------------------
 @given(
     *(st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 3)),
     *(st.integers(1, 2), st.integers(1, 6)),
 )
-def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
-    stride, padding, dilation, kernel, groups, length
-):
+def test_a_transposed_convolution_is_a_gradient(stride, padding, dilation, kernel, groups, length):
     """<conv(x, w), y> = <x, conv_transpose(y, w)>, with the sizes that the stride leaves open."""
     settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     size = length + dilation * (kernel - 1)
@@ -152,18 +146,13 @@ def test_output_size_chooses_among_the_sizes_that_the_stride_leaves_open(torch):
         y, z = ours(fp.tensor(x), size), theirs(torch.tensor(x), size)
         assert y.shape == (2, 2, *size[-2:])
         np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-5, atol=1e-6)
-    with pytest.raises(fp.ShapeError, match=r"output_size=\(9, 11\).*from \[7, 11\] to \[8, 12\]"):
-        ours(fp.tensor(x), (9, 11))
+    refuses(fp.ShapeError, r"output_size=\(9, 11\).*from \[7, 11\] to", ours, fp.tensor(x), (9, 11))
 
 
-def test_windows_that_overlap_3000_times_add_up():
+def test_windows_that_overlap_3000_times_add_up_and_times_weights_are_a_convolution():
     """3,000 rows of one column fold onto one place each, 64 x 64 windows onto the middle."""
     with fp.precision("mixed"):
-        y = F.fold(fp.ones(1, 64 * 64, 64 * 64), 127, 64)
-        assert y.array[0, 0, 63, 63] == 4096
-
-
-def test_unfolded_windows_times_weights_are_a_convolution():
+        assert F.fold(fp.ones(1, 64 * 64, 64 * 64), 127, 64).array[0, 0, 63, 63] == 4096
     random = np.random.default_rng(0)
     x, w = random.normal(0, 1, (2, 3, 6, 5)), random.normal(0, 1, (4, 3, 2, 3))
     with fp.precision("float64"):
@@ -173,31 +162,22 @@ def test_unfolded_windows_times_weights_are_a_convolution():
         np.testing.assert_allclose(y.array.reshape(expected.shape), expected.array, rtol=1e-12)
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 def test_convolutions_name_what_does_not_fit():
     check_refusals(r"""
     F.conv1d(x, w) -> ShapeError: conv1d: .*expected \(N, C, L\) or \(C, L\)
-    F.conv_transpose2d(x[0, 0], w)
-        -> ShapeError: conv_transpose2d: .*\(C, H, W\), and \(C, O/groups, KH, KW\)
+    F.conv_transpose2d(x[0, 0], w) -> ShapeError: conv_transpose2d: .*\(C, H, W\), and \(C, O/groups
     F.conv2d(x, w.array.tolist()) -> DTypeError: conv2d: weight is a list
     F.conv2d(x, w, [1.0]) -> DTypeError: conv2d: bias is a list
-    F.conv2d(fp.ones(1, 4, 5, 5, dtype="int64"), w)
-        -> DTypeError: conv2d: input of int64: expected floating
+    F.conv2d(fp.ones(1, 4, 5, 5, dtype="int64"), w) -> DTypeError: conv2d: input of int64: expected
     F.conv2d(x, w, groups=1.5) -> ShapeError: conv2d: .*groups=1\.5
     F.conv2d(x, w, groups=2, padding="full") -> ArgumentError: padding='full'
-    F.conv2d(x, w, groups=2, stride=2, padding="same")
-        -> ArgumentError: conv2d: padding="same" with stride=\(2, 2\): expected 1
-    F.conv2d(x, fp.zeros(4, 2, 0, 3), groups=2)
-        -> ShapeError: conv2d: a kernel of \(0, 3\): expected at least 1
+    F.conv2d(x, w, groups=2, stride=2, padding="same") -> ArgumentError: conv2d: padding="same" with
+    F.conv2d(x, fp.zeros(4, 2, 0, 3), groups=2) -> ShapeError: conv2d: a kernel of \(0, 3\)
     F.conv2d(x, w, fp.ones(3), groups=2) -> ShapeError: expected \(4,\)
-    F.conv_transpose2d(x, w, fp.ones(4))
-        -> ShapeError: conv_transpose2d: bias of shape \(4,\) .*expected \(2,\)
-    F.conv_transpose2d(x[:, :3], w)
-        -> ShapeError: conv_transpose2d: .*has 3 channels; weight .* expects 4
-    F.conv_transpose2d(x, w, output_padding=1)
-        -> ShapeError: output_padding=\(1, 1\) must be smaller than stride=\(1, 1\)
-    F.conv_transpose2d(x, w, padding=4)
-        -> ShapeError: conv_transpose2d: .*leave a result of sizes \(-1, -1\)
+    F.conv_transpose2d(x, w, fp.ones(4)) -> ShapeError: conv_transpose2d: bias of shape \(4,\)
+    F.conv_transpose2d(x[:, :3], w) -> ShapeError: conv_transpose2d: .*has 3 channels; weight
+    F.conv_transpose2d(x, w, output_padding=1) -> ShapeError: output_padding=\(1, 1\) must be
+    F.conv_transpose2d(x, w, padding=4) -> ShapeError: conv_transpose2d: .*leave a result of sizes
     F.conv_transpose2d(x, w, stride=0) -> ShapeError: stride=0: expected an
     """, x=np.ones((2, 4, 5, 5)), w=np.ones((4, 2, 3, 3)))  # fmt: skip
 

@@ -43,7 +43,6 @@ def test_errors_are_at_most_those_of_pytorch(torch, T, L, spread):
         assert np.abs(mine - right).max() <= max(np.abs(other - right).max(), unit)
 
 
-# ---- decoding -----------------------------------------------------------------------------------
 def all_labels(x, blank):
     """The logarithm of the probability of every labelling, by all paths of x (T, C)."""
     found = {}

@@ -14,7 +14,6 @@ import minifp.nn.functional as F
 from minifp.numerics.formats import float16, float32, float64
 
 
-# ---- boxes ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_areas_and_overlaps_are_torchvisions(torchvision, dtype):
     a, b = random_boxes(40).astype(dtype), random_boxes(7, 1).astype(dtype)
@@ -70,13 +69,10 @@ def test_what_networks_learn_of_boxes_is_torchvisions(torchvision):
         )
 
 
-def test_what_is_encoded_is_decoded_to_the_same_boxes():
+def test_what_is_encoded_is_decoded_to_the_same_boxes_which_grow_at_most_62_times():
     boxes, references = random_boxes(50), random_boxes(50, 1)
     decoded = F.decode_boxes(F.encode_boxes(boxes, references), references)
     np.testing.assert_allclose(decoded.array, boxes, atol=300 * 2.0**-20)
-
-
-def test_a_box_grows_at_most_to_62_times_its_reference():
     deltas = fp.tensor([[0.0, 0.0, 1e4, 1e4]], requires_grad=True)
     boxes = F.decode_boxes(deltas, fp.tensor([[0.0, 0.0, 2.0, 4.0]]))
     np.testing.assert_allclose(boxes.array, [[1 - 62.5, 2 - 125, 1 + 62.5, 2 + 125]], rtol=1e-6)
@@ -117,7 +113,7 @@ def test_boxes_that_have_lost_pixels_already_are_warned_of():
     F.box_area(fp.tensor([[0.0, 0.0, 2047.0, 10.0]], dtype="float16"))  # no warning
 
 
-def test_empty_boxes_overlap_with_nothing():
+def test_empty_boxes_overlap_with_nothing_and_tiny_ones_still_have_gradients():
     point, inverted = [5.0, 5.0, 5.0, 5.0], [8.0, 8.0, 2.0, 2.0]
     boxes = fp.tensor([point, inverted, [0.0, 0.0, 10.0, 10.0]], requires_grad=True)
     assert F.box_area(boxes).tolist() == [0, 0, 100]
@@ -127,16 +123,12 @@ def test_empty_boxes_overlap_with_nothing():
     assert np.isfinite(generalized.array).all()
     generalized.sum().backward()
     assert np.isfinite(boxes.grad.array).all()
-
-
-def test_tiny_boxes_still_have_gradients():
-    """Of fractions of a picture: the square of an area of 1e-20 is below float32's smallest."""
+    # Of fractions of a picture: the square of an area of 1e-20 is below float32's smallest.
     a = fp.tensor([[0.0, 0.0, 1e-10, 1e-10]], requires_grad=True)
     F.box_iou(a, fp.tensor([[0.0, 0.0, 2e-10, 1e-10]])).sum().backward()
     np.testing.assert_allclose(a.grad.array[0, 2], 0.5e10, rtol=1e-5)
 
 
-# ---- focal loss ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_the_focal_loss_is_torchvisions(torchvision, reduction):
     random, ops = np.random.default_rng(0), torchvision.ops
@@ -158,63 +150,41 @@ def test_the_focal_loss_of_what_is_certain_is_0_and_not_nan():
 
 
 def test_what_is_no_box_is_refused():
-    check_refusals(r"""
+    check_refusals(
+        r"""
     F.box_area(fp.zeros(3, 5)) -> MinifpError: box_area: boxes of shape \(3, 5\): expected boxes
     F.box_area([[0, 0, 1, 1]]) -> MinifpError: box_area: boxes is a list: expected a tensor
     F.box_area(fp.tensor([[0, 0, 1, 1]])) -> MinifpError: boxes of int64: expected floating
-    F.box_iou(fp.zeros(4), fp.zeros(1, 4)) -> MinifpError: boxes1 of shape \(4,\).* \(N, 4\)
-    F.box_convert(fp.zeros(1, 4), "xyxy", "yxyx") -> MinifpError: out_fmt='yxyx': expected one of
-    F.clip_boxes_to_image(fp.zeros(1, 4), 5) -> MinifpError: size=5: expected \(height, width\)
-    F.clip_boxes_to_image(fp.zeros(1, 4), (5, -1)) -> MinifpError: size=-1: expected a finite number
-    F.remove_small_boxes(fp.zeros(1, 4), -1) -> MinifpError: min_size=-1: expected a finite number
-    F.generalized_box_iou_loss(fp.zeros(1, 4), fp.zeros(2, 4))
-        -> MinifpError: boxes1 of shape \(1, 4\), boxes2 of shape \(2, 4\): expected the same
-    F.generalized_box_iou_loss(fp.zeros(1, 4), fp.zeros(1, 4), "all")
-        -> MinifpError: reduction='all': expected one of mean, sum, none
-    F.encode_boxes(fp.tensor([[0.0, 0, 1, 1], [3, 4, 3, 5]]), fp.ones(2, 4))
-        -> MinifpError: encode_boxes: boxes \[3.0, 4.0, 3.0, 5.0\] at \(1,\): expected a width
-    F.decode_boxes(fp.zeros(2, 3), fp.zeros(2, 4))
-        -> MinifpError: decode_boxes: deltas of shape \(2, 3\): expected
-    F.decode_boxes(fp.zeros(2, 4), fp.zeros(3, 4))
-        -> MinifpError: deltas of shape \(2, 4\) and references of shape \(3, 4\): expected the same
-    F.decode_boxes(fp.zeros(2, 4), fp.zeros(2, 4), (1, 2))
-        -> MinifpError: weights=\(1, 2\): expected four numbers
-    F.decode_boxes(fp.zeros(2, 4), fp.zeros(2, 4), (1, 2, 0, 1))
-        -> MinifpError: weights=0: expected a number above 0
-    F.nms(fp.zeros(2, 4), fp.zeros(3), 0.5)
-        -> MinifpError: nms: scores of shape \(3,\) for boxes of shape \(2, 4\): expected \(2,\)
-    F.nms(fp.zeros(2, 4), fp.zeros(2), 50)
-        -> MinifpError: iou_threshold=50: expected a finite number
-    F.batched_nms(fp.zeros(2, 4), fp.zeros(2), fp.zeros(2), 0.5)
-        -> MinifpError: batched_nms: idxs of float32: expected integers
-    F.batched_nms(fp.zeros(2, 4), fp.zeros(2), np.zeros(3, int), 0.5)
-        -> MinifpError: idxs of shape \(3,\) for scores of shape \(2,\): expected the same
-    F.roi_align(fp.zeros(3, 4, 4), [], 2)
-        -> MinifpError: input of shape \(3, 4, 4\): expected \(N, C
-    F.roi_align(fp.zeros(2, 1, 4, 4), [fp.zeros(1, 4)], 2)
-        -> MinifpError: roi_align: boxes for 1 pictures, input has 2: expected a tensor
-    F.roi_pool(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 5)], 2)
-        -> MinifpError: roi_pool: boxes\[0\] of shape \(1, 5\): expected \(L, 4\)
-    F.roi_align(fp.zeros(1, 1, 4, 4), fp.zeros(1, 4), 2)
-        -> MinifpError: boxes of shape \(1, 4\): expected \(K, 5\), with the picture's number
-    F.roi_align(fp.zeros(1, 1, 4, 4), 7, 2)
-        -> MinifpError: boxes is a int: expected a list of tensors
-    F.roi_align(fp.zeros(1, 1, 4, 4), fp.ones(1, 5), 2)
-        -> MinifpError: roi_align: boxes\[0\] is in picture 1: expected 0 to 0
-    F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4, requires_grad=True)], 2)
-        -> MinifpError: boxes\[0\] requires a gradient, and none is given to it
-    F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 0)
-        -> MinifpError: roi_align: output_size=0: expected an integer of at least 1
-    F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, float("nan"))
-        -> MinifpError: spatial_scale=nan: expected a finite number
-    F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, 1, 2.5)
-        -> MinifpError: sampling_ratio=2.5: expected an integer
-    F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, 1, 2, aligned=1)
-        -> MinifpError: aligned=1: expected True or False
-    F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(2), 1.5)
-        -> MinifpError: sigmoid_focal_loss: alpha=1.5: expected a finite number, from 0 to 1
-    F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(3))
-        -> MinifpError: input of shape \(2,\), target of shape \(3,\): expected the same
-    F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(2), gamma=-1)
-        -> MinifpError: gamma=-1: expected a fin
-    """)
+    F.box_iou(fp.zeros(4), b) -> MinifpError: boxes1 of shape \(4,\).* \(N, 4\)
+    F.box_convert(b, "xyxy", "yxyx") -> MinifpError: out_fmt='yxyx': expected one of
+    F.clip_boxes_to_image(b, 5) -> MinifpError: size=5: expected \(height, width\)
+    F.clip_boxes_to_image(b, (5, -1)) -> MinifpError: size=-1: expected a finite number
+    F.remove_small_boxes(b, -1) -> MinifpError: min_size=-1: expected a finite number
+    F.generalized_box_iou_loss(b, bb) -> MinifpError: boxes1 .*\(1, 4\), boxes2 .*\(2, 4\): .* same
+    F.generalized_box_iou_loss(b, b, "all") -> MinifpError: reduction='all': expected one of mean
+    F.encode_boxes(bb, bb + 1) -> MinifpError: encode_boxes: boxes \[0.0, .* at \(0,\): expected a
+    F.decode_boxes(fp.zeros(2, 3), bb) -> MinifpError: decode_boxes: deltas of shape \(2, 3\)
+    F.decode_boxes(bb, fp.zeros(3, 4)) -> MinifpError: deltas of .*\(2, 4\) and references of .*\(3
+    F.decode_boxes(bb, bb, (1, 2)) -> MinifpError: weights=\(1, 2\): expected four numbers
+    F.decode_boxes(bb, bb, (1, 2, 0, 1)) -> MinifpError: weights=0: expected a number above 0
+    F.nms(bb, fp.zeros(3), 0.5) -> MinifpError: nms: scores of shape \(3,\) .*\(2, 4\): expected \(2
+    F.nms(bb, bb[:, 0], 50) -> MinifpError: iou_threshold=50: expected a finite number
+    F.batched_nms(bb, bb[:, 0], bb[:, 0], 0.5) -> MinifpError: batched_nms: idxs of float32
+    F.batched_nms(bb, bb[:, 0], np.zeros(3, int), 0.5) -> MinifpError: idxs of shape \(3,\) for
+    F.roi_align(x[0], [], 2) -> MinifpError: input of shape \(1, 4, 4\): expected \(N, C
+    F.roi_align(fp.cat([x, x]), [b], 2) -> MinifpError: roi_align: boxes for 1 pictures, input has 2
+    F.roi_pool(x, [fp.zeros(1, 5)], 2) -> MinifpError: roi_pool: boxes\[0\] of .*\(1, 5\): .*\(L, 4
+    F.roi_align(x, b, 2) -> MinifpError: boxes of shape \(1, 4\): expected \(K, 5\), with the
+    F.roi_align(x, 7, 2) -> MinifpError: boxes is a int: expected a list of tensors
+    F.roi_align(x, fp.ones(1, 5), 2) -> MinifpError: boxes\[0\] is in picture 1: expected 0 to 0
+    F.roi_align(x, [fp.Tensor(b.array, requires_grad=True)], 2) -> MinifpError: \[0\] requires a
+    F.roi_align(x, [b], 0) -> MinifpError: roi_align: output_size=0: expected an integer of at least
+    F.roi_align(x, [b], 2, float("nan")) -> MinifpError: spatial_scale=nan: expected a finite number
+    F.roi_align(x, [b], 2, 1, 2.5) -> MinifpError: sampling_ratio=2.5: expected an integer
+    F.roi_align(x, [b], 2, 1, 2, aligned=1) -> MinifpError: aligned=1: expected True or False
+    F.sigmoid_focal_loss(b, b, 1.5) -> MinifpError: sigmoid_focal_loss: alpha=1.5: expected .* 0 to
+    F.sigmoid_focal_loss(b, bb) -> MinifpError: input of shape \(1, 4\), target of .*\(2, 4\)
+    F.sigmoid_focal_loss(b, b, gamma=-1) -> MinifpError: gamma=-1: expected a fin
+        """,
+        **{"b": np.zeros((1, 4)), "bb": np.zeros((2, 4)), "x": np.zeros((1, 1, 4, 4))},
+    )

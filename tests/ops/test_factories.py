@@ -17,7 +17,6 @@ from minifp.ops import creation
 from minifp.ops.factories import full, sampling
 
 
-# ---- from data ----------------------------------------------------------------------------------
 def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
     for dtype in (float16, float32, float64, int64, uint8, bool_):
         a = np.zeros((2, 3), dtype)
@@ -47,7 +46,7 @@ def test_tensors_of_others_and_arrays_in_another_byte_order_are_numbers():
         assert x.array.dtype.isnative and (x + x).tolist() == [2, 4]
 
 
-def test_as_tensor_copies_only_where_it_must():
+def test_as_tensor_copies_only_where_it_must_and_tensor_always():
     a = np.zeros(3, float32)
     x = fp.as_tensor(a)
     assert x.array is a and fp.as_tensor(x) is x
@@ -61,9 +60,6 @@ def test_as_tensor_copies_only_where_it_must():
     x = fp.ones(2, requires_grad=True)
     fp.as_tensor(x, dtype="float64").sum().backward()
     assert x.grad.tolist() == [1, 1]
-
-
-def test_tensor_never_shares():
     for dtype in (float32, int64, bool_, uint8):
         a = np.zeros(3, dtype)
         x = fp.tensor(a)
@@ -74,7 +70,6 @@ def test_tensor_never_shares():
         assert not a.any()
 
 
-# ---- constants and steps ------------------------------------------------------------------------
 MAKERS = {
     "zeros": lambda m, **s: m.zeros(2, 3, **s),
     "ones": lambda m, **s: m.ones((2, 3), **s),
@@ -111,13 +106,15 @@ def test_shapes_and_dtypes_are_pytorchs(torch, make):
             np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-7)
 
 
-def test_numbers_without_a_point_stay_integers():
+def test_numbers_without_a_point_stay_integers_and_eye_is_the_identity():
     assert fp.full((2,), 3).dtype == fp.arange(3).dtype == fp.arange(1, 7, 2).dtype == int64
     assert fp.full((2,), True).dtype == bool_
     assert fp.full((2,), 3, dtype="float16").dtype == float16
     assert fp.arange(3.0).dtype == fp.tensor([1, 2], dtype="float32").dtype == float32
     assert fp.full((), 2.5).shape == ()
     assert fp.full((2,), fp.tensor(2.5)).tolist() == [2.5, 2.5]
+    assert fp.eye(2).tolist() == [[1, 0], [0, 1]]
+    assert fp.eye(0, 3).shape == (0, 3)
 
 
 numbers = st.integers(-50, 50) | st.floats(-50, 50).filter(lambda x: x == 0 or abs(x) > 1e-3)
@@ -140,11 +137,6 @@ def test_linspace_is_pytorchs_and_ends_where_it_should(torch, start, end, steps)
     np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-6, atol=1e-5)
     if steps > 1:
         assert (y.array[0], y.array[-1]) == (float32.type(start), float32.type(end))
-
-
-def test_eye_is_the_identity():
-    assert fp.eye(2).tolist() == [[1, 0], [0, 1]]
-    assert fp.eye(0, 3).shape == (0, 3)
 
 
 LIKE = {
@@ -184,7 +176,6 @@ def test_values_that_overflow_give_a_warning():
         fp.tensor([65519.0, np.inf, np.nan])  # no warning
 
 
-# ---- random -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["rand", "randn"])
 def test_every_precision_draws_the_same_numbers(name):
     drawn = {}
@@ -203,7 +194,7 @@ def test_uniform_numbers_stay_below_1_however_they_are_rounded():
     assert abs(x.astype(float64).mean() - 0.5) < 0.005
 
 
-def test_integers_are_drawn_evenly_between_their_limits():
+def test_integers_are_drawn_evenly_and_a_permutation_has_every_number_once():
     fp.manual_seed(0)
     x = fp.randint(-2, 3, (100_000,))
     counts = np.bincount(x.array + 2)
@@ -211,9 +202,6 @@ def test_integers_are_drawn_evenly_between_their_limits():
     assert (np.abs(counts - 20_000) < 800).all()
     assert set(fp.randint(2, (100,)).tolist()) == {0, 1}
     assert fp.randint(5, (2, 3), dtype="float32").dtype == float32
-
-
-def test_a_permutation_has_every_number_once():
     fp.manual_seed(0)
     x = fp.randperm(1000)
     assert x.dtype == int64 and sorted(x.tolist()) == list(range(1000))
@@ -235,7 +223,6 @@ def test_a_seed_gives_the_same_numbers_and_each_purpose_has_its_own():
     np.testing.assert_array_equal(fp.randn(4).array, draw()[1].array)
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 def test_bad_arguments_are_refused_by_name():
     check_refusals(r"""
     fp.zeros(2, -1) -> ShapeError: zeros: size \(2, -1\): expected integers of at lea

@@ -167,16 +167,12 @@ def test_class_numbers_may_have_any_integer_format():
         assert F.cross_entropy(z, fp.tensor(np.array([2, 0], dtype))).item() == expected
 
 
-def test_one_hot_probabilities_are_class_numbers():
+def test_cross_entropy_is_that_of_one_hot_probabilities_and_log_softmax_then_nll():
     z, t = fp.tensor(EXTREME / 10000), np.array([0, 0, 2])
     hot = fp.tensor(np.eye(3)[t])
     for settings in ({}, {"label_smoothing": 0.25}):
         a, b = F.cross_entropy(z, t, **settings), F.cross_entropy(z, hot, **settings)
         assert a.item() == pytest.approx(b.item(), rel=1e-6)
-
-
-def test_log_softmax_then_nll_is_cross_entropy():
-    z, t = fp.tensor(EXTREME / 10000), np.array([0, 0, 2])
     apart = F.nll_loss(F.log_softmax(z, 1), t)
     assert apart.item() == pytest.approx(F.cross_entropy(z, t).item(), rel=1e-6)
 
@@ -253,7 +249,7 @@ def test_labels_that_do_not_fit_and_sequences_of_no_steps_are_pytorchs(torch, le
         assert np.isnan(x.grad.array[:2, 0]).all() != zero_infinity
 
 
-def test_a_class_of_probability_0_does_not_spoil_the_gradient(in_mixed):
+def test_a_class_of_probability_0_spoils_no_gradient_and_long_sequences_do_not_underflow(in_mixed):
     """In float16 log-probabilities end at -65504; in PyTorch's gradient -Inf gives NaN."""
     mask = np.zeros((4, 1, 3))
     mask[:2, 0, 2] = -np.inf
@@ -263,10 +259,7 @@ def test_a_class_of_probability_0_does_not_spoil_the_gradient(in_mixed):
     loss.backward()
     assert math.isfinite(loss.item())
     assert np.isfinite(x.grad.array).all() and not x.grad.array[:2, 0, 2].any()
-
-
-def test_long_sequences_do_not_underflow(in_mixed):
-    """The probability of one path over 2000 steps, 4^-2000, is no float64 either."""
+    # The probability of one path over 2000 steps, 4^-2000, is no float64 either
     x = F.log_softmax(fp.zeros(2000, 1, 4, requires_grad=True), -1)
     loss = F.ctc_loss(x, np.array([[1, 2, 3]]), (2000,), (3,), reduction="sum")
     loss.backward()
@@ -288,10 +281,8 @@ LAYERS = [
     ("CrossEntropyLoss", (W,), {"label_smoothing": 0.25, "ignore_index": 2}, (ROWS,)),
     ("CrossEntropyLoss", (), {"reduction": "sum"}, (ROWS,)),
     ("NLLLoss", (W,), {"reduction": "none"}, (ROWS,)),
-    ("MSELoss", (), {"reduction": "sum"}, ("y",)),
-    ("L1Loss", (), {}, ("y",)),
-    ("SmoothL1Loss", (), {"beta": 0.25}, ("y",)),
-    ("HuberLoss", ("sum", 0.25), {}, ("y",)),
+    *(("MSELoss", (), {"reduction": "sum"}, ("y",)), ("L1Loss", (), {}, ("y",))),
+    *(("SmoothL1Loss", (), {"beta": 0.25}, ("y",)), ("HuberLoss", ("sum", 0.25), {}, ("y",))),
     ("BCEWithLogitsLoss", (W,), {"pos_weight": W + 1}, ("y",)),
     ("BCELoss", (W,), {"reduction": "sum"}, ("y",)),
     ("KLDivLoss", (), {"reduction": "batchmean", "log_target": True}, ("y",)),
@@ -376,10 +367,8 @@ def test_what_does_not_fit_is_refused_by_name():
     F.binary_cross_entropy(z, -z) -> ArgumentError: target -0\.5 at \(0, 0\)
     F.binary_cross_entropy(z, z, [1.0]) -> DTypeError: weight is a list
     F.binary_cross_entropy(z, z, fp.ones(2)) -> ShapeError: weight of shape \(2,
-    F.binary_cross_entropy_with_logits(z, z, fp.ones(4, 2, 3))
-        -> ShapeError: weight of shape \(4, 2, 3\) does not broadcast to \(2, 3\)
-    F.binary_cross_entropy_with_logits(z, z, pos_weight=fp.ones(2))
-        -> ShapeError: pos_weight of shape \(2,\)
+    F.binary_cross_entropy_with_logits(z, z, fp.ones(4, 2, 3)) -> ShapeError: weight of shape \(4, 2
+    F.binary_cross_entropy_with_logits(z, z, pos_weight=fp.ones(2)) -> ShapeError: pos_weight of
     F.binary_cross_entropy_with_logits(z, z, fp.ones(3, requires_grad=True))
         -> ArgumentError: weight requires a gradient
     F.kl_div(z, fp.ones(2)) -> ShapeError: kl_div: .* do not broadcast
@@ -393,8 +382,7 @@ def test_what_does_not_fit_is_refused_by_name():
     F.cross_entropy(z, T, label_smoothing=2) -> ArgumentError: label_smoothing=2
     F.cross_entropy(z, T, fp.ones(2)) -> ShapeError: weight of shape \(2,\), exp
     F.cross_entropy(z, T, [1.0] * 3) -> DTypeError: weight is a list
-    F.cross_entropy(z, T, fp.ones(3, requires_grad=True))
-        -> ArgumentError: cross_entropy: weight requires a gradient
+    F.cross_entropy(z, T, fp.ones(3, requires_grad=True)) -> ArgumentError: cross_entropy: weight
     F.cross_entropy(fp.ones(2, 0), T) -> ShapeError: with C > 0
     F.cross_entropy(fp.tensor(1.0), T) -> ShapeError: input of shape \(\)
     F.nll_loss(z, [0, 2]) -> DTypeError: nll_loss: target is a list

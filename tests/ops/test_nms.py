@@ -57,17 +57,20 @@ def test_no_kept_class_depends_on_the_number_of_threads(monkeypatch, threads):
     assert len(found) == 1
 
 
-def test_of_equal_scores_the_first_is_kept_and_an_overlap_of_the_threshold_suppresses_nothing():
+def test_the_first_of_equal_scores_is_kept_all_at_the_threshold_and_all_without_area():
     boxes = fp.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [0, 0, 10, 10]])
     scores = fp.tensor([0.5, 0.5, 0.5])
     assert F.nms(boxes, scores, 0.5).tolist() == [0, 1]
     assert F.nms(boxes, scores, 0.49).tolist() == [0]
     assert F.nms(boxes, scores, 1.0).tolist() == [0, 1, 2]
-
-
-def test_boxes_without_area_are_all_kept():
-    boxes = fp.tensor([[3.0, 3, 3, 3]] * 3)
-    assert F.nms(boxes, fp.tensor([0.1, 0.3, 0.2]), 0.0).tolist() == [1, 2, 0]
+    assert F.nms(fp.tensor([[3.0, 3, 3, 3]] * 3), fp.tensor([0.1, 0.3, 0.2]), 0.0).tolist() == [
+        1,
+        2,
+        0,
+    ]
+    none = fp.zeros(0, 4), fp.zeros(0)
+    assert F.nms(*none, 0.5).shape == (0,)
+    assert F.batched_nms(*none, np.zeros(0, int), 0.5).shape == (0,)
 
 
 def test_half_precision_scores_and_boxes_are_ranked_and_compared_exactly():
@@ -87,9 +90,3 @@ def test_boxes_that_are_not_finite_are_left_out_and_told_of():
     with pytest.warns(fp.MisuseWarning, match="batched_nms: 3 of 5"):
         kept = F.batched_nms(fp.tensor(boxes), fp.tensor(scores), np.arange(5) % 2, 1.0)
     assert kept.tolist() == [4, 0]
-
-
-def test_of_no_boxes_none_is_kept():
-    none = fp.zeros(0, 4), fp.zeros(0)
-    assert F.nms(*none, 0.5).shape == (0,)
-    assert F.batched_nms(*none, np.zeros(0, int), 0.5).shape == (0,)

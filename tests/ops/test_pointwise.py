@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bounds import Calls
 from cases import COMPARISONS, OF_NUMPY, activation, pointwise
-from refusals import check_refusals
+from refusals import check_refusals, refuses
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -21,13 +21,10 @@ def function(name):
     return getattr(F, name, None) or getattr(fp, name)
 
 
-# ---- every half ---------------------------------------------------------------------------------
 PLAIN = (*pointwise.ANY, *pointwise.STEPS, *pointwise.LIMITED, *activation.PLAIN)
 OF_ONE = [(name, {}) for name in (*PLAIN, *activation.SETTINGS)] + [
-    ("gelu", {"approximate": "tanh"}),
-    ("softplus", {"beta": 2, "threshold": 5}),
-    ("celu", {"alpha": 0.5}),
-    ("leaky_relu", {"negative_slope": -0.3}),
+    *(("gelu", {"approximate": "tanh"}), ("softplus", {"beta": 2, "threshold": 5})),
+    *(("celu", {"alpha": 0.5}), ("leaky_relu", {"negative_slope": -0.3})),
 ]
 
 
@@ -68,8 +65,7 @@ def test_erf_and_the_left_tail_of_gelu_keep_their_digits(dtype, close):
     """Of x (1 + erf(x / sqrt 2)) / 2 float32 has none left at -6, and float64 at -9."""
     from math import erf, erfc, sqrt
 
-    x = np.linspace(-8, 4, 1001)
-    a = fp.tensor(x, dtype=dtype)
+    a = fp.tensor(np.linspace(-8, 4, 1001), dtype=dtype)
     expected = [v * erfc(-v / sqrt(2)) / 2 for v in a.tolist()]
     rounded = 40 if dtype == "float64" else 1  # erfc is given a rounded v / sqrt(2), too
     np.testing.assert_allclose(F.gelu(a).array, expected, rtol=close * rounded, atol=1e-300)
@@ -89,7 +85,6 @@ def test_the_tape_stores_the_input_or_the_result_and_not_both(name, settings):
     assert y.node.op == name
 
 
-# ---- integers and booleans ----------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "tanh", "erf", "reciprocal", "log1p"])
 def test_functions_of_integers_are_floating_and_computed_in_float32(name, dtype):
@@ -127,11 +122,9 @@ def test_arithmetic_and_rounding_of_integers_stay_integers():
 
 @pytest.mark.parametrize("name", [*activation.PLAIN, *activation.SETTINGS, "glu"])
 def test_activations_of_integers_are_refused(name):
-    with pytest.raises(fp.DTypeError, match=f"{name}: input of int64: expected floating numbers"):
-        getattr(F, name)(fp.tensor([1, 2]))
+    refuses(fp.DTypeError, f"{name}: input of int64: expected", getattr(F, name), fp.tensor([1, 2]))
 
 
-# ---- arithmetic ---------------------------------------------------------------------------------
 def test_pow_of_zero_and_of_negative_numbers_is_pytorchs(torch):
     bases, exponents = np.meshgrid(
         [0.0, -0.0, -2, 3, np.inf, np.nan], [0.0, 1, 2, -1, 0.5, -3, np.inf, np.nan]
@@ -179,8 +172,7 @@ def test_an_infinite_gradient_does_not_pass_where_the_slope_is_zero():
         assert 0 in x.grad.tolist(), f
 
 
-# ---- choosing -----------------------------------------------------------------------------------
-def test_where_takes_numbers_and_they_decide_no_format():
+def test_where_and_masked_fill_take_numbers_which_decide_no_format():
     c = fp.tensor([True, False])
     with fp.precision("mixed"):
         x = fp.tensor([3.0, 4.0])
@@ -189,9 +181,6 @@ def test_where_takes_numbers_and_they_decide_no_format():
         assert fp.where(c, fp.tensor([1, 2]), 0.5).tolist() == [1, 0.5]
     assert fp.where(c, 1, 0).dtype == np.int64
     assert x.where(c, 0.0).tolist() == [3, 0]
-
-
-def test_masked_fill_of_integers_and_with_infinity():
     mask = fp.tensor([True, False])
     with fp.precision("mixed"):
         assert fp.tensor([1.0, 2.0]).masked_fill(mask, float("-inf")).tolist() == [-np.inf, 2]
@@ -200,16 +189,12 @@ def test_masked_fill_of_integers_and_with_infinity():
     assert (fp.tensor([1, 2]) > 1).masked_fill(mask, True).tolist() == [True, True]
 
 
-# ---- prelu --------------------------------------------------------------------------------------
-def test_the_gradient_of_a_prelu_weight_is_summed_in_float32():
+def test_a_prelu_weight_meets_activations_in_their_format_and_its_gradient_is_summed_in_float32():
     with fp.precision("mixed"):
         layer = nn.PReLU()
         layer(fp.tensor(-np.ones((3000, 1)))).backward(gradient=np.ones((3000, 1)))
         assert layer.weight.dtype == layer.weight.grad.dtype == float16
         assert layer.weight.grad.tolist() == [-3000]  # a sum in float16 stops at 2048
-
-
-def test_prelu_weights_meet_activations_in_their_format():
     with fp.precision("float32,activations=float16,gradients=float16"):
         layer = nn.PReLU(2, init=0.1)
         y = layer(fp.tensor([[-1.0, 1.0]]))
@@ -218,7 +203,6 @@ def test_prelu_weights_meet_activations_in_their_format():
     assert y.tolist() == [[-float(float16.type(0.1)), 1]]
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 X = np.linspace(-1, 1, 6).reshape(2, 3)
 
 
@@ -237,8 +221,7 @@ def test_bad_input_is_refused_by_name():
     x * 10 ** 400 -> DTypeError: mul\(.*too large
     fp.add(x, x, alpha="a") -> DTypeError: add: alpha='a': expected a number
     x.sub(x, alpha=None) -> DTypeError: sub: alpha=None: expected a number
-    fp.add(fp.tensor([1]), 2, alpha=0.5)
-        -> DTypeError: add: alpha=0\.5 for integers: expected an integer
+    fp.add(fp.tensor([1]), 2, alpha=0.5) -> DTypeError: add: alpha=0\.5 for integers: expected an
     x.div(x, rounding_mode="up") -> ArgumentError: div: rounding_mode='up': expect
     fp.tensor([1]) // 0 -> ArgumentError: floor_divide\(.*integers divided by 0
     1 % fp.tensor([0]) -> ArgumentError: remainder\(.*integers divided by 0
@@ -250,10 +233,8 @@ def test_bad_input_is_refused_by_name():
     x.masked_fill(x > 0, [1]) -> DTypeError: masked_fill: value=\[1\]: expected a n
     x.masked_fill(x > 0, x) -> ShapeError: masked_fill: value of shape \(2, 3\)
     x.masked_fill(fp.ones(2) > 0, 0) -> ShapeError: masked_fill\(.*broadcast
-    x.half().masked_fill(x > 0, -1e9)
-        -> ArgumentError: masked_fill: value=-1e\+09 overflows float16 .*: use float\("-inf"\)
-    fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5)
-        -> DTypeError: masked_fill: value=0\.5 for int64: expected an integer
+    x.half().masked_fill(x > 0, -1e9) -> ArgumentError: masked_fill: value=-1e\+09 overflows float16
+    fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5) -> DTypeError: masked_fill: value=0\.5 for
     fp.tensor([1], dtype="uint8").masked_fill(fp.tensor([True]), 300)
         -> ArgumentError: masked_fill: value=300 does not fit uint8
     F.leaky_relu(x, "a") -> DTypeError: leaky_relu: negative_slope='a': expected a
@@ -267,8 +248,7 @@ def test_bad_input_is_refused_by_name():
     F.glu(x.sum()) -> ShapeError: glu: dim=-1 for a tensor without dimensions
     F.prelu(x, 0.25) -> DTypeError: prelu: weight is a float: expected a tensor
     F.prelu(x, fp.tensor([1])) -> DTypeError: prelu: weight of int64
-    F.prelu(x, fp.ones(2))
-        -> ShapeError: prelu: weight of shape \(2,\) .* \(2, 3\): expected \(1,\) or \(3,\)
+    F.prelu(x, fp.ones(2)) -> ShapeError: prelu: weight of shape \(2,\) .* \(2, 3\): expected \(1,\)
     F.prelu(x[0], fp.ones(3)) -> ShapeError: prelu: .*\(3,\): expected \(1,\)$
     F.prelu(x, fp.ones(1, 3)) -> ShapeError: prelu: weight of shape \(1, 3\)
     nn.PReLU(0) -> ArgumentError: num_parameters=0: expected a positive integer
@@ -279,10 +259,8 @@ def test_bad_input_is_refused_by_name():
 def test_settings_may_be_numpys_numbers_and_decide_no_format():
     x = fp.tensor(X, requires_grad=True)
     for f in (
-        lambda v: F.leaky_relu(x, v),
-        lambda v: fp.add(x, 1.0, alpha=v),
-        lambda v: x.clamp(max=v),
-        lambda v: F.softplus(x, v, v),
+        *(lambda v: F.leaky_relu(x, v), lambda v: fp.add(x, 1.0, alpha=v)),
+        *(lambda v: x.clamp(max=v), lambda v: F.softplus(x, v, v)),
     ):
         y = f(np.float64(0.1))
         y.backward(gradient=np.ones(y.shape))
@@ -331,12 +309,8 @@ LARGE = {  # a number beyond float16: what is refused, told, or as it should be
 }
 
 
-@pytest.mark.parametrize(
-    ("words", "call"), [(w, call) for w, calls in LARGE.items() for call in calls]
-)
-def test_a_number_beyond_float16_is_refused_where_it_is_stored_and_told_of_where_it_overflows(
-    words, call
-):
+@pytest.mark.parametrize("words, call", [(w, call) for w, calls in LARGE.items() for call in calls])
+def test_a_number_beyond_float16_is_refused_where_stored_else_told_of(words, call):
     error = fp.ArgumentError if words.startswith("overflows") else fp.PrecisionWarning
     with fp.precision("mixed"), pytest.raises(error, match=words) if words else nullcontext():
         call(fp.zeros(2))

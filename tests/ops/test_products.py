@@ -15,15 +15,11 @@ from minifp import nn
 from minifp.numerics.formats import float16, float32
 
 
-# ---- large sums ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("K", [1, 4096, 65536])
 @pytest.mark.parametrize("product", [
-    lambda x, y: fp.matmul(x, y),
-    lambda x, y: fp.dot(x[0], y[:, 0]),
-    lambda x, y: fp.mv(x, y[:, 0]),
-    lambda x, y: fp.einsum("ik,kj->ij", x, y),
-    lambda x, y: F.linear(x, y.T),
-    lambda x, y: F.conv1d(x.T[None], y.T.unsqueeze(2)),
+    lambda x, y: fp.matmul(x, y), lambda x, y: fp.dot(x[0], y[:, 0]),
+    lambda x, y: fp.mv(x, y[:, 0]), lambda x, y: fp.einsum("ik,kj->ij", x, y),
+    lambda x, y: F.linear(x, y.T), lambda x, y: F.conv1d(x.T[None], y.T.unsqueeze(2)),
 ], ids=["matmul", "dot", "mv", "einsum", "linear", "conv1d"])  # fmt: skip
 def test_sums_of_65536_products_of_halves_are_the_exact_ones_rounded_once(product, K):
     """Forward; and backward, where the gradient of y is summed over as many rows."""
@@ -50,8 +46,7 @@ def test_a_product_of_vectors_is_one_number_and_does_not_overflow():
 
 
 @pytest.mark.parametrize("fn, same", [
-    (fp.mm, fp.matmul),
-    (lambda x, y: fp.einsum("ik,kj->ij", x, y), fp.matmul),
+    (fp.mm, fp.matmul), (lambda x, y: fp.einsum("ik,kj->ij", x, y), fp.matmul),
     (lambda x, y: fp.einsum("ki,kj->ij", x.T, y), fp.matmul),
     (lambda x, y: fp.bmm(x[None], y[None])[0], fp.matmul),
     (lambda x, y: fp.mv(x, y[:, 0]), lambda x, y: (x @ y[:, :1])[:, 0]),
@@ -66,7 +61,6 @@ def test_products_of_all_names_add_in_the_same_order(fn, same):
     assert any((a != b).any() for a, b in zip(wide, bits(fn, *arrays)))
 
 
-# ---- einsum -------------------------------------------------------------------------------------
 def test_three_operands_are_multiplied_from_left_to_right_and_each_product_is_stored():
     x, y, z = halves((4, 50), (50, 60), (60, 3))
     with fp.precision("mixed"):
@@ -127,7 +121,6 @@ def test_an_equation_that_does_not_fit_is_refused(arguments, error, message):
     refuses(error, "einsum.*" + message, fp.einsum, *arguments)
 
 
-# ---- what products refuse -----------------------------------------------------------------------
 V = fp.tensor(np.ones(3))
 
 
@@ -136,8 +129,7 @@ def test_products_name_what_does_not_fit():
     fp.mm(X, X) -> ShapeError: mm of \(2, 3\) with \(2, 3\): .*\(3\).*\(2\) must
     fp.mm(X, V) -> ShapeError: mm of .*: expected 2 and 2 dimensions
     fp.bmm(X, Y) -> ShapeError: bmm of .*: expected 3 and 3 dimensions
-    fp.bmm(fp.ones(2, 2, 3), fp.ones(3, 3, 2))
-        -> ShapeError: bmm of .*: expected as many matrices in both
+    fp.bmm(fp.ones(2, 2, 3), fp.ones(3, 3, 2)) -> ShapeError: bmm of .*: expected as many matrices
     fp.mv(X, fp.ones(2)) -> ShapeError: mv of .*last of the second \(2\) must
     fp.dot(X, V) -> ShapeError: dot of .*: expected 1 and 1 dimensions
     fp.dot(V, fp.ones(2)) -> ShapeError: dot of \(3,\) with \(2,\)
@@ -153,9 +145,14 @@ def test_products_name_what_does_not_fit():
     """, X=np.ones((2, 3)), Y=np.ones((3, 2)), V=np.ones(3))  # fmt: skip
 
 
-def test_whole_numbers_are_multiplied_exactly():
+def test_whole_numbers_are_multiplied_exactly_and_floating_ones_by_them():
     x = fp.tensor(np.array([[2**40, 1], [3, 4]]))
     assert (x @ x).tolist() == [[2**80 % 2**64 + 3, 2**40 + 4], [3 * 2**40 + 12, 19]]
+    n, x = fp.tensor([[1, 2], [3, 4]]), fp.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for z in (n @ x, fp.einsum("ij,jk->ik", n, x)):
+        np.testing.assert_array_equal(z.numpy(), [[7.0, 10.0], [15.0, 22.0]])
+        (dx,) = fp.grad(z.sum(), [x])
+        np.testing.assert_array_equal(dx.numpy(), [[4.0, 4.0], [6.0, 6.0]])
 
 
 def test_what_does_not_count_in_addmm_may_be_nan():
@@ -163,7 +160,6 @@ def test_what_does_not_count_in_addmm_may_be_nan():
     assert y.tolist() == [[1.5] * 4] * 2
 
 
-# ---- layers -------------------------------------------------------------------------------------
 def test_identity_gives_back_what_it_is_given():
     x = fp.ones(2)
     assert nn.Identity(54, unused=True)(x) is x
@@ -186,11 +182,3 @@ def test_with_accumulate_float16_the_bias_is_one_addend_more(product):
     with fp.precision("float32,accumulate=chunked:2"):
         assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097
     assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097
-
-
-def test_integers_times_floating_numbers_are_the_references():
-    n, x = fp.tensor([[1, 2], [3, 4]]), fp.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    for z in (n @ x, fp.einsum("ij,jk->ik", n, x)):
-        np.testing.assert_array_equal(z.numpy(), [[7.0, 10.0], [15.0, 22.0]])
-        (dx,) = fp.grad(z.sum(), [x])
-        np.testing.assert_array_equal(dx.numpy(), [[4.0, 4.0], [6.0, 6.0]])

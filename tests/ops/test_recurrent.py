@@ -83,9 +83,7 @@ def run(module, layer, form, x, hx, lengths):
     max_size=4), spare=st.integers(0, 2), with_state=st.booleans(), seed=st.integers(0, 2**32 - 1),
 )  # fmt: skip
 @pytest.mark.parametrize("dtype, close", [("float64", 1e-11), ("float32", 1e-4)])
-def test_any_layer_on_any_input_is_pytorchs(
-    torch, dtype, close, layer, form, lengths, spare, with_state, seed
-):
+def test_any_layer_is_pytorchs(torch, dtype, close, layer, form, lengths, spare, with_state, seed):
     """float32: the roundings of 5 steps of 3 layers, each at most doubled by the next."""
     random = np.random.default_rng(seed)
     kind, sizes, options = layer
@@ -119,9 +117,7 @@ def test_any_layer_on_any_input_is_pytorchs(
     *(st.sampled_from([None, 0, 1, 3]), st.booleans(), st.sampled_from(["tanh", "relu"])),
 )
 @pytest.mark.parametrize("dtype, close", [("float64", 1e-12), ("float32", 2e-5)])
-def test_any_cell_is_pytorchs(
-    torch, dtype, close, kind, inputs, hidden, bias, batch, with_state, f
-):
+def test_a_cell_is_pytorchs(torch, dtype, close, kind, inputs, hidden, bias, batch, with_state, f):
     """batch None: of one step of one sequence, without an axis for it."""
     random = np.random.default_rng(0)
     options = {"nonlinearity": f} if kind == "RNN" else {}
@@ -187,8 +183,7 @@ def test_packing_and_unpacking_are_pytorchs(torch, arrays, in_order, batch_first
         arrays.sort(key=len, reverse=True)
     results = []
     for make, rnn in ((fp.tensor, ours_rnn), (torch.tensor, torch.nn.utils.rnn)):
-        sequences = [make(a) for a in arrays]
-        packed = rnn.pack_sequence(sequences, enforce_sorted=in_order)
+        packed = rnn.pack_sequence([make(a) for a in arrays], enforce_sorted=in_order)
         padded, lengths = rnn.pad_packed_sequence(packed, batch_first, -1, 7)
         copy = padded if rnn is ours_rnn else padded.clone()  # PyTorch's turns it in place
         parts = rnn.unpad_sequence(copy, lengths, batch_first)
@@ -261,9 +256,7 @@ def test_what_stands_in_the_padding_changes_nothing(kind, precision):
 
 @each_kind
 @pytest.mark.parametrize("sums", ["float16", "mixed,accumulate=float16"])
-def test_in_a_batch_each_sequence_is_as_alone_bit_for_bit_where_the_order_of_sums_is_fixed(
-    kind, sums
-):
+def test_each_sequence_is_as_alone_where_the_order_of_sums_is_fixed(kind, sums):
     """In float16 sums are sequential. In float32 BLAS may add in another order for other shapes."""
     x = halves(6, 4, 3)
     with fp.precision(sums):
@@ -321,8 +314,7 @@ def one_step(kind, x, h, c, w_ih, w_hh, b_ih, b_hh):
         size = h.shape[1]
         a, b = half(fold(x, w_ih) + b_ih), half(fold(h, w_hh) + b_hh)
         r, z = np.split(sigmoid(half(a + b))[:, : 2 * size], 2, axis=1)
-        n = np.tanh(a[:, 2 * size :] + r * b[:, 2 * size :])
-        return (1 - z) * n + z * h
+        return (1 - z) * np.tanh(a[:, 2 * size :] + r * b[:, 2 * size :]) + z * h
     z = half(half(fold(x, w_ih) + half(b_ih + b_hh)) + fold(h, w_hh))
     if kind == "RNN":
         return np.tanh(z)
@@ -398,12 +390,9 @@ def test_what_does_not_fit_is_refused_by_name():
     layer_of("GRU")(fp.ones(*X), pair(*STATE)) -> DTypeError: hx with a tuple
     layer_of()(fp.ones(*X), (fp.ones(*STATE), fp.ones(1, 2, 5)))
         -> ArgumentError: initial c of shape \(1, 2, 5\), expected \(1, 2, 4\)
-    layer_of("RNN")(fp.ones(5, 3), fp.ones(*STATE))
-        -> ArgumentError: initial h of shape \(1, 2, 4\) for one sequence
-    layer_of("RNN")(fp.ones(*X), fp.ones(1, 4))
-        -> ArgumentError: initial h of shape \(1, 4\), expected \(1, 2, 4\)
-    layer_of("GRU")(ours_rnn.pack_sequence([fp.ones(2, 5)]))
-        -> ArgumentError: packed rows \(2, 5\): expected \(N, 3\)
+    layer_of("RNN")(fp.ones(5, 3), fp.ones(*STATE)) -> ArgumentError: initial h of shape \(1, 2, 4\)
+    layer_of("RNN")(fp.ones(*X), fp.ones(1, 4)) -> ArgumentError: initial h of shape \(1, 4\)
+    layer_of("GRU")(ours_rnn.pack_sequence([fp.ones(2, 5)])) -> ArgumentError: packed rows \(2, 5\)
     layer_of("GRU")(ours_rnn.pack_sequence([fp.ones(2, 3)]), lengths=[2])
         -> ArgumentError: lengths= with a PackedSequence
     layer_of()(fp.ones(5, 3), lengths=[2]) -> ArgumentError: lengths= for one sequence

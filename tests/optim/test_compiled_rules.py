@@ -289,8 +289,7 @@ def test_gradients_are_read_wherever_and_however_they_lie():
     from minifp.autograd.gradient_clip_numba import sum_of_squares
     from minifp.runtime.cpu.scattered import CAN_LOOK, Scattered
 
-    random = np.random.default_rng(0)
-    x = random.normal(size=(40, 50)).astype(SINGLE)
+    x = np.random.default_rng(0).normal(size=(40, 50)).astype(SINGLE)
     read_only, odd = x.copy(), np.zeros(x.nbytes + 1, np.uint8)[1:].view(SINGLE)
     read_only.flags.writeable = False
     odd[:] = x.reshape(-1)

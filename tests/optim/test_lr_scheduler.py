@@ -92,8 +92,7 @@ all_schedules = pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHE
     ("warm_up", [0.25, 0.4375, 0.625, 0.8125, 1.0, 1.0, 1.0]),
     ("StepLR", [1, 1, 0.5, 0.5, 0.25, 0.25, 0.125]),
     ("MultiStepLR", [1, 0.1, 0.1, 0.1, 1e-3, 1e-3, 1e-3]),
-    ("ExponentialLR", [0.7**n for n in range(7)]),
-    ("ConstantLR", [0.25, 0.25, 0.25, 1, 1, 1, 1]),
+    ("ExponentialLR", [0.7**n for n in range(7)]), ("ConstantLR", [0.25, 0.25, 0.25, 1, 1, 1, 1]),
     ("PolynomialLR", [(1 - n / 9) ** 2 for n in range(7)]),
     ("LambdaLR", [1 / n for n in range(1, 8)]),
     ("restarts", [1, 0.55, 1, 0.55 + 0.45 / 2**0.5, 0.55, 0.55 - 0.45 / 2**0.5, 1]),
@@ -468,8 +467,7 @@ def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
     scheduler = decays_at_once(mixed_optimizer(0.5))
     before = scheduler.state_dict()
     for damage in (
-        lambda s: s["schedulers"].pop(),
-        lambda s: s["schedulers"].reverse(),
+        *(lambda s: s["schedulers"].pop(), lambda s: s["schedulers"].reverse()),
         lambda s: s["schedulers"][2]["settings"].update(T_max=-1),
         lambda s: s["schedulers"][0].update(settings={"milestones": [3, 4]}),
         lambda s: s["schedulers"][0]["schedulers"][0].pop("settings"),
@@ -546,8 +544,7 @@ def test_what_is_no_optimizer_and_no_list_of_schedulers_is_refused():
     ):  # fmt: skip
         refuses(fp.ArgumentError, words, SequentialLR, o, schedulers, milestones)
     for schedulers, words in (
-        ([OneCycleLR(o, 0.1, 9)], "OneCycleLR"),
-        ([cosine(o), cosine(other)], "another"),
+        *(([OneCycleLR(o, 0.1, 9)], "OneCycleLR"), ([cosine(o), cosine(other)], "another")),
         *((None, "schedulers"), ([], "schedulers"), ([3], "int")),
     ):
         refuses(fp.ArgumentError, words, ChainedScheduler, schedulers)

@@ -196,9 +196,7 @@ def test_clipping_by_any_norm_and_by_value_is_pytorchs(norm_type, max_norm, size
     backoff=st.sampled_from([0.5, 0.25]),
 )
 @hypothesis_settings(max_examples=40)
-def test_the_dynamic_scale_and_its_skips_are_those_of_pytorchs_grad_scaler(
-    overflows, init, interval, growth, backoff
-):
+def test_the_dynamic_scale_and_its_skips_are_pytorchs(overflows, init, interval, growth, backoff):
     """On the same overflows, as long as PyTorch's scale stays within [1, 2^24]."""
     twins = Twins("float32", shapes=[(2,)])
     names = {"growth_factor": growth, "backoff_factor": backoff, "growth_interval": interval}

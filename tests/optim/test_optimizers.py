@@ -246,9 +246,7 @@ LATE = [
 
 
 @pytest.mark.parametrize(("kind", "change", "name"), LATE)
-def test_what_settings_call_for_after_the_first_step_is_refused_rather_than_ignored(
-    kind, change, name
-):
+def test_what_settings_call_for_after_the_first_step_is_refused(kind, change, name):
     p = parameter([1.0], 1.0)
     optimizer = kind([p], lr=0.1)
     optimizer.step()
@@ -539,9 +537,7 @@ def test_mixed_optimizer_takes_over_a_state_which_is_made_of_plain_things(make):
 
 
 @pytest.mark.parametrize(("kind", "change", "name"), LATE)
-def test_a_state_brings_the_settings_and_all_that_they_call_for_and_takes_away_the_rest(
-    kind, change, name
-):
+def test_a_state_brings_all_that_its_settings_call_for_and_no_more(kind, change, name):
     """Into an optimizer that was made without, and from one that had it and needs it no more."""
 
     def train(p, optimizer, steps):

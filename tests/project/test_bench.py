@@ -409,8 +409,7 @@ def test_the_script_says_what_ended_early_and_what_is_not_known(tmp_path, monkey
         ("--models nothing", "--models: nothing: expected some of mlp"),
         ("--kernels add nothing", "--kernels: nothing"),
         ("--implementations jax", "--implementations: jax"),
-        ("--threads 0", "--threads 0: expected numbers"),
-        ("--repeat 0", "--repeat 0"),
+        *(("--threads 0", "--threads 0: expected numbers"), ("--repeat 0", "--repeat 0")),
         ("--clock processor --threads 2", "expected --threads 1"),
     ):
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--tiny", *options.split()])

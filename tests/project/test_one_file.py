@@ -134,9 +134,7 @@ def test_its_page_walks_through_its_parts_and_names_what_is_there():
 def test_each_technique_shows_where_its_row_says():
     done = subprocess.run([sys.executable, FILE], capture_output=True, text=True, check=True)
     rows = re.findall(r"^(.{40}) +([\d.]+) .*% +([\d.]+) .*% +(\S+) .*%$", done.stdout, re.M)
-    shown = [
-        row for row in rows if row[0].startswith("  ") or ", S = " in row[0] or "SGD" in row[0]
-    ]
+    shown = [r for r in rows if r[0].startswith("  ") or ", S = " in r[0] or "SGD" in r[0]]
     assert len(rows) == len(ONE.ROWS) and len(shown) == 7
     for said, single, mixed, without in shown:
         assert abs(float(single) - float(mixed)) < 0.1, said

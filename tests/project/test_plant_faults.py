@@ -38,11 +38,8 @@ def becomes(line, find, text="{}"):
     ("y = x[i, j]", {"stride": {"y = x[j, i]"}}),
     ("with LOCK: pass", {"barrier": {"if True: pass"}}),
     ("blocks = -(-n // m)", {"tail": {"blocks = (n // m)"}}),
-    ("return dx, dw", {"swap": {"return dw, dx"}}),
-    ("y = downcast(x, n)", {"format": {"y = x"}}),
-    ("y -= x", {"sign": {"y += x"}}),
-    ('raise ValueError(f"{x + 1}")', {}),
-    ('y = "a" + x', {}),
+    ("return dx, dw", {"swap": {"return dw, dx"}}), ("y = downcast(x, n)", {"format": {"y = x"}}),
+    ("y -= x", {"sign": {"y += x"}}), ('raise ValueError(f"{x + 1}")', {}), ('y = "a" + x', {}),
 ])  # fmt: skip
 def test_faults_in_python_are_edits_of_arithmetic_alone(line, expected):
     assert becomes(line, sites.sites_of, PYTHON) == expected
@@ -50,12 +47,9 @@ def test_faults_in_python_are_edits_of_arithmetic_alone(line, expected):
 
 @pytest.mark.parametrize(("line", "operator", "new"), [
     ("if (i < n) a;  // i < n", "bound", "if (i <= n) a;  // i < n"),
-    ("s = a + b;", "term", "s = a - b;"),
-    ("s = x[i];", "stride", "s = x[i + 1];"),
-    ("__syncthreads();", "barrier", ""),
-    ("u += all_threads()", "tail", "u += (1ll << 40)"),
-    ("s = c ? a : b;", "swap", "s = c ? b : a;"),
-    ("double s;", "format", "float s;"),
+    ("s = a + b;", "term", "s = a - b;"), ("s = x[i];", "stride", "s = x[i + 1];"),
+    ("__syncthreads();", "barrier", ""), ("u += all_threads()", "tail", "u += (1ll << 40)"),
+    ("s = c ? a : b;", "swap", "s = c ? b : a;"), ("double s;", "format", "float s;"),
     ("store(y, i, v);", "sign", "store(y, i, -(v));"),
 ])  # fmt: skip
 def test_faults_in_cuda_texts_are_edits_of_tokens(line, operator, new):

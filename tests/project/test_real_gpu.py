@@ -52,9 +52,7 @@ def cupy(count, version="14.2.0"):
 NO_DRIVER = CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
 BAD_LUCK = CUDARuntimeError("cudaErrorUnknown: unknown error")
 WITHOUT = [
-    (None, "not installed"),
-    (cupy(0), "no device"),
-    (cupy(NO_DRIVER), "InsufficientDriver"),
+    *((None, "not installed"), (cupy(0), "no device"), (cupy(NO_DRIVER), "InsufficientDriver")),
     (cupy(1, "14.0-imitated"), "imitation"),
 ]
 

@@ -71,7 +71,6 @@ def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
     assert generic == pytest.approx(plain, abs=2.0**-9)  # of one flipped rounding to float16
 
 
-# ---- threads ------------------------------------------------------------------------------------
 def test_as_many_threads_as_cores_unless_it_is_said(threads, monkeypatch):
     monkeypatch.delenv("MINIFP_THREADS", raising=False)
     assert from_environment() == cores() >= 1
@@ -139,7 +138,6 @@ def test_a_forked_process_has_workers_of_its_own():
     assert run(code, PYTHONWARNINGS="ignore")[0].strip() == "0"
 
 
-# ---- the cache ----------------------------------------------------------------------------------
 @pytest.mark.slow
 @compiled
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
@@ -341,7 +339,6 @@ def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm
     assert (printed.strip(), told) == ("True", "")
 
 
-# ---- without numba ------------------------------------------------------------------------------
 def test_without_numba_one_warning_says_what_to_install_and_training_works():
     block = "import sys; sys.modules['numba'] = None\n"
     told = run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="")[1]

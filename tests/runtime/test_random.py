@@ -216,12 +216,6 @@ def test_normal_numbers_are_finite_for_the_smallest_and_the_largest_word(word, m
     assert (np.abs(random.normal(4, purpose="x")) < 6.77).all()
 
 
-@given(st.integers(0, 300), st.integers(0, 5))
-def test_a_permutation_holds_every_index_once(n, call):
-    order = random.permutation(n, purpose="shuffle", call=call)
-    assert order.dtype == np.int64 and sorted(order.tolist()) == list(range(n))
-
-
 @given(st.integers(-(2**63), 2**63 - 2), st.integers(1, 2**32))
 def test_integers_are_the_upper_half_of_a_product(low, span):
     high = min(low + span, 2**63 - 1)

@@ -187,7 +187,7 @@ def test_floors_add_up_and_measured_seconds_stand_beside(lenet, charlstm):
             assert max(map(len, str(text).splitlines())) <= 100, text
 
 
-def test_amdahls_bound_by_hand(charlstm):
+def test_amdahls_bound_and_the_largest_batch_by_hand(charlstm):
     rows = [Row(seconds=3.0), Row(role="map", seconds=1.0)]
     found = amdahl(rows)
     assert found.share == 0.75
@@ -196,6 +196,10 @@ def test_amdahls_bound_by_hand(charlstm):
     assert amdahl(rows, seconds=6.0).share == 0.5
     assert amdahl([Row()]).bound(math.inf) == math.inf
     assert 0.5 < amdahl(charlstm).share < 1  # most of it, on a busy machine too
+    known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
+    assert known.largest(999) == 0  # too small for the weights
+    assert (known.largest(1500), known.peak(10)) == (10, 1500)
+    refuses(fp.ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)
 
 
 def ledger_at(batch, precision="mixed"):
@@ -240,10 +244,3 @@ def test_ledgers_tell_what_a_third_batch_holds():
     assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
     assert f"{found.mixed:,} examples" in str(found)
     refuses(fp.ArgumentError, "larger_batch", BatchMemory.of, small.memory, 32, small.memory, 16)
-
-
-def test_the_largest_batch_by_hand():
-    known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
-    assert known.largest(999) == 0  # too small for the weights
-    assert (known.largest(1500), known.peak(10)) == (10, 1500)
-    refuses(fp.ArgumentError, "nothing", BatchMemory(((10.0, 0.0),)).largest, 20)

@@ -94,9 +94,7 @@ SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 
 
 @pytest.mark.parametrize("precision, size, masters, state", [
-    ("float32", 4, 0, 8 * NUMBERS),
-    ("mixed", 2, 4, 8 * NUMBERS),
-    (COMPENSATED, 2, 0, 10 * NUMBERS),
+    ("float32", 4, 0, 8 * NUMBERS), ("mixed", 2, 4, 8 * NUMBERS), (COMPENSATED, 2, 0, 10 * NUMBERS),
     (SCALED, 2, 4, 2 * (NUMBERS + 4 * 4)),  # and the scales of four parameters
 ])  # fmt: skip
 def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, state):
@@ -252,8 +250,7 @@ def test_the_same_step_holds_the_same_each_time():
 
 
 @pytest.mark.parametrize("model, batch", [
-    (perceptron, many_rows),
-    (lambda: LeNet(size=8), pictures),
+    (perceptron, many_rows), (lambda: LeNet(size=8), pictures),
     (lambda: CharLSTM(65, hidden=32), texts),
 ])  # fmt: skip
 def test_the_step_done_again_in_float32_holds_what_a_float32_run_holds(model, batch):

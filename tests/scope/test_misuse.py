@@ -108,8 +108,7 @@ def clip_by_operations(model, optimizer):
 def each(new):
     def change(model, optimizer):
         for p in model.parameters():
-            a = p.grad.array.astype(np.float32)
-            p.grad.data = new(a, p)
+            p.grad.data = new(p.grad.array.astype(np.float32), p)
 
     return change
 
@@ -316,16 +315,12 @@ def told_by(compute, precision="mixed"):
 FALSE_TRUE = np.array([[False, True, False, True]])
 LOST = {
     "1e-08 is 0 there": [
-        lambda x: 1 / (x + 1e-8),
-        lambda x: 1 / (x.abs() - -1e-8),
-        lambda x: fp.maximum(x, 1e-8).log(),
-        lambda x: x.clamp(min=1e-8).log(),
+        *(lambda x: 1 / (x + 1e-8), lambda x: 1 / (x.abs() - -1e-8)),
+        *(lambda x: fp.maximum(x, 1e-8).log(), lambda x: x.clamp(min=1e-8).log()),
         lambda x: fp.where(FALSE_TRUE, x, 1e-8),
     ],
     "is beyond the largest": [
-        lambda x: F.softmax(x + -1e30, dim=1),
-        lambda x: x * -1e9,
-        lambda x: fp.maximum(x, 1e9),
+        *(lambda x: F.softmax(x + -1e30, dim=1), lambda x: x * -1e9, lambda x: fp.maximum(x, 1e9)),
     ],
 }
 LOST_CASES = [(words, compute) for words, them in LOST.items() for compute in them]
@@ -349,15 +344,11 @@ def test_other_formats_are_told_by_their_names_and_by_what_they_lack():
 
 
 @pytest.mark.parametrize("compute", [
-    lambda x: x * 1e-9,
-    lambda x: x + 1e-6,
-    lambda x: x + 0.0,
-    lambda x: x.clamp(min=-1e9, max=1e9),
+    lambda x: x * 1e-9, lambda x: x + 1e-6, lambda x: x + 0.0, lambda x: x.clamp(min=-1e9, max=1e9),
     lambda x: fp.maximum(x, -1e9),
     lambda x: F.softmax(x.masked_fill(FALSE_TRUE, float("-inf")), dim=1),
     lambda x: fp.where(FALSE_TRUE, float("-inf"), x) + -6e4,
-    lambda x: F.layer_norm(x, (4,), eps=1e-8),
-    lambda x: x.sum(dtype="float32") * 1e9 + 1e-8,
+    lambda x: F.layer_norm(x, (4,), eps=1e-8), lambda x: x.sum(dtype="float32") * 1e9 + 1e-8,
     lambda x: x.float() + 1e-8,
 ])  # fmt: skip
 def test_constants_that_mean_what_they_say_are_right(compute):
@@ -382,8 +373,7 @@ def test_second_moments_in_float16_are_told_at_the_start(rule):
 @pytest.mark.parametrize("state, told", [
     ("float16", "2^-7.5"),
     ("float8_e5m2", "2^-3.5"),  # sqrt(2^-17 / 0.001)
-    ("bfloat16", None),
-    ("float16,optimizer_state_scale=tensor", None),
+    ("bfloat16", None), ("float16,optimizer_state_scale=tensor", None),
     ("float8_e5m2,optimizer_state_scale=tensor", None),
     ("float8_e4m3fn,optimizer_state_scale=block:32", "2^-9.4"),  # sqrt(2^-10 / 448)
     ("float8_e4m3fn,second_moment=float16,optimizer_state_scale=tensor", None),
@@ -622,7 +612,6 @@ def test_nothing_is_told_of_the_scripts(script, given, monkeypatch, capsys):
     (0.27182, 3.1234, "norm"),
 ])  # fmt: skip
 def test_a_factor_is_clipping_below_1_if_it_is_not_round_or_leaves_a_round_norm(factor, norm, kind):
-    random = np.random.default_rng(0)
-    old, w = random.normal(size=(2, 1000))
+    old, w = np.random.default_rng(0).normal(size=(2, 1000))
     change = Change("w", old, factor * old, w, np.dtype("float32"), S, S, norm)
     assert getattr(what_was_done([change], norm), "kind", None) == kind

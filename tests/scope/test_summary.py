@@ -27,9 +27,7 @@ class Tied(nn.Module):
 def test_layers_are_told_as_they_are_called():
     found = fp.summary(Tied, 6, batch=4)
     assert [(x.kind, x.depth, x.output, x.again) for x in found.layers] == [
-        ("Tied", 0, (4, 6), False),
-        ("Linear", 1, (4, 6), False),
-        ("Linear", 1, (4, 6), True),
+        *(("Tied", 0, (4, 6), False), ("Linear", 1, (4, 6), False), ("Linear", 1, (4, 6), True)),
     ]
     assert (found.parameters, found.multiply_adds) == (6 * 6 + 6 + 1, 2 * 4 * 36)
     lines = repr(found).splitlines()
@@ -92,8 +90,7 @@ def test_shapes_and_formats_are_those_of_the_numbers(case):
     for variant in (lambda p: p, policy.shapes_only):
         with policy.precision(variant(policy.as_precision("mixed"))):
             fp.manual_seed(0)
-            given = [fp.Tensor(np.asarray(a)) for a in case.arrays()]
-            results = case.fn(*given)
+            results = case.fn(*[fp.Tensor(np.asarray(a)) for a in case.arrays()])
             several = results if isinstance(results, tuple) else (results,)
             told.append([(y.shape, y.dtype) for y in several])
     assert told[0] == told[1]

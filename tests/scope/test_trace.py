@@ -222,8 +222,7 @@ def test_products_are_those_that_the_benchmarks_know_by_operation(name):
     with fp.precision("mixed"):
         made = ours.Side.make(None, model)
         with Benchmark() as known:
-            steps = made.step()
-            for phase in steps:
+            for phase in made.step():
                 if phase == "backward":
                     break
         counted = trace(made.optimizer.backwards[-1], made.optimizer.scale, repeats=1).products

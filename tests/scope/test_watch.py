@@ -43,8 +43,7 @@ def test_it_trains_as_train_does_and_skipped_steps_are_told():
 
 def test_what_is_not_meant_is_refused_in_one_message():
     for words, said in (
-        (["lnet"], "no task 'lnet'"),
-        (["mlp", "--every", "0"], "every"),
+        *((["lnet"], "no task 'lnet'"), (["mlp", "--every", "0"], "every")),
         (["mlp", "--precision", "mixd"], "mixd"),
     ):
         result = watch(*words)

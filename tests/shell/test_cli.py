@@ -57,8 +57,7 @@ def test_a_flag_takes_all_words_up_to_the_next_option():
         ("-p a b --seeds 5", "-p a -p b --seeds 5"),
         ("--precision a --precision b", "--precision a --precision b"),
         ("x --precision a,c=1 b -q y", "x --precision a,c=1 --precision b -q y"),
-        ("--precision=a b", "--precision=a b"),
-        ("-p a -- -p b", "-p a -- -p b"),
+        *(("--precision=a b", "--precision=a b"), ("-p a -- -p b", "-p a -- -p b")),
     ):
         assert options.repeated(words.split(), ("-p", "--precision")) == parsed.split()
 
@@ -119,13 +118,10 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     ("compare mlp --precision mixed,masters=off", "masters=off"),
     ("compare --precision float32 mlp", "before --precision"),
     ("compare mlp --precision --seeds 2", "at least one value"),
-    ("compare mlp -p", "at least one value"),
-    ("compare mlp --seeds five", "0,3,7"),
-    ("compare mlp --seeds 0", "at least 1"),
-    ("compare mlp --steps 0", "steps"),
+    ("compare mlp -p", "at least one value"), ("compare mlp --seeds five", "0,3,7"),
+    ("compare mlp --seeds 0", "at least 1"), ("compare mlp --steps 0", "steps"),
     ("compare mlp --epochs 1 --steps 2", "give one of them"),
-    ("compare nowhere.py:task", "no file"),
-    ("compare mlp --figures jpg", "jpg"),
+    ("compare nowhere.py:task", "no file"), ("compare mlp --figures jpg", "jpg"),
     ("compare mlp extra", "extra"),
     *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
     ("inspect mlp --checkpoint ~", "path is empty"),
@@ -282,9 +278,7 @@ def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch)
     import tqdm.auto
 
     bars, bar = [], tqdm.auto.tqdm
-    monkeypatch.setattr(
-        "tqdm.auto.tqdm", lambda *a, **named: bars.append(named) or bar(*a, **named)
-    )
+    monkeypatch.setattr("tqdm.auto.tqdm", lambda *a, **more: bars.append(more) or bar(*a, **more))
     result = call("inspect", "mlp", "--steps", "2", "--out", tmp_path, "--quiet")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "report.html").is_file()

@@ -18,21 +18,11 @@ explain = partial(call, "explain")
 
 def test_words_are_a_number_or_a_calculation():
     for words, text in (
-        ("0.1", "0.1"),
-        ("-0.1", "-0.1"),
-        ("-- -0.1", "-0.1"),
-        ("-1e-8", "-1e-8"),
-        ("-inf", "-inf"),
-        ("-.5", "-.5"),
-        ("256 - 0.009", "256 - 0.009"),
-        ("1 + 0.0005", "1 + 0.0005"),
-        ("1 - -0.0005", "1 - -0.0005"),
-        ("-1 -0.0005", "-1 - 0.0005"),
-        ("3e4*3", "3e4 * 3"),
-        ("0x1p3 x 3", "0x1p3 * 3"),
-        ("1/3", "1 / 3"),
-        ("2^-25", "2^-25"),
-        ("1e-8-3", "1e-8 - 3"),
+        *(("0.1", "0.1"), ("-0.1", "-0.1"), ("-- -0.1", "-0.1"), ("-1e-8", "-1e-8")),
+        *(("-inf", "-inf"), ("-.5", "-.5"), ("256 - 0.009", "256 - 0.009")),
+        *(("1 + 0.0005", "1 + 0.0005"), ("1 - -0.0005", "1 - -0.0005")),
+        *(("-1 -0.0005", "-1 - 0.0005"), ("3e4*3", "3e4 * 3"), ("0x1p3 x 3", "0x1p3 * 3")),
+        *(("1/3", "1 / 3"), ("2^-25", "2^-25"), ("1e-8-3", "1e-8 - 3")),
     ):
         for given in (words.split(), [words]) if "--" not in words else [words.split()]:
             result = explain(*given)
@@ -45,8 +35,7 @@ def test_words_are_a_number_or_a_calculation():
 
 def test_what_is_no_number_ends_in_one_message():
     for words, said in (
-        ([], "which number?"),
-        (["foo"], "'foo' is no number: expected a text such as"),
+        *(([], "which number?"), (["foo"], "'foo' is no number: expected a text such as")),
         (["--fomat", "0.1"], "'--fomat 0.1' is no number"),
         (["1", "%", "2"], "two of them with +, -, * or /"),
         (["3", "a.py", "b.py", "2"], "the shell takes a bare * for files"),

@@ -71,9 +71,7 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     assert f"Kept in {own_file}, and sent nowhere" in text
 
 
-def test_status_as_json_has_it_all_and_before_the_first_lesson_it_says_how_to_begin(
-    own_file, request
-):
+def test_status_as_json_has_it_all_and_at_first_says_how_to_begin(own_file, request):
     assert "minifp teach lessons --out DIR" in teaching("status").output and not own_file.exists()
     teach.predict("How many: 3?", points=2.5)
     assert "Outside of lessons" in teaching("status").output

@@ -11,9 +11,7 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_axe_has_nothing_against_it_and_it_is_as_wide_as_its_window(
-    opened, tmp_path, width, scheme
-):
+def test_axe_has_nothing_against_it_and_it_fits(opened, tmp_path, width, scheme):
     teach.begin("01-sixteen-bits")
     teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
     teach.check(zero_up_to=3e-8)

@@ -229,8 +229,7 @@ def test_nothing_is_changed_by_a_replay_nor_by_training_with_them():
     optimizer.backward(F.cross_entropy(model(x), t))
     before = state_of(model, optimizer)
     assert optimizer.step().diagnosis is not None
-    after = state_of(model, optimizer)
-    assert after == before
+    assert state_of(model, optimizer) == before
     (weights, results), (others, plain) = trained(True), trained(False)
     assert weights == others
     assert {r.skipped for r in results} == {True, False}

@@ -140,15 +140,12 @@ def test_an_entry_of_a_state_stays_as_it_was_until_it_is_written_to_which_the_mo
     assert numbers(layer) == 0.5
 
 
-def test_a_cast_of_a_weight_is_made_anew_after_it_was_given_other_memory():
+def test_a_cast_is_made_anew_for_other_memory_and_numbers_in_another_format_are_none():
     (one, other), x = (nn.Linear(3, 2) for _ in range(2)), fp.ones(1, 3)
     with fp.amp.autocast("cpu", dtype="float16"):
         before = one(x).tolist()
         one.weight.data, one.bias.data = other.weight.data, other.bias.data
         assert one(x).tolist() == other(x).tolist() != before
-
-
-def test_numbers_in_another_format_are_no_memory_to_be_given():
     layer = nn.Linear(3, 2)
     before = frozen(layer.state_dict())
     with pytest.warns(fp.MisuseWarning, match="the parameter stays float32"):

@@ -217,8 +217,7 @@ def made(**settings):
 
 def step(model, optimizer, i, factor=1.0):
     x = fp.tensor(np.random.default_rng(i).normal(size=(8, 4)).astype(np.float32))
-    loss = (model(x) * factor).square().sum()
-    optimizer.backward(loss)
+    optimizer.backward((model(x) * factor).square().sum())
     gradients = [p.grad.array.astype(np.float64) for p in model.parameters()]
     result = optimizer.step()
     optimizer.zero_grad()

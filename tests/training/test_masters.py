@@ -400,9 +400,7 @@ def test_a_model_is_saved_with_its_masters_in_a_copy_that_loses_nothing():
 @pytest.mark.parametrize("precision", ["float16", "mixed,master_weights=off", "float32", "float64"])
 def test_a_model_without_masters_is_saved_as_it_is_stored_not_as_it_began(precision):
     layer, _ = trained_layer(precision)
-    assert frozen(list(layer.state_dict().values())) == frozen(
-        [p.array for p in layer.parameters()]
-    )
+    assert frozen([*layer.state_dict().values()]) == frozen([p.array for p in layer.parameters()])
 
 
 def test_a_step_tells_of_a_master_that_its_stored_copy_cannot_hold():
