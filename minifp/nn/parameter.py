@@ -66,8 +66,9 @@ class Parameter(Tensor):
             warn_once(
                 "data in another format",
                 f"p.data = p.data in {value.dtype} changes nothing: the parameter stays "
-                f"{self.dtype}. module.half() and module.to(dtype) store in another format, before "
-                "an optimizer is made; fp.precision(...) makes a module in one",
+                f"{self.dtype}. To store it in another format, use module.half() or "
+                "module.to(dtype) before you create the optimizer, or create the module under "
+                "fp.precision(...)",
             )
             return
         give_memory(self, value)

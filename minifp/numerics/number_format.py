@@ -54,8 +54,8 @@ class Format:
             said = BITS.fullmatch(str(self.name))
             if said is None:
                 raise PrecisionError(
-                    f"Format({self.name!r}): expected how many bits exponent and mantissa have, "
-                    "as in 'e5m7'"
+                    f"Format({self.name!r}): expected the bits of exponent and mantissa, as in "
+                    "'e5m7'"
                 )
             for field, text in zip(LIMITS, said.groups()):
                 object.__setattr__(self, field, int(text))
@@ -99,7 +99,7 @@ class Format:
         if not is_whole or not low <= bias <= high:
             raise ArgumentError(
                 f"Format {self.name!r}: own_bias={bias!r}: expected an integer from {low} to "
-                f"{high}, with which float64 holds all of its numbers"
+                f"{high}, so that float64 holds all its numbers"
             )
 
     @property
@@ -123,8 +123,8 @@ class Format:
         name = NAMES.get(self.text, self.text)
         if not self.fits_float32 and name not in NATIVE:
             raise PrecisionError(
-                f"tensors of format {self.name}: expected one whose numbers float32 holds (at most "
-                "8 bits of exponent and 23 of mantissa, and a bias near theirs)"
+                f"tensors of format {self.name}: expected a format whose numbers float32 can "
+                "hold (at most 8 bits of exponent and 23 of mantissa, and a bias near float32's)"
             )
         return dtype_of(name, self.bytes)
 
@@ -251,6 +251,6 @@ def not_stored(name: Any) -> str:
     if format is None:
         return ""
     return (
-        f" ({name} has {format.bits} bits, and is for operands of products: operands={name}; what "
-        f'stores its numbers is "{format.text}")'
+        f" ({name} has {format.bits} bits, and is for operands of products only: operands={name}; "
+        f'to store its numbers, use "{format.text}")'
     )

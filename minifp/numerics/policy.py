@@ -186,7 +186,9 @@ class Precision(precision_parts.InParts):
         """Read "mixed", "mixed,master_weights=off,loss_scale=128" or "mixed;head=float32", as `str`
         writes it."""
         if not isinstance(text, str):
-            raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+            raise PrecisionError(
+                f"a precision is a string or a Precision, not {type(text).__name__}"
+            )
         text, parts = precision_parts.split(text)
         level, *rest = text.split(",")
         text = ",".join([LEVELS.get(level.strip(), level), *rest])
@@ -217,8 +219,8 @@ class Precision(precision_parts.InParts):
             table = autocast.checked(values.get("operations", NAMED[name].operations))
             if table is None:
                 raise PrecisionError(
-                    f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
-                    f'under "autocast" only'
+                    f'{next(iter(edits))!r} in precision {text!r}: only under "autocast" can '
+                    "single operations have formats"
                 )
             values["operations"] = table.low, edits
         return replace(NAMED[name], **values) if values else NAMED[name]

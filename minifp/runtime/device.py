@@ -55,7 +55,7 @@ def as_device(device: Any) -> str:
         return kind
     if kind == "cuda" and number.isdigit():
         raise DeviceError(
-            f"device {device!r}: minifp works on one GPU, 'cuda': choose which by the environment "
+            f"device {device!r}: minifp uses one GPU, 'cuda': choose which with the environment "
             f"variable CUDA_VISIBLE_DEVICES={number}"
         )
     raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")

@@ -99,9 +99,9 @@ class CapturedStep:
         if run is None:
             if len(self.runs) == MOST:
                 raise CaptureError(
-                    f"capture: arguments of more than {MOST} different kinds, lastly "
-                    f"{key}: a graph is for one. Give numbers that change as tensors, and batches "
-                    "of one size (DataLoader(..., drop_last=True))"
+                    f"capture: more than {MOST} different kinds of arguments, the last {key}: "
+                    "each kind needs its own graph. Pass changing numbers as tensors, and "
+                    "batches of one size (DataLoader(..., drop_last=True))"
                 )
             run = self.runs[key] = (GraphRun if self.device == "cuda" else HostRun)(self)
         return run(args)

@@ -238,8 +238,8 @@ class LogNormalLossScale(StaticLossScale):
         is_limit = math.frexp(new.limit)[0] == 0.5 and new.value <= new.limit <= new.max_scale
         if new.variance < 0 or not is_limit:
             raise ArgumentError(
-                f"loss scale: state {state!r}: expected a variance of at least 0, and as limit a "
-                "power of two from the scale's value to max_scale"
+                f"loss scale: state {state!r}: expected a variance of at least 0, and a limit "
+                "that is a power of two from the scale's value to max_scale"
             )
         return new
 

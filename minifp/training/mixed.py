@@ -124,8 +124,9 @@ class MixedOptimizer:
         def __getattr__(self, name):
             if name[:1] != "_" and vars(self).get("_awaiting"):
                 raise TapeError(
-                    f"MixedOptimizer.{name}: the optimizer was made without parameters, which "
-                    "minimize(loss) finds: call that first, or give it model.parameters()"
+                    f"MixedOptimizer.{name}: the optimizer has no parameters yet: call "
+                    "minimize(loss) first, which finds them, or create the optimizer with "
+                    "model.parameters()"
                 )
             raise AttributeError(f"'MixedOptimizer' object has no attribute {name!r}")
 
@@ -192,8 +193,8 @@ class MixedOptimizer:
         """
         if not isinstance(loss, Tensor):
             raise ArgumentError(
-                f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as a "
-                "loss function returns it (did the function that makes the loss return it?)"
+                f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as "
+                "loss functions return (does your loss function have a return statement?)"
             )
         if self._awaiting is not None:
             self._find_parameters(loss)
@@ -262,8 +263,8 @@ class MixedOptimizer:
         """Raise, with nothing changed, for what a step could not work with."""
         if closure is not None:
             raise ArgumentError(
-                "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
-                "enters in optimizer.backward(loss): call that, and then step()"
+                "MixedOptimizer.step(closure): a closure is not supported, because "
+                "optimizer.backward(loss) applies the loss scale: call that, then step()"
             )
         if len(self.optimizers) > 1 and any(o.have_moved() for o in self.optimizers):
             check_distinct(self.parameters)

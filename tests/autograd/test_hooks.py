@@ -244,7 +244,7 @@ DONE = [
     (lambda p: p.grad.clamp_(-0.25, 0.25).mul_(0.5), 0.125, None),
     (lambda p: setattr(p, "grad", p.grad.clone().float()), 0.375, None),
     (lambda p: setattr(p, "grad", p.grad.float() * (1 / 2**16)), 0.375, None),
-    (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "as the step does too"),
+    (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "and the step divides by it again"),
     (lambda p: p.grad.norm().item(), 0.375, "norm of gradients that are still"),
     (
         lambda p: p.data.add_(p.grad / fp.norm(p.grad)),

@@ -315,9 +315,11 @@ def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format
     for data in ([1, 2], [True]):
         with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
             fp.tensor(data, requires_grad=True)
-    refuses(fp.TapeError, "for leaves; this one was made by exp", leaf(1.0).exp().requires_grad_)
+    refuses(
+        fp.TapeError, "for leaves; this tensor is the result of exp", leaf(1.0).exp().requires_grad_
+    )
     x = leaf(1.0, 2.0)
-    refuses(fp.ShapeError, r"scalar, not from shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
+    refuses(fp.ShapeError, r"scalar, got shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
     with pytest.raises(fp.ShapeError, match=r"gradient of shape \(3,\) for .* shape \(2,\)"):
         x.exp().backward(gradient=np.ones(3))
     assert x.grad is None
@@ -381,7 +383,7 @@ def test_what_a_step_consumed_is_added_to_and_the_next_step_tells_it_once():
     optimizer.step()
     (p * 10).sum().backward()
     assert (p.grad.item(), p.item()) == (11, -1)
-    with pytest.warns(fp.MisuseWarning, match=r"a step before had used already.*zero_grad\(\)"):
+    with pytest.warns(fp.MisuseWarning, match=r"an earlier step had already used.*zero_grad\(\)"):
         optimizer.step()
     assert p.item() == -12
     p.sum().backward()

@@ -245,7 +245,7 @@ BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
     (for_model, {"level": "OD"}, fp.ArgumentError, "'O2'"),
     (for_model, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
     (for_model, {"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
-    (for_model, {"master_weight": True}, fp.ArgumentError, "for the level O2"),
+    (for_model, {"master_weight": True}, fp.ArgumentError, "needs level O2"),
     (amp.auto_cast, {"level": "O3"}, fp.ArgumentError, "'O2'"),
     (amp.auto_cast, {"enable": 1}, fp.ArgumentError, "enable"),
     (amp.auto_cast, {"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),

@@ -285,7 +285,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (RandomPhotometricDistort(), COLORS * 255, fp.ArgumentError, "0 to 1, got .*before Normalize"),
     (RandomPhotometricDistort(), COLORS - 1, fp.ArgumentError, "expected numbers from 0 to 1"),
     (RandomIoUCrop(), COLORS, fp.ShapeError, "several sizes, which one array cannot hold: give"),
-    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: the resulting pictures have several"),
     (RandomIoUCrop(), [*COLORS], fp.ArgumentError, r"items \(picture, target\) .* got NoneType"),
     (RandomZoomOut([1, 2]), [*COLORS], fp.ShapeError, "2 channels in fill, 3 in a picture"),
     (RandomCrop(9), [*COLORS], fp.ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
@@ -312,7 +312,7 @@ def test_targets_that_are_none_or_have_masks_are_refused():
         apply(Normalize(0, 1), boxes=target["boxes"] + 99)
     masks = {"masks": np.ones((2, 32, 32))}
     for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
-        with pytest.raises(fp.ArgumentError, match="item 0: boxes would be moved, and masks not"):
+        with pytest.raises(fp.ArgumentError, match="item 0: boxes would move, but masks would not"):
             apply(transform, **masks)
     apply(RandomErasing(), **masks)  # which moves nothing
     (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)

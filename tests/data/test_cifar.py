@@ -194,7 +194,7 @@ def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, 
     ({"offset": np.array([0, 9, 5, 99])}, "do not fit"),
     ({"jpeg": np.zeros(9, np.uint8), "offset": np.array([0, 3, 6, 9])}, "picture 0 cannot be"),
     ({"jpeg": np.array([{}], object)}, "expected the arrays jpeg, offset, label"),
-    (b"no file of NumPy's", r"expected the arrays .* move it out of the folder of cifar10"),
+    (b"no file of NumPy's", r"expected the arrays .* move it out of the cifar10 folder"),
 ])  # fmt: skip
 def test_a_packed_file_of_another_layout_is_named(jpegs, changes, message):
     path = jpegs / "test.npz"

@@ -132,7 +132,7 @@ def test_what_a_worker_cannot_read_is_named_and_the_next_is_read(many, worked):
     assert str(raised.value) == str(alone.value) and f"{path} cannot be read" in str(alone.value)
     assert worked[:4][0].shape == (4, 3, 8, 8)
     worked._workers._processes[1].kill()
-    with pytest.raises(DataError, match="worker process .* has ended, with exit code"):
+    with pytest.raises(DataError, match="worker process .* ended with exit code"):
         worked[:4]
     assert worked[:4][0].shape == (4, 3, 8, 8)
 
@@ -189,7 +189,7 @@ def test_folders_without_pictures_and_a_missing_pillow_are_named(pets, tmp_path,
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "PIL", None)
-        refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
+        refuses(DataError, "needs Pillow: pip install pillow", ImageFolder, pets)
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
     refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)

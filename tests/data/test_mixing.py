@@ -171,7 +171,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
     (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
     (lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-     "asks for other items .* DataLoader"),
+     "needs other items .* DataLoader"),
     error=fp.ArgumentError,
 )  # fmt: skip
 

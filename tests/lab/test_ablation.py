@@ -70,7 +70,7 @@ def test_each_switch_is_a_technique(given, base, names, nothing, count):
     ("wgrad:operands", "mixed", "wgrad:operands=off is what 'mixed' has already"),
     ("*.wgrad:operands", "mixed", "is what 'mixed' has already"),
     ("wgrd:accumulate", "mixed", "no product: expected fprop, dgrad, wgrad"),
-    ("wgrad:reduce", "mixed", "no switch of a product: expected accumulate"),
+    ("wgrad:reduce", "mixed", "is not a switch of a product: expected accum"),
     ("head", "mixed;tail=float32", "the pattern of a part of the base"),
     ("", "mixed", "0 techniques"),
     ("loss_scaling", "mixed", "expected loss_scale"),

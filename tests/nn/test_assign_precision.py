@@ -253,7 +253,7 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
     model.decoder[1].weight = model.attention.out_proj.weight
     with pytest.raises(PrecisionError, match=r"attention.out_proj.weight is decoder.1.weight too"):
         fp.assign_precision(model, "mixed;decoder=float32")
-    with pytest.raises(PrecisionError, match="has parts, which store"):
+    with pytest.raises(PrecisionError, match="has parts, which change"):
         model.precision = "mixed;head=float32"
     with pytest.raises(ArgumentError, match="critic is a list: expected a Module"):
         fp.assign_precision({"critic": []}, "mixed")

@@ -185,7 +185,7 @@ def test_a_network_of_nan_detects_nothing_and_says_so(name, whole):
 def test_boxes_that_cannot_be_are_refused_with_the_pictures_number(name):
     model, (images, targets) = small(name), scenes(2)
     targets[1]["boxes"] = targets[1]["boxes"] + np.float32(30)
-    with pytest.raises(ArgumentError, match=r"targets\[1\]: box .* is not inside of its picture"):
+    with pytest.raises(ArgumentError, match=r"targets\[1\]: box .* is not inside its picture"):
         model(fp.tensor(images), targets)
     refuses(ArgumentError, "training needs targets", model, fp.tensor(images))
 

@@ -202,7 +202,7 @@ def test_what_is_no_box_is_refused():
     F.roi_align(fp.zeros(1, 1, 4, 4), fp.ones(1, 5), 2)
         -> MinifpError: roi_align: boxes\[0\] is in picture 1: expected 0 to 0
     F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4, requires_grad=True)], 2)
-        -> MinifpError: boxes\[0\] requires a gradient, and none is given to it
+        -> MinifpError: boxes\[0\] requires a gradient, but this function does not
     F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 0)
         -> MinifpError: roi_align: output_size=0: expected an integer of at least 1
     F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, float("nan"))

@@ -116,7 +116,7 @@ def test_pooling_names_what_does_not_fit():
     F.avg_pool2d(p, 2, 2, 2) -> ShapeError: padding=\(2, 2\) must be at most
     F.avg_pool2d(p, 2, True) -> ShapeError: stride=True: expected an integer
     F.max_pool1d(s[..., :1], 2, 1, 1, 2)
-        -> ShapeError: max_pool1d: .*a window of \(2,\) would see nothing but padding
+        -> ShapeError: max_pool1d: .*a window of \(2,\) would see only padding
     F.max_pool1d(s, 2, ceil_mode=1) -> ArgumentError: ceil_mode=1: expected
     F.max_pool1d(s, 2, return_indices=1) -> ArgumentError: return_indices=1
     F.avg_pool2d(p, 2, count_include_pad=0)

@@ -141,7 +141,7 @@ def test_states_masters_and_parameters_that_do_not_go_with_it_are_refused_or_tol
     with fp.precision(precision):
         p = nn.Parameter(np.ones(3))
     with pytest.raises(
-        fp.PrecisionError, match="leave nothing to do: use .* without master_weights"
+        fp.PrecisionError, match="no effect with master weights: use .* without master_weights"
     ):
         fp.MixedOptimizer(optim.SGD([p]), master_weights=True)
     with fp.precision(precision):

@@ -45,7 +45,7 @@ def test_words_are_a_number_or_a_calculation():
 
 def test_what_is_no_number_ends_in_one_message():
     for words, said in (
-        ([], "which number?"),
+        ([], "no number: try"),
         (["foo"], "'foo' is no number: expected a text such as"),
         (["--fomat", "0.1"], "'--fomat 0.1' is no number"),
         (["1", "%", "2"], "two of them with +, -, * or /"),

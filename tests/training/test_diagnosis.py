@@ -81,7 +81,7 @@ def test_an_overflow_planted_in_forward_is_found_with_its_module_and_line():
     assert "test_diagnosis.py" in d.line and "the planted line" in d.line
     (given,) = d.inputs
     assert given.dtype == "float16" and given.finite and 0 < given.high < 65504
-    assert "no loss scale mends" in result.reason
+    assert "no loss scale can help" in result.reason
 
 
 def test_an_overflow_planted_in_a_named_layer_is_found_in_that_layer():

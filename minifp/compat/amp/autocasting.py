@@ -50,15 +50,14 @@ class autocast(Context[Precision]):
         if device_type == "cuda" and enabled and not has_gpu():
             warn_once(
                 "autocast without a GPU",
-                'autocast("cuda") on a machine without a GPU: operations on the CPU cast as those '
-                'on a GPU would (PyTorch would not cast at all); autocast("cpu", dtype=...) says '
-                "that",
+                'autocast("cuda") on a machine without a GPU: operations on the CPU cast as on a '
+                'GPU (PyTorch would not cast at all). To say so, write autocast("cpu", dtype=...)',
             )
         low = None if dtype is None else name_of(as_dtype(dtype))
         if low not in (None, *LOWS):
             raise PrecisionError(
-                f"autocast: dtype={low}: expected {' or '.join(LOWS)}; for no casts at all "
-                "say enabled=False"
+                f"autocast: dtype={low}: expected {' or '.join(LOWS)}; for no casts at all, "
+                "write enabled=False"
             )
         check_flag("autocast: enabled", enabled)
         self.enabled, self.cache_enabled = bool(enabled), cache_enabled is not False

@@ -200,7 +200,7 @@ def check_sizes(function, **tensors):
             where = tuple(int(i) for i in np.argwhere(empty)[0])
             raise ArgumentError(
                 f"{function}: {name} {array[where].tolist()} at {where}: expected a width and a "
-                "height above 0: take such boxes out, as F.remove_small_boxes finds them"
+                "height above 0: remove such boxes (F.remove_small_boxes finds the others)"
             )
 
 

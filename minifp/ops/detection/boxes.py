@@ -59,8 +59,9 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
         return
     warn_once(
         f"pixels lost in {function}",
-        f"{function}: {name} in {narrow.name}, with coordinates from {exact_to:g} on, where it "
-        "has no odd pixels: make boxes in float32, as by fp.tensor(boxes, dtype='float32')",
+        f"{function}: {name} in {narrow.name}, with coordinates from {exact_to:g} on, where this "
+        "format has no odd numbers: create boxes in float32, with fp.tensor(boxes, "
+        "dtype='float32')",
     )
 
 

@@ -85,8 +85,8 @@ def finite_places(function, boxes, scores):
     warn_once(
         f"{function}: not finite",
         f"{function}: {len(fine) - fine.sum()} of {len(fine)} boxes have a score of NaN, or a "
-        "coordinate that is NaN or Inf: they are left out. Look for where the first one arose, as "
-        "by fp.microscope",
+        "coordinate that is NaN or Inf: they are left out. Find out where the first one arose, "
+        "for example with fp.microscope",
     )
     return np.flatnonzero(fine)
 
@@ -106,7 +106,7 @@ def check_candidates(function: str, boxes: Any, scores: Any, iou_threshold: floa
     check_range(f"{function}: iou_threshold", iou_threshold, 0, 1)
 
 
-ONE_BY_ONE = "one box is looked at after the other"  # why no GPU does it
+ONE_BY_ONE = "it looks at one box after the other"  # why no GPU does it
 
 
 @public("F")

@@ -129,7 +129,7 @@ def binary_cross_entropy(
     divisor, precision = divisor_of(reduction, input.shape), policy.get_precision()
     logits = _logits_of(input, precision.operations is not None)
     if logits is not None:
-        _warn("took the input of the sigmoid that made its probabilities, in float32")
+        _warn("used the input of the sigmoid instead of its probabilities, in float32")
         return with_logits_op(logits, target, weight, None, divisor=divisor)
     for name, v in (("input", as_array(input)), ("target", as_array(target))):
         if is_on_device(v):
@@ -142,7 +142,7 @@ def binary_cross_entropy(
                 f"binary_cross_entropy: {name} {v[where]} at {where}: expected numbers from 0 to 1"
             )
     if is_narrow(input.dtype):
-        _warn("computes in float32, from probabilities that were rounded before")
+        _warn("computes in float32, but from rounded probabilities")
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
@@ -160,8 +160,8 @@ def _without_casts(precision):
 def _warn(what):
     warn_once(
         "rounded probabilities",
-        f"binary_cross_entropy {what}: sigmoid rounds what is near to 1 to 1, where the loss has "
-        "no gradient, or one that overflows. Leave the sigmoid out and write "
+        f"binary_cross_entropy {what}: sigmoid rounds probabilities near 1 to 1, where the loss "
+        "has no gradient, or one that overflows. Leave the sigmoid out and write "
         "F.binary_cross_entropy_with_logits, or nn.BCEWithLogitsLoss()",
     )
 

@@ -78,7 +78,7 @@ def as_classes(function, input, target, ignore_index):
     try:
         target = target if hasattr(target, "ndim") else np.asarray(target)
     except ValueError as error:
-        raise DTypeError(f"{function}: target is no array: {error}") from None
+        raise DTypeError(f"{function}: target is not an array: {error}") from None
     t, axis = as_array(target), class_axis(input.ndim)
     if t.dtype.kind not in "iu":
         raise DTypeError(f"{function}: targets of {t.dtype}: expected integers, the class numbers")

@@ -107,9 +107,7 @@ def batch_norm(
         check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
     constant = not training
     if constant and running_mean is None:
-        raise ArgumentError(
-            "batch_norm: running statistics must be given in evaluation (training=False)"
-        )
+        raise ArgumentError("batch_norm: evaluation (training=False) needs running statistics")
     count = input.shape[0] * prod(input.shape[2:])
     mean: Any = running_mean
     var: Any = running_var

@@ -115,8 +115,8 @@ def check_arrays(name, **tensors):
     for argument, t in tensors.items():
         if not hasattr(t, "ndim"):
             raise DTypeError(
-                f"{name}: {argument} is a {type(t).__name__}: expected a tensor; "
-                "make one by fp.tensor(...)"
+                f"{name}: {argument} is a {type(t).__name__}: expected a tensor; create one with "
+                "fp.tensor(...)"
             )
 
 
