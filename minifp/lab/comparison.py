@@ -244,7 +244,7 @@ def compare(
 def check_keep_weights(keep_weights, out) -> None:
     """Raise ArgumentError where weights are to be kept nowhere."""
     if keep_weights and out is None:
-        raise ArgumentError("keep_weights=True without out: say in which folder to keep them")
+        raise ArgumentError("keep_weights=True without out: give the folder to keep them in")
 
 
 def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison:
@@ -288,5 +288,5 @@ def interrupted(comparison) -> str:
     there = len(comparison.asked) - len(comparison.missing())
     told = f"{there} of {len(comparison.asked)} runs are finished"
     if comparison.out is None:
-        return f"{told}. With a folder (out) they would have been kept."
-    return f"{told}, and kept in {comparison.out}; the same call goes on from there."
+        return f"{told}. Pass out=DIR to keep finished runs."
+    return f"{told}and saved in {comparison.out}. Make the same call again to resume."

@@ -31,7 +31,7 @@ class Metric:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
-            self._refuse("name", "expected a text that is not empty")
+            self._refuse("name", "expected a string that is not empty")
         if self.function is not None and not callable(self.function):
             self._refuse("function", "expected a function of (outputs, targets)")
         if not isinstance(self.unit, str):

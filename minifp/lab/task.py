@@ -139,7 +139,7 @@ class Task:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ArgumentError(f"Task: name is {self.name!r}, expected a text that is not empty")
+            raise ArgumentError(f"Task: name is {self.name!r}, expected a string that is not empty")
         self._check_functions()
         for field, known in CHOICES.items():
             if not isinstance(getattr(self, field), str) or getattr(self, field) not in known:
@@ -163,7 +163,7 @@ class Task:
         if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
             self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
         if self.step is not None and self.accumulate != 1:
-            self._refuse("accumulate", "but with a `step` of your own that is for it to do")
+            self._refuse("accumulate", "but your own `step` must do that")
 
     @property
     def all_metrics(self) -> list[Metric]:
@@ -180,10 +180,12 @@ class Task:
         names = [m.name for m in self.all_metrics]
         for name in names:
             if names.count(name) > 1:
-                self._refuse("metrics", f"but {name!r} is there twice")
+                self._refuse("metrics", f"but {name!r} appears twice")
         for m in self.metrics:
             if m.function is None and self.evaluate is None:
-                self._refuse("metrics", f"but {m.name!r} has no function, and there is no evaluate")
+                self._refuse(
+                    "metrics", f"but {m.name!r} has no function, and the task has no evaluate"
+                )
 
     def _check_functions(self):
         on_its_own = self.step is not None and self.evaluate is not None
@@ -197,8 +199,8 @@ class Task:
             if field == "model" and hasattr(value, "parameters") and not isinstance(value, type):
                 self._refuse(
                     field,
-                    "a model that is built already; every run needs a new one: "
-                    "give the function that builds it, such as model=lambda: MyModel()",
+                    "an existing model, but every run needs a new one: give a function that "
+                    "builds it, such as model=lambda: MyModel()",
                 )
 
     def _check_count(self, field):
@@ -215,8 +217,8 @@ class Task:
         if value is None:
             self._refuse(
                 field,
-                f"say how large a difference of {self.metric_name} "
-                f"({self.metric_unit or 'no unit'}) still counts as equal, before training",
+                f"give, before training, the largest difference of {self.metric_name} "
+                f"({self.metric_unit or 'no unit'}) that still counts as equal",
             )
         if not is_positive(value):
             self._refuse(field, "expected a positive finite number")

@@ -18,7 +18,7 @@ from minifp.numerics.formats import bfloat16, float16, float32, name_of
 
 LOW, WIDE = float16.name, float32.name
 LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
-GIVEN = "given"  # works in the formats it is given; where they differ, its own rule decides
+GIVEN = "given"  # works in the formats of its inputs; where they differ, its own rule decides
 WIDEST = "widest"  # all inputs in the widest format that one of them has
 REFUSED = "refused"
 CHOICES = (*LOWS, WIDE, WIDEST, GIVEN, REFUSED)

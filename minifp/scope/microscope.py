@@ -50,9 +50,7 @@ class Microscope(Findings):
 
     def __enter__(self) -> "Microscope":
         if self in mixed.observers:
-            raise ArgumentError(
-                "microscope: this one looks already: use another, or leave it first"
-            )
+            raise ArgumentError("microscope: already in use: leave it first, or use another one")
         mixed.observers.append(self)
         try:
             self.guard.checks_at_start()

@@ -160,7 +160,7 @@ def test_a_hook_that_returns_no_such_gradient_is_refused(given):
 def test_hooks_are_for_what_has_a_gradient_and_each_output_has_its_own():
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).register_hook, print)
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).retain_grad)
-    refuses(fp.ArgumentError, "no function", leaf(1.0).register_hook, 3)
+    refuses(fp.ArgumentError, "not a function", leaf(1.0).register_hook, 3)
     x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
     y, (h, c) = nn.LSTM(3, 4)(x)
     for name, output in (("y", y), ("c", c)):

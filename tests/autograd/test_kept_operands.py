@@ -361,7 +361,7 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
     ("float32,operands=tf32,saved=operands", "saves nothing: an operand in tf32 .*in float32"),
     ("float8,saved=operands,wgrad:operands=off", "wgrad:operands=off with saved=operands: .*"),
     ("float8,saved=operands,fprop:operand_scale=row", "all products read the same saved operand"),
-    ("float8,saved=operands;fc.wgrad:operands=e4m2", "part fc.wgrad:operands=e4m2: .*one for"),
+    ("float8,saved=operands;fc.wgrad:operands=e4m2", "fc.wgrad:operands=e4m2: .*one setting for"),
 ])  # fmt: skip
 def test_what_would_do_nothing_or_other_things_is_refused(text, problem):
     refuses(fp.PrecisionError, problem, lambda: fp.Precision.parse(text).of_module("fc"))

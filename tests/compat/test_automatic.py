@@ -87,7 +87,7 @@ def test_narrow_weights_get_masters_and_a_precision_without_them_is_refused(proc
         model = fp.nn.Linear(4, 2)
     optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
     model.weight.sum().backward()
-    refuses(fp.PrecisionError, "update_rounding=stochastic, which masters", optimizer.step)
+    refuses(fp.PrecisionError, "update_rounding=stochastic, which has no effect", optimizer.step)
 
 
 def test_nan_that_nobody_looked_for_is_told_of_and_a_wrong_value_refused(process, monkeypatch):

@@ -24,7 +24,7 @@ X = fp.ones(2, 2)
     (fp, "addcmul", "instead: x . value . a . b"),
     (fp, "device", 'instead: the string "cpu" or "cuda"'),
     (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
-    (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: no layer is"),
+    (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: layers cannot be"),
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
     (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
     (fp.data, "RandomSampler", "instead: DataLoader.shuffle=True."),

@@ -189,7 +189,7 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
         assert shown.count('alt="samples, ') == shown.count('aria-label="tone, ') == 2
         assert shown.count('src="data:image/png;base64,') == 2 and ">a line</pre>" in shown
     (tmp_path / run.kept["samples"]).unlink()
-    assert "samples.png is not there any more" in page(Comparison.load(tmp_path))
+    assert "samples.png no longer exists" in page(Comparison.load(tmp_path))
 
 
 def test_evaluation_draws_nothing_from_training():

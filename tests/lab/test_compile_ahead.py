@@ -27,7 +27,7 @@ def test_what_is_compiled_meanwhile_is_listed(monkeypatch):
             pass
     assert part.kernels == ["relu_dx", "adam"] and PROGRESS.tell is None
     monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
-    with pytest.raises(fp.ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
+    with pytest.raises(fp.ArgumentError, match="no model 'lnet' to compile: expected lenet"):
         ahead.jobs_for(["mlp", "lnet"])
 
 

@@ -45,7 +45,7 @@ def test_values_are_read_as_they_are_written_and_others_refused():
         assert found == values and [*map(type, found)] == [*map(type, values)]
     for given, message in (
         ("0..1:3", r"both ends must be above 0; .* write 0\.\.1:3:lin"),
-        ("1..2:1", "expected two numbers, and how many .* from 2 to 1,000"),
+        ("1..2:1", "expected two numbers and a count .* from 2 to 1,000"),
         ("1e-4..1e-1:100000000", "from 2 to 1,000"),
         ("a..b:3", "expected two numbers"),
         ("1..2", "expected values such as 1,8,128,dynamic, or a range"),
@@ -62,7 +62,7 @@ def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_wha
     assert place_of("batch_size", 8, task) == place_of("accumulate", 2, task) == "task"
     assert place_of("accumulate", "float16", task) == place_of("loss_scale", 8, task) == "precision"
     for name, value, message in (
-        ("learning_rate", 0.1, "no such thing to change: expected .*lr"),
+        ("learning_rate", 0.1, "unknown setting: expected .*lr"),
         ("batchsize", 8, "expected batch_size"),
         ("batch_size", 1.5, "batch_size=1.5: expected a whole number"),
         ("lr", "fast", "lr=fast: expected such as lr=0.02"),

@@ -338,7 +338,7 @@ def test_python_numbers_are_exact():
 
 def test_anything_else_is_refused_by_name():
     for arguments, error, words in (
-        (("abc",), ArgumentError, "no number: expected a text such as"),
+        (("abc",), ArgumentError, "no number: expected a string such as"),
         (("",), ArgumentError, "no number"),
         (("\u0663",), ArgumentError, "no number"),  # a digit, but not one of 0 to 9
         (("1 + " + "0" * 3000,), ArgumentError, "expected 2000"),

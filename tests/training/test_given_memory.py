@@ -106,7 +106,7 @@ def test_parameters_on_one_memory_are_refused_by_name_by_one_optimizer():
     model = nn.Sequential(*made)
     model.named_parameters()
     made[1].weight.data = made[0].weight.data
-    words = "on one memory, 0.weight and 1.weight"
+    words = "0.weight and 1.weight share memory"
     refuses(fp.ArgumentError, words, optim.SGD, model.parameters(), lr=0.1)
     step()
     made[1].weight.data = made[1].weight.data.clone()

@@ -314,8 +314,8 @@ def test_gradients_serve_one_step_and_the_error_or_the_warning_names_what_to_cal
     refused(optimizer, fp.TapeError, "unscale_()", "backward()", call=optimizer.unscale_)
     train(model, optimizer, [0])
     loss = loss_of(model, 1)
-    refused(optimizer, fp.TapeError, "consumed", "zero_grad()")
-    refused(optimizer, fp.TapeError, "consumed", "zero_grad()", call=optimizer.unscale_)
+    refused(optimizer, fp.TapeError, "already used", "zero_grad()")
+    refused(optimizer, fp.TapeError, "already used", "zero_grad()", call=optimizer.unscale_)
     optimizer.zero_grad()
     optimizer.backward(loss)
     assert optimizer.step().stepped

@@ -131,7 +131,9 @@ def the_grid(task, set, precisions, seeds, grid, epochs, steps, dial) -> Grid:
     twice += [] if precisions is PRECISIONS else ["precisions"]
     twice += [] if seeds is SEEDS else ["seeds"]
     if twice:
-        raise ArgumentError(f"{', '.join(twice)} beside grid={str(grid)!r}: the file says all that")
+        raise ArgumentError(
+            f"{', '.join(twice)} beside grid={str(grid)!r}: the file already sets that"
+        )
     return grid if isinstance(grid, Grid) else read_grid(grid)
 
 
@@ -190,5 +192,5 @@ def interrupted(swept: Sweep) -> str:
     missing = sum(len(c.missing()) for c in swept.comparisons)
     told = f"{swept.grid.runs - missing} of {swept.grid.runs} runs are finished"
     if swept.out is None:
-        return f"{told}. With a folder (out) they would have been kept."
-    return f"{told}, and kept in {swept.out}; the same call goes on from there."
+        return f"{told}. Pass out=DIR to keep finished runs."
+    return f"{told}and saved in {swept.out}. Make the same call again to resume."

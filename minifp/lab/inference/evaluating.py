@@ -177,7 +177,7 @@ def evaluate(
     if figures is not None:
         check(figures)
         if out is None:
-            raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
+            raise ArgumentError(f"figures={figures!r} without out: give the folder to put them in")
     if out is not None:
         folder = files.as_path(out)
         files.check_writable(folder / "evaluation.json")
@@ -229,7 +229,9 @@ def judge(trained: Trained, precisions: list[str], batch, repeats: int, bar: Any
         with policy.precision(precision):
             batches[precision] = costs.batches_of(task, trained.test_set, size)
     if not costs.can_be_called(states[precisions[0]], precisions[0], batches[precisions[0]]):
-        found.left_out.append("time and memory: the task calls its model in a way of its own")
+        found.left_out.append(
+            "time and memory: not measured, because the task calls its model in its own way"
+        )
         bar.update(repeats * len(precisions))
         return found
     for precision, state in states.items():
@@ -285,7 +287,7 @@ def loss_in_float32(task, outputs, targets):
 def left_out(task, results: dict[str, Result]) -> list[str]:
     """What cannot be said of this task, and why."""
     if task.evaluate is not None:
-        return ["changed predictions: the task evaluates in a way of its own"]
+        return ["changed predictions: not counted, because the task evaluates in its own way"]
     if any(r.predictions is None for r in results.values()):
-        return ["changed predictions: the outputs name no classes"]
+        return ["changed predictions: not counted, because the outputs are not classes"]
     return []

@@ -106,7 +106,8 @@ def summary(
     built = isinstance(model, Module)
     if not built and not callable(model):
         raise ArgumentError(
-            f"summary: model is a {type(model).__name__}, expected a module, or what builds one"
+            f"summary: model is a {type(model).__name__}, expected a module, or a function that "
+            "builds one"
         )
     whole = (batch, *shape)
     chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
