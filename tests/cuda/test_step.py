@@ -361,7 +361,7 @@ def bypassed(model, optimizer):
     yield optimizer.step()
 
 
-WAYS = {consumed: "had used already", consumed_by_the_host: "had used already", unscaled: None,
+WAYS = {consumed: "had already used", consumed_by_the_host: "had already used", unscaled: None,
         rescaled: None, bypassed: "bypasses the loss scale S = 1024"}  # fmt: skip
 
 

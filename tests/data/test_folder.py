@@ -184,8 +184,8 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
 
 
 def test_folders_without_pictures_and_a_missing_pillow_are_named(pets, tmp_path, monkeypatch):
-    refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
-    refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
+    refuses(DataError, "nowhere' is not a folder", ImageFolder, tmp_path / "nowhere")
+    refuses(DataError, "notes.txt' is not a folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "PIL", None)

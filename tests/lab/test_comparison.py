@@ -95,7 +95,7 @@ def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(tr
 @pytest.mark.parametrize("arguments, message", [
     ({"precisions": ["half"]}, "no precision 'half'"),
     ({"precisions": []}, "precisions is empty"),
-    ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed is given twice"),
+    ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed appears twice"),
     ({"seeds": 0}, "seeds=0: expected how many (at least 1)"),
     ({"seeds": [1, 1]}, "seeds=[1, 1]"),
     ({"seeds": [-1]}, "seeds=[-1]"),
@@ -211,7 +211,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
     left = Comparison.load(tmp_path)
     missing = [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)][finished:]
     assert len(left.runs) == finished and sorted(left.missing()) == sorted(missing)
-    assert f"{4 - finished} of 4 runs are still to be made" in " ".join(left.notes())
+    assert f"{4 - finished} of 4 runs are still missing" in " ".join(left.notes())
     assert left.row("mixed").pairs == finished // 2
     trained.clear()
     compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)

@@ -207,7 +207,7 @@ def test_a_repetition_must_be_exactly_zero_and_a_control_needs_what_it_disturbs(
     assert whole.table().startswith("NOT REPEATABLE")
     assert verdicts.headline(whole).startswith("not repeatable; ")
     whole = from_runs(ends(float32=BASE, mixed_at_ulp=BASE))
-    assert "mixed@ulp has nothing to be held against: add mixed" in " ".join(whole.notes())
+    assert "mixed@ulp has nothing to compare with: add mixed" in " ".join(whole.notes())
     assert whole.row("mixed@ulp").difference is None
 
 

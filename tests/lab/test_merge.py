@@ -177,7 +177,7 @@ def test_another_machine_is_named(halves, other, tmp_path):
 def test_the_command_says_what_it_found(halves, other, tmp_path):
     result = call("merge", *halves, "--out", tmp_path / "whole", "--figures", "none")
     assert result.exit_code == 0, result.output
-    assert "6 runs in all, 2 of them twice and the same to the last bit." in result.output
+    assert "6 runs in all, 2 of them twice, with the same bits." in result.output
     assert f"Report: {tmp_path / 'whole' / 'report.html'}" in result.output
     assert (tmp_path / "whole" / "report.html").is_file()
     result = call("merge", halves[0], changed(other, metric=1.0))

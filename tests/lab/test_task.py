@@ -55,7 +55,7 @@ def test_accuracy_is_the_percentage_of_targets_named():
     ({"metric": "accuracy"}, "metric is 'accuracy', expected a function"),
     ({"goal": "least"}, "goal is 'least'"),
     ({"metric": None}, "with metric=None the metric is the loss"),
-    ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, say how large"),
+    ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, give, before"),
     ({"batch_size": 0}, "batch_size is 0, expected an integer of at least 1"),
     ({"batch_size": 2.5}, "batch_size is 2.5"),
     ({"epochs": True}, "epochs is True"),
@@ -64,7 +64,7 @@ def test_accuracy_is_the_percentage_of_targets_named():
     ({"margin": 0}, "margin is 0, expected a positive finite number"),
     ({"margin": "half"}, "margin is 'half'"),
     ({"dial": 1.5}, "dial is 1.5, expected an integer"),
-    ({"model": nn.Linear(2, 2)}, "built already"),
+    ({"model": nn.Linear(2, 2)}, "an existing model"),
 ])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):
     refuses(fp.ArgumentError, re.escape(message), Task, **{**GOOD, **change})

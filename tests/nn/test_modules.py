@@ -397,7 +397,7 @@ def test_what_is_missing_unexpected_or_overflows_is_told_by_name():
         layer = nn.Linear(1, 1)
     with pytest.warns(fp.PrecisionWarning, match="load_state_dict: weight: 1 of 1 values overflow"):
         layer.load_state_dict({"weight": [[1e6]], "bias": [0.0]})
-    with pytest.raises(fp.ArgumentError, match="an entry is no array"):
+    with pytest.raises(fp.ArgumentError, match="an entry is not an array"):
         layer.load_state_dict({"weight": [[1.0], [2.0, 3.0]], "bias": [0.0]})
 
 
@@ -465,7 +465,7 @@ def test_a_module_dict_is_a_dict_of_modules():
         (lambda: heads["x"], KeyError, "expected one of a, b"),
         (lambda: heads.__delitem__("x"), KeyError, "x"),
         (lambda: heads.__setitem__("e", 3), fp.ArgumentError, "not a Module"),
-        (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "every module has"),
+        (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "of every module"),
         (lambda: heads.__setitem__("a.b", nn.ReLU()), fp.ArgumentError, "without dots"),
         (lambda: heads(1), fp.ArgumentError, "not called"),
     ):

@@ -127,7 +127,7 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     F.dropout(x, "half") -> ArgumentError: dropout: p='half': expected a probability
     fp.where(x, x, x) -> DTypeError: where: a condition of float32: expected booleans
     fp.where(fp.tensor([1, 0, 1]), x, x) -> DTypeError: where: a condition of int64
-    x["a"] -> DTypeError: getitem: an index of type str: only integers, slices
+    x["a"] -> DTypeError: getitem: an index of type str: expected integers, slices
     x[v] -> DTypeError: getitem: an index of float32: expected integers or booleans
     fp.add(x, "a") -> DTypeError: add\(float32 \(2, 3\), 'a'\)
     fp.exp(None) -> DTypeError: exp: input is a NoneType: expected a tensor

@@ -305,7 +305,7 @@ def test_two_microscopes_on_models_that_are_alike_are_told_apart():
 def test_a_microscope_looks_once_at_a_time_but_again_later():
     model, optimizer, x = simple()
     with fp.microscope(model, optimizer) as scope:
-        with pytest.raises(fp.ArgumentError, match="looks already"), scope:
+        with pytest.raises(fp.ArgumentError, match="already in use"), scope:
             pass
         optimizer.minimize(model(x).sum())
     with scope:

@@ -229,9 +229,7 @@ def judge(trained: Trained, precisions: list[str], batch, repeats: int, bar: Any
         with policy.precision(precision):
             batches[precision] = costs.batches_of(task, trained.test_set, size)
     if not costs.can_be_called(states[precisions[0]], precisions[0], batches[precisions[0]]):
-        found.left_out.append(
-            "time and memory: not measured, because the task calls its model in its own way"
-        )
+        found.left_out.append("time and memory, because the task calls its model in its own way")
         bar.update(repeats * len(precisions))
         return found
     for precision, state in states.items():
@@ -287,7 +285,7 @@ def loss_in_float32(task, outputs, targets):
 def left_out(task, results: dict[str, Result]) -> list[str]:
     """What cannot be said of this task, and why."""
     if task.evaluate is not None:
-        return ["changed predictions: not counted, because the task evaluates in its own way"]
+        return ["changed predictions, because the task evaluates in its own way"]
     if any(r.predictions is None for r in results.values()):
-        return ["changed predictions: not counted, because the outputs are not classes"]
+        return ["changed predictions, because the outputs are not classes"]
     return []
