@@ -28,8 +28,9 @@ ALIKE = 1 - 2.0**-6  # of them: a rounding may change whole numbers, and on whic
 
 
 class Guarded:
-    """What is called as the kernel that `make()` makes of a kernel's reference: see
-    Kernel.compiled. formulas: of what was called last."""
+    """Stands in for the kernel that `make()` derives from a reference: see Kernel.compiled.
+    formulas: of what was called last.
+    """
 
     def __init__(self, make: Callable[[], Any], kernel: Any) -> None:
         self.make, self.kernel = make, kernel

@@ -346,5 +346,6 @@ def by_references(p: Precision) -> Precision:
 
 def shapes_only(p: Precision) -> Precision:
     """The same precision, in which nothing is computed: results have shapes and formats, and memory
-    that is never written to, which costs addresses only. So it is for parameters built in it."""
+    that is never written to, which reserves address space only. The same holds for parameters
+    created under it."""
     return precision_parts.with_state(replace(p), p, shapes_only=True)

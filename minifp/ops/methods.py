@@ -248,8 +248,8 @@ def cuda(self: Tensor) -> Tensor:
 @method
 def numpy(self: Tensor) -> np.ndarray:
     """The array itself, not a copy: writing into it is not noticed by the tape, nor by an optimizer
-    that is made already; write into `x.data` instead. Of a GPU's a copy, for which is waited (where
-    PyTorch asks for `.cpu()` first).
+    that is made already; write into `x.data` instead. For a GPU tensor, a copy; this waits for the
+    GPU (where PyTorch asks for `.cpu()` first).
 
     Of a format that NumPy lacks it is an array of ml_dtypes' where that is installed and has the
     format, or else a float32 copy, of which is told once.

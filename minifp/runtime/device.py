@@ -77,7 +77,7 @@ def device_of(a: Any) -> str:
 
 
 def moved(a: Any, device: str) -> Any:
-    """An array on a device: itself if it is there, or else a copy, for which is waited."""
+    """The array on a device: itself if it is there, else a copy, which this waits for."""
     if device_of(a) == device:
         return a
     return to_device(a) if device == "cuda" else to_host(a)
