@@ -289,4 +289,4 @@ def interrupted(comparison) -> str:
     told = f"{there} of {len(comparison.asked)} runs are finished"
     if comparison.out is None:
         return f"{told}. Pass out=DIR to keep finished runs."
-    return f"{told}and saved in {comparison.out}. Make the same call again to resume."
+    return f"{told} and saved in {comparison.out}. Make the same call again to resume."

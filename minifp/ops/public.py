@@ -89,7 +89,7 @@ def by_numpys_names(function: F) -> F:
             for name in theirs & settings.keys():
                 if NUMPYS[name] in settings:
                     raise ArgumentError(
-                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}are "
+                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]} are "
                         "two names of the same argument: expected one of them"
                     )
                 settings[NUMPYS[name]] = settings.pop(name)

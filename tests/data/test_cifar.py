@@ -111,7 +111,7 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
     assert data.cifar100()[0].classes[0] == "fine 0"
     with pytest.raises(ArgumentError, match='labels must be "fine" or "coarse", got \'medium\''):
         data.cifar100(labels="medium")
-    with pytest.raises(ArgumentError, match="nothing but labels and normalize, by name.*MINIFP"):
+    with pytest.raises(ArgumentError, match="only labels and normalize, by name.*MINIFP"):
         data.cifar100("folder")
     content = bytearray((inside / "train.bin").read_bytes())
     content[3074 + 1] = 100
@@ -338,7 +338,7 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
 
 def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):
     network.pack(**{"cifar-10-batches-bin/data_batch_1.bin": None})
-    refuses(DataError, "(?s)not be unpacked: .*_1.bin is no file.*MINIFP_DATA", data.cifar10)
+    refuses(DataError, "(?s)not be unpacked: .*_1.bin is not a file.*MINIFP_DATA", data.cifar10)
     assert below(cache) == [cifar.CIFAR10.archive]
     for content in (gzip.compress(b""), b"no archive", network.archive.read_bytes()[:3000]):
         network.archive.write_bytes(content)

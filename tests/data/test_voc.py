@@ -157,7 +157,7 @@ def test_a_missing_or_damaged_file_is_named(root):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("one\none\n", "train.txt: 'one' is there twice"),
+    ("one\none\n", "train.txt lists 'one' twice"),
     ("../one\n", "expected names of pictures, one a line, got '../one'"),
     ("..\n", "got '..'"),
     ("\n\n", "no picture in .*train"),

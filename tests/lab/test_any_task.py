@@ -233,7 +233,7 @@ NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16
     (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
     (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
     (lambda: gan(model=dict), "model built nothing, expected a Module"),
-    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
+    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' appears twice"),
     (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and the task has no"),
     (lambda: blobs(accumulate=2, step=gan_step), "your own `step`"),
     (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),

@@ -155,13 +155,13 @@ def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatc
         return counted(*args, **kwargs)
 
     monkeypatch.setattr(here, "train", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished, and kept in"):
+    with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished and saved in"):
         fp.sweep(blobs(), SET, seeds=1, steps=2, out=tmp_path, progress=False)
     assert "4 of 6 runs are there" in (tmp_path / "sweep.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"set": {}}, "nothing is set"),
+    ({"set": {}}, "nothing to vary"),
     ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
     ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
     ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),

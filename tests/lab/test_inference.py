@@ -218,7 +218,7 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
         (tmp_path / "y.safetensors", {}, "No such file"),
         (empty, {}, "no checkpoint in the folder .*--keep-weights"),
         ([], {}, "expected at least one file"),
-        (folder, {}, "'blobs' was made in a program, .* --task"),
+        (folder, {}, "'blobs' was created in a program, .* --task"),
         (tie, {}, "does not name their task: name it"),
         (folder, {"task": tied()}, "is of the task 'blobs', not of 'tied'"),
         (tie, {"task": task}, "missing: 0.weight"),

@@ -102,7 +102,7 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
     for spec, data, message in (
         ("resnet", None, "no task 'resnet': expected mlp, lenet, charlstm, an exhibit"),
         (3, None, "a task is a Task or a string, not int"),
-        ("nowhere.py:task", None, "there is no file nowhere.py"),
+        ("nowhere.py:task", None, "no file nowhere.py"),
         (f"{file}:number", None, f"number is a int in{there}"),
         (f"{file}:nothing", None, f"nothing is not there in{there}"),
         ("lenet", "shakespeare", "no data 'shakespeare' for the task lenet: expected digits"),

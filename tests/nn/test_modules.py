@@ -368,7 +368,7 @@ def test_what_is_registered_by_name_is_owned():
     (lambda m: m.register_buffer("b", np.ones(2)), fp.DTypeError, "b is a ndarray"),
     (lambda m: m.add_module("c", 3), fp.DTypeError, "c is a int"),
     (lambda m: m.register_buffer("a.b", fp.ones(2)), fp.ArgumentError, "without dots"),
-    (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot name"),
+    (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot be the name"),
     (lambda m: m.get_parameter("inner.w"), fp.ArgumentError, "'inner.w': .*inner.weight"),
     (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
     (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
@@ -467,7 +467,7 @@ def test_a_module_dict_is_a_dict_of_modules():
         (lambda: heads.__setitem__("e", 3), fp.ArgumentError, "not a Module"),
         (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "of every module"),
         (lambda: heads.__setitem__("a.b", nn.ReLU()), fp.ArgumentError, "without dots"),
-        (lambda: heads(1), fp.ArgumentError, "not called"),
+        (lambda: heads(1), fp.ArgumentError, "cannot be called"),
     ):
         refuses(error, words, wrong)
 
@@ -522,7 +522,7 @@ def cnn():
     (lambda: nn.BatchNorm2d(3), (3, 8, 8), r"\(C, H, W\): .*x.unsqueeze\(0\)"),
     (lambda: nn.BatchNorm2d(3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute"),
     (lambda: nn.MaxPool2d(2), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
-    (lambda: nn.Linear(64, 2), (8, 8), r"one example: .*x.unsqueeze\(0\)"),
+    (lambda: nn.Linear(64, 2), (8, 8), r"single example: .*x.unsqueeze\(0\)"),
     (lambda: nn.Linear(64, 2), (3, 8, 8), r"it fits as x.flatten\(1\)"),
     (cnn, (1, 8, 8), r"^in Sequential.3 \(Linear\): linear: .*x.unsqueeze\(0\)"),
     (cnn, (5, 8, 8, 1), r"^in Sequential.0 \(Conv2d\): conv2d: .*x.permute\(0, 3, 1, 2\)"),

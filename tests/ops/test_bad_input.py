@@ -138,7 +138,7 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     x.to("float8") -> PrecisionError: no dtype 'float8': expected float16, float32
     fp.tensor("abc") -> DTypeError: data of type <U3, a text: of a path give np.load
     fp.tensor(None) -> DTypeError: data of type object: expected floating numbers
-    fp.tensor([[1, 2], [3]]) -> DTypeError: data is no array
+    fp.tensor([[1, 2], [3]]) -> DTypeError: data is not an array
     fp.tensor(1j) -> DTypeError: data of type complex128.*: write array\.real and
     fp.Tensor(np.ones(2, "c8")) -> DTypeError: data of type complex64.*: write array\.real
     fp.Tensor(np.array([1, None])) -> DTypeError: data of type object.*: write array\.ast

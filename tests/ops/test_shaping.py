@@ -317,7 +317,7 @@ def test_bad_arguments_are_refused_by_name():
     x[..., ...] -> ShapeError: getitem\(.*ellipses
     x[1.0] -> DTypeError: getitem: an index of type float
     x[[0.5]] -> DTypeError: getitem: an index of float64
-    x[[[0], [1, 2]]] -> DTypeError: getitem: an index that is no array
+    x[[[0], [1, 2]]] -> DTypeError: getitem: an index that is not an array
     x[0.5:] -> DTypeError: getitem: a slice with 0\.5: expected integers
     x[::0] -> ShapeError: getitem\(.*step cannot be zero
     x[[0, 2]] -> ShapeError: getitem\(.*index 2 is out of bounds for axis 0

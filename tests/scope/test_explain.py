@@ -356,7 +356,7 @@ def test_anything_else_is_refused_by_name():
         ((fp.zeros(0),), ShapeError, "shape (0,)"),
         ((1.0, "%", 2.0), ArgumentError, "expected one of + - * /"),
         ((1.0, "+"), ArgumentError, "between two numbers"),
-        (("1 + 1", "+", 1.0), ArgumentError, "is no number"),
+        (("1 + 1", "+", 1.0), ArgumentError, "is not a number"),
     ):
         with pytest.raises(error, match=re.escape(words)) as caught:
             fp.explain(*arguments)

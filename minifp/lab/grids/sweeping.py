@@ -193,4 +193,4 @@ def interrupted(swept: Sweep) -> str:
     told = f"{swept.grid.runs - missing} of {swept.grid.runs} runs are finished"
     if swept.out is None:
         return f"{told}. Pass out=DIR to keep finished runs."
-    return f"{told}and saved in {swept.out}. Make the same call again to resume."
+    return f"{told} and saved in {swept.out}. Make the same call again to resume."
