@@ -279,7 +279,7 @@ def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monke
     with monkeypatch.context() as patch:
         patch.setattr("minifp.scope.tracing.redone.is_on_device", lambda a: True)
         with pytest.raises(
-            DeviceError, match=r"reference_run: the step ran on a GPU.*device='cpu'"
+            DeviceError, match=r"the step ran on a GPU.*device='cpu'"
         ):
             reference_run(recorded, 8.0)
     optimizer.step()
