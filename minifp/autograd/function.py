@@ -1,4 +1,4 @@
-"""Function: an operation of one's own with forward and backward on Tensors, as PyTorch has it.
+"""Function: an operation of your own with forward and backward on Tensors, as PyTorch has it.
 
 What `fp.op` says in one function is said here in two, and backward can be written with operations.
 Neither is recorded while it runs: gradients of gradients are not.

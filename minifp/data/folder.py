@@ -1,4 +1,4 @@
-"""Pictures of one's own: a folder with a folder for each class."""
+"""Pictures of your own: a folder with a folder for each class."""
 
 import os
 from contextlib import closing
@@ -48,7 +48,7 @@ class ImageFolder(Dataset):
         next batches while one is used.
 
     Raises DataError where there is no such folder, no picture, a picture that cannot be read or has
-    another size (naming it), or no Pillow; ArgumentError for arguments that cannot be.
+    another size (naming it), or no Pillow; ArgumentError for invalid arguments.
     """
 
     def __init__(

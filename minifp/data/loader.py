@@ -92,7 +92,7 @@ class DataLoader(Generic[Batch]):
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
-    DataError for an empty data set, and ArgumentError for arguments that cannot be.
+    DataError for an empty data set, and ArgumentError for invalid arguments.
     """
 
     @overload

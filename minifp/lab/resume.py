@@ -27,8 +27,8 @@ def train_one(
     than it was meant for, the schedule is from there on that of the new length, at the count of
     steps that are done. device: by default MINIFP_DEVICE's. graph: on a GPU, whether steps are
     captured as a CUDA graph (see fp.capture); None: where the step allows it.
-    Raises ArgumentError for arguments that cannot be, CheckpointError for a checkpoint that cannot
-    be read, belongs to another run or has done more steps, FileError for a full disk.
+    Raises ArgumentError for invalid arguments, CheckpointError for a checkpoint that cannot be
+    read, belongs to another run or has done more steps, FileError for a full disk.
     """
     if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
         raise ArgumentError(f"every={every!r}: expected a number of steps, at least 1")

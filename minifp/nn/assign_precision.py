@@ -21,13 +21,13 @@ def assign_precision(model: M, precision: policy.Precision | str | None = None) 
     model: a Module that has all its modules, or a dict of several, whose names come first in the
         paths. Parameters are stored anew, from their unrounded numbers, so this comes before an
         optimizer.
-    precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default that in which the model
-        was made, and then nothing is done where that has no parts.
+    precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default the one in which the
+        model was created (nothing happens if that has no parts).
 
-    Raises PrecisionError for a pattern that matches no module, for a product's where none that it
-    matches multiplies, or has anything to do for the switch, and for a module or parameter that is
-    there by several paths to which different parts belong; ArgumentError for what is no model. All
-    with nothing changed.
+    Raises PrecisionError for a pattern that matches no module, for a product's pattern whose
+    modules have no such product or no use for the switch, and for a module or parameter with
+    several paths that get different parts; ArgumentError for anything but a model. Errors change
+    nothing.
     """
     roots: Any = model if isinstance(model, Mapping) else {"": model}
     for name, root in roots.items():

@@ -158,10 +158,11 @@ class Module:
 
     @property
     def precision(self) -> policy.Precision:
-        """In which it computes: that of the `with fp.precision(...)` in which it was made, or else
-        the active one. What is assigned (a Precision or its text) is kept from then on, by all
-        modules below too; None is the active one. How parameters are stored, does not change, which
-        a precision with parts would: `fp.assign_precision` gives that."""
+        """The precision it computes in: that of the `with fp.precision(...)` in which it was
+        created, or else the active one. Assign a Precision or its text to fix it, for all modules
+        below too; None follows the active one. Storage does not change. A precision with parts
+        would have to change it: use `fp.assign_precision`.
+        """
         return self._precision or policy.get_precision()
 
     @precision.setter

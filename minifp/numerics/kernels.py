@@ -363,13 +363,13 @@ def kernel(
 ) -> Callable[[Callable[..., Any]], Kernel]:  # fmt: skip
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
 
-    operands, gradients: the arguments that enter products, and of them those that are gradients;
-    of each the axes along which it is summed (of those that it has), or a function that tells them
-    from the parameters. product: "wgrad" of the gradient of a weight; of others operands tell
-    which of PRODUCTS they are (see products.py).
+    operands, gradients: the arguments that enter products, and those of them that are gradients;
+    for each, the axes along which it is summed (of those that it has), or a function that computes
+    them from the parameters. product: "wgrad" for the gradient of a weight; for others, the
+    operands determine which of PRODUCTS they are (see products.py).
 
-    Raises ArgumentError for a role or product that does not exist, for a result in the format of
-    what is no argument of the reference, and for an operand that is none.
+    Raises ArgumentError for a role or product that does not exist, and for a result's format or an
+    operand that is not an argument of the reference.
     """
     enter = [Operand(name, axes, False) for name, axes in (operands or {}).items()]
     enter += [Operand(name, axes, True) for name, axes in (gradients or {}).items()]

@@ -30,15 +30,15 @@ LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in w
 class Format:
     """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
 
-    Format("e5m7") has 5 bits of exponent and 7 of mantissa; what else it is may be said there too:
+    Format("e5m7") has 5 bits of exponent and 7 of mantissa; the text may set the other fields too:
     "e4m3+nan=last", "e5m10+subnormals=off+saturates=on". name: of the format, or that text.
     exponent_bits, mantissa_bits: None where the name says them. nan: see above. own_bias: another
-    bias than 2^(e-1) - 1. subnormals: whether there are some; without, what is smaller than the
-    smallest normal number is 0. saturates: whether what is too large becomes the largest number,
-    and not Inf, or NaN where there is no Inf.
+    bias than 2^(e-1) - 1. subnormals: whether it has any; without them, numbers below the smallest
+    normal one are 0. saturates: whether numbers that are too large become the largest number
+    instead of Inf (or NaN, without Inf).
 
-    Raises PrecisionError for a name that says no bits where none are given, and ArgumentError for
-    bits that float64 does not have, and for a bias with which it cannot hold all numbers.
+    Raises PrecisionError for a name without bits if no bits are given, and ArgumentError for more
+    bits than float64 has, or a bias with which float64 cannot hold all numbers.
     """
 
     name: str

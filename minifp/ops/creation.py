@@ -97,7 +97,8 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array, in its dtype: writing into one writes into both.
 
-    Raises DTypeError for what is no array, or one of a dtype that minifp does not have.
+    Raises DTypeError for anything but an array, and for an array of a dtype that minifp does not
+    have.
     """
     if not isinstance(ndarray, np.ndarray):
         raise DTypeError(

@@ -174,7 +174,7 @@ class Optimizer:
 
     @property
     def keeps_its_state(self) -> bool:
-        """Whether it is one of one's own, which defines no more than a `step`."""
+        """Whether it is one of your own, which defines no more than a `step`."""
         return (
             self.own_step is not None
             and self.rule is None

@@ -1,4 +1,4 @@
-"""Optimizers of one's own that define `step(closure)`, as PyTorch's do: docs/operations.md.
+"""Optimizers of your own that define `step(closure)`, as PyTorch's do: docs/operations.md.
 
 Such a step reads `p.grad` and changes the parameters itself, in the arithmetic of operations on
 tensors. What minifp's own steps look after is looked after around it: gradients that are still

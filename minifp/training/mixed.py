@@ -60,23 +60,22 @@ MOST_KEPT = 4  # backwards of one step whose operations can be done again: each 
 class MixedOptimizer:
     """Mixed-precision training around one optimizer, or several on one scale.
 
-    optimizer: an Optimizer or a list of them; one that was made without parameters is given, by the
-        first `minimize(loss)`, those of which the loss was computed. Under the precision `float32`
-        it behaves as the plain optimizer does, and under every precision it refuses a non-finite
-        step.
+    optimizer: an Optimizer or a list of them; the first `minimize(loss)` gives an optimizer without
+        parameters those that the loss depends on. Under the precision `float32` it behaves like the
+        plain optimizer, and under every precision it skips a non-finite step.
     loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the
-        precision's, but "dynamic" for weights that Module.half() has narrowed.
+        precision's, but "dynamic" for weights narrowed by Module.half().
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
-        precision's; and weights that Module.half() has narrowed do. The precision is that in which
-        the parameters' modules were made; a MisuseWarning says so where another one is entered.
+        precision's; weights narrowed by Module.half() have them. The precision is that in which the
+        parameters' modules were created; a MisuseWarning says so if another one is active.
     clip_norm: clip the norm of the unscaled gradients.
     dial: k, a factor 2^-k in the seed and in the unscaling, and nowhere else: in float32 it changes
-        nothing, in float16 it moves gradients k powers of two down, as a mean over 2^k times as
-        many terms would.
-    skip: with several optimizers, whether "each" skips for itself or all "together".
-    skip_nonfinite: False updates even with Inf and NaN, on purpose, to see what that does.
-    diagnose: whether a skipped step is done once more, observed, to say which operation made the
-        first Inf or NaN (in the StepResult); nothing is changed by it. On a GPU it is not.
+        nothing; in float16 it moves gradients k powers of two down, like a loss averaged over 2^k
+        times as many terms.
+    skip: with several optimizers, whether "each" skips alone or all skip "together".
+    skip_nonfinite: False updates even with Inf and NaN, on purpose, to see the effect.
+    diagnose: whether a skipped step is repeated under observation, to find the operation that made
+        the first Inf or NaN (in the StepResult). This changes nothing. Not on a GPU.
     """
 
     def __init__(

@@ -31,10 +31,10 @@ class autocast(Context[Precision]):
 
     device_type: "cuda", "cpu" or None. Operations cast alike on both; a warning says so once for
         "cuda" where there is no GPU.
-    dtype: float16 or bfloat16. None is what the autocast around it has; outside of any, as in
-        PyTorch, bfloat16 on the "cpu", and else float16.
-    enabled: False inside of an autocast region has operations work in the formats that they are
-        given; elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
+    dtype: float16 or bfloat16. None takes the dtype of the surrounding autocast; outside of any, as
+        in PyTorch, bfloat16 on the "cpu" and float16 otherwise.
+    enabled: False, inside an autocast region, lets operations work in the formats of their inputs;
+        elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
         operations of the outermost region that read it.
     A context and a decorator, which may be nested. Raises ArgumentError for another device,
     PrecisionError for another dtype (without autocast, computing in float32 is `enabled=False`).

@@ -79,7 +79,7 @@ class GradScaler:
         """Outputs times S: a tensor, or tensors in tuples, lists or other iterables.
 
         Gradients of a backward from them know S as their seed. Raises TrainingError for an S that
-        has fallen to 0, DTypeError for what is no tensor.
+        has fallen to 0, DTypeError for anything but a tensor.
         """
         if not self._enabled:
             return outputs

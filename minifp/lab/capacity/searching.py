@@ -58,8 +58,8 @@ class Limit:
 class Capacity:
     """The result of `largest_batch`: a Limit for each precision.
 
-    memory: bytes of arrays that a step may hold. examples: of the training set, which come
-    repeatedly in a larger batch.
+    memory: bytes of arrays that a step may hold. examples: the size of the training set; a larger
+    batch repeats them.
     """
 
     task: str
@@ -107,17 +107,17 @@ def largest_batch(
 ) -> Capacity:
     """Find the largest batch whose training step fits a memory, in each precision, by trying.
 
-    task: as `compare` takes it. memory: "2GB", "512MiB" or a number of bytes: what a step may hold
-    of arrays at its peak, as the memory of a comparison counts it (weights, masters, optimizer
-    state, activations, gradients), without the workspace inside operations and the process itself;
-    how much the process grew beside that is measured, and told. Each trial is two real steps in a
-    process of its own: the task's batch and twice its size, then what the line through two that
-    fit says, until one more example does not. A batch larger than the training set has examples
-    repeatedly. out: a folder for largest-batch.json, .csv and .html; figures: the picture too.
-    device: as in `compare`.
+    task: as `compare` takes it. memory: "2GB", "512MiB" or a number of bytes, the limit of all
+    arrays at the peak of a step, as comparisons count them (weights, masters, optimizer state,
+    activations, gradients), without the workspace inside operations and the process itself; the
+    growth of the process is measured and reported too. Each trial is two real steps in its own
+    process: the task's batch and twice its size, then the size given by the line through two that
+    fit, until one more example does not. A batch larger than the training set repeats examples.
+    out: a folder for largest-batch.json, .csv and .html; figures: the picture too. device: as in
+    `compare`.
 
-    Returns a Capacity. Raises ArgumentError for arguments that cannot be, and where the machine has
-    not so much memory free; TrainingError where the process of a trial dies.
+    Returns a Capacity. Raises ArgumentError for invalid arguments, and if the machine has less free
+    memory; TrainingError if the process of a trial dies.
     """
     from minifp.lab.page.figures import check
 

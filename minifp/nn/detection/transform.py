@@ -60,7 +60,7 @@ class DetectionTransform:
     def __call__(self, images: Any) -> ImageBatch:
         """images: a list of pictures (C, H, W) of floating numbers, or a batch (N, C, H, W).
 
-        Raises DTypeError for what are no floating tensors, ShapeError for other shapes and other
+        Raises DTypeError for anything but floating tensors, ShapeError for other shapes and other
         numbers of channels than there are means.
         """
         parts = [images] if isinstance(images, Tensor) else self._as_parts(images)

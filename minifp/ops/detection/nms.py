@@ -95,7 +95,7 @@ def finite_places(function, boxes, scores):
 
 
 def check_candidates(function: str, boxes: Any, scores: Any, iou_threshold: float) -> None:
-    """Raise for what are no boxes (N, 4) with a score each, or for what is no threshold."""
+    """Raise for anything but boxes (N, 4) with a score each, or for an invalid threshold."""
     check_boxes(function, 2, boxes=boxes)
     check_tensors(function, scores=scores)
     if scores.shape != boxes.shape[:1]:
@@ -118,7 +118,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     over union with a kept one of a higher score (or of the same, and before it) is above
     iou_threshold. Boxes that are not finite, and scores of NaN, are left out, with a warning. On a
     GPU's tensors it runs on the CPU, and says so once.
-    Raises DTypeError for what are no floating tensors, ShapeError for other shapes, ArgumentError
+    Raises DTypeError for anything but floating tensors, ShapeError for other shapes, ArgumentError
     for a threshold that is not from 0 to 1.
     """
     check_candidates("nms", boxes, scores, iou_threshold)
@@ -132,7 +132,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     score.
 
     idxs: (N) integers: only boxes of the same one suppress each other. Otherwise as nms; raises
-    DTypeError for what are no integers, too.
+    DTypeError for anything but integers, too.
     """
     check_candidates("batched_nms", boxes, scores, iou_threshold)
     groups = array_of(idxs)

@@ -25,7 +25,7 @@ Regions: TypeAlias = Tensor | Sequence[Tensor]
 def as_regions(function: str, input: Any, boxes: Regions) -> tuple[Any, Any]:
     """(boxes (K, 4) in float32 or wider, the numbers (K) of their pictures in `input`).
 
-    boxes: a list of boxes (L, 4) for each picture, or (K, 5) with the picture's number in front.
+    boxes: a list of boxes (L, 4) for each picture, or (K, 5) with the picture's number first.
     Raises DTypeError or ShapeError for others, and for an input that is not (N, C, H, W);
     ArgumentError for boxes that require a gradient, and (but on a GPU) for what is no picture.
     """
@@ -56,7 +56,7 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
 
 
 def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
-    """The same of boxes (K, 5) with the picture's number in front."""
+    """The same of boxes (K, 5) with the picture's number first."""
     if not hasattr(boxes, "ndim"):
         raise DTypeError(
             f"{function}: boxes is a {type(boxes).__name__}: expected a list of tensors (L, 4), or "

@@ -69,7 +69,7 @@ def check_scores(function, input, weight, ignore_index):
 
 
 def as_classes(function, input, target, ignore_index):
-    """The targets, a list as an array. Raises DTypeError for what is no array of integers,
+    """The targets, a list as an array. Raises DTypeError for anything but an array of integers,
     ShapeError for a shape that is not input's without its classes, ArgumentError for no class.
 
     On a GPU the classes are not looked at, as one would have to wait for them: there the loss and

@@ -92,9 +92,9 @@ def batch_norm(
 
     In training by the batch's own mean and variance, which are
     then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
-    not finite; otherwise by the running ones. Raises DTypeError for what is no floating tensor,
+    not finite; otherwise by the running ones. Raises DTypeError for anything but a floating tensor,
     ShapeError where shapes do not fit and for fewer than two values a channel in training,
-    ArgumentError for a momentum outside of 0 to 1, an eps that is not above 0, and in evaluation
+    ArgumentError for a momentum outside of 0 to 1, an eps not above 0, and in evaluation
     without running statistics.
     """
     check_positive("batch_norm: eps", eps)

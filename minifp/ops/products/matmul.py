@@ -111,7 +111,7 @@ def addmm_op(c, x, y, *, beta, alpha):
 
 
 def check_arrays(name, **tensors):
-    """Raise DTypeError, naming the function and the argument, for what is no tensor or array."""
+    """Raise DTypeError, which names function and argument, for anything but a tensor or array."""
     for argument, t in tensors.items():
         if not hasattr(t, "ndim"):
             raise DTypeError(

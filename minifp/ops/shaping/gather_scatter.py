@@ -33,7 +33,7 @@ from minifp.runtime.cuda.arrays import is_on_device, to_device
 def as_indices(index, n, name, input):
     """A tensor of places of an axis of size n, as an array of its own, where `input` is.
 
-    Raises DTypeError for what are no integers, ArgumentError for a place that is not there. On a
+    Raises DTypeError for anything but integers, ArgumentError for a place that is not there. On a
     GPU the places are not looked at, as one would have to wait for them: what is read of one that
     is not there is NaN, and nothing is added to it. Raises DeviceError for one on a GPU of an input
     that is not.

@@ -91,7 +91,7 @@ class LRScheduler:
         return [self.values(i, self.count)["lr"] for i in range(len(self.base_lrs))]
 
     def _defines(self, name):
-        """Whether a subclass, of one's own, defines a method of PyTorch's by itself."""
+        """Whether a subclass, of your own, defines a method of PyTorch's by itself."""
         return getattr(type(self), name) is not getattr(LRScheduler, name)
 
     def chained(self, rate: float, base: float, count: int, i: int) -> float:
