@@ -315,9 +315,7 @@ def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format
     for data in ([1, 2], [True]):
         with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
             fp.tensor(data, requires_grad=True)
-    refuses(
-        fp.TapeError, "for leaves; this tensor is the result of exp", leaf(1.0).exp().requires_grad_
-    )
+    refuses(fp.TapeError, "this tensor is the result of exp", leaf(1.0).exp().requires_grad_)
     x = leaf(1.0, 2.0)
     refuses(fp.ShapeError, r"scalar, got shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
     with pytest.raises(fp.ShapeError, match=r"gradient of shape \(3,\) for .* shape \(2,\)"):

@@ -69,9 +69,7 @@ def test_numpy_must_be_asked_for():
 
 
 def test_tensors_of_two_devices_do_not_meet():
-    with pytest.raises(
-        fp.DeviceError, match=r"add.*on the CPU, others on the GPU.*to\(device='cuda'\)"
-    ):
+    with pytest.raises(fp.DeviceError, match=r"add.*others on the GPU.*to\(device='cuda'\)"):
         fp.ones(2) + fp.ones(2, device="cuda")
     x = fp.ones(2, device="cuda")
     assert (x * np.float32(2)).tolist() == [2, 2]

@@ -72,9 +72,7 @@ def test_copies_do_not(copy):
 def test_a_view_refuses_where_reshape_would_copy():
     x = fp.tensor(counting(3, 4))
     assert x.T.reshape(12).tolist() == x.array.T.reshape(-1).tolist()
-    refuses(
-        fp.ShapeError, r"view: \(4, 3\) as \(12,\) cannot be a view with the strides", x.T.view, 12
-    )
+    refuses(fp.ShapeError, r"view: \(4, 3\) as \(12,\) cannot be a view with", x.T.view, 12)
     assert x.T.contiguous().view(12).shape == (12,)
 
 
