@@ -140,7 +140,7 @@ from minifp.scope import in_notebooks
 # The threads of kernels on the CPU.
 from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
-# Operations of one's own, and a check of their gradients.
+# Operations of your own, and a check of their gradients.
 from minifp.numerics.kernels import kernel
 from minifp.autograd.op import op
 from minifp.autograd.gradient_check import GradcheckError, gradcheck

@@ -23,22 +23,22 @@ except ModuleNotFoundError as error:
 COMMANDS = {
     "demo": ("lab", "See each technique of mixed precision at work, on bundled data."),
     "compare": ("lab", "Train in several precisions, and say what differs."),
-    "ablate": ("lab", "Say what each technique of mixed precision does for a task."),
-    "merge": ("lab", "Put together folders of one comparison that were made apart."),
-    "gallery": ("lab", "Test claims of the literature on small networks and data."),
-    "sweep": ("lab", "Compare at every point of a grid of settings, such as learning rates."),
-    "train": ("lab", "Train once, with checkpoints to go on from."),
+    "ablate": ("lab", "Find out which techniques of mixed precision a task needs."),
+    "merge": ("lab", "Join the folders of a comparison that was run in parts."),
+    "gallery": ("lab", "Test claims of the literature, with small networks and data."),
+    "sweep": ("lab", "Compare precisions over a grid of settings, such as learning rates."),
+    "train": ("lab", "Train once, and save checkpoints to resume from."),
     "evaluate": ("lab", "Judge trained weights in several number formats, without training."),
-    "largest-batch": ("lab", "Find the largest batch that fits a memory, by real training steps."),
+    "largest-batch": ("lab", "Find the largest batch that fits a memory size, by real steps."),
     "inspect": ("scope", "See what each number format does to a training run."),
-    "watch": ("scope", "Train, and follow in the terminal where the numbers lie."),
-    "summary": ("scope", "Show the layers of a model, and what each precision needs of memory."),
-    "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),
-    "new": ("lab", "Write a program of your own to begin from, which runs as it is."),
-    "kernels": ("lab", "Show what computes each kernel, and what is generated from its formula."),
-    "warmup": ("lab", "Compile the kernels of common models now, so that no run waits for them."),
+    "watch": ("scope", "Train, and watch in the terminal where the numbers lie."),
+    "summary": ("scope", "Show the layers of a model, and its memory in each precision."),
+    "explain": ("scope", "Show a number or a calculation in every number format, bit by bit."),
+    "new": ("lab", "Write a program to start from, which runs as it is."),
+    "kernels": ("lab", "Show how each kernel is computed, and the code generated for it."),
+    "warmup": ("lab", "Compile the kernels of common models now, so that no run has to wait."),
     "teach": ("teach", "Copy the lessons, and see how far you have come with them."),
-    "doctor": ("lab", "Print what minifp finds on this machine, and what is missing."),
+    "doctor": ("lab", "Check this machine: what minifp finds, and what is missing."),
 }
 
 
@@ -60,7 +60,7 @@ Then: minifp teach lessons --out lessons, and minifp --help for all commands.
     index=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`minifp COMMAND --help` describes each, with examples. From Python: "
+    epilog="`minifp COMMAND --help` describes a command, with examples. In Python: "
     'import minifp as fp; fp.compare("lenet", seeds=5).',
 )
 @click.version_option(minifp.__version__, package_name="minifp")
@@ -68,8 +68,8 @@ Then: minifp teach lessons --out lessons, and minifp --help for all commands.
 def main(context):
     """Train the same network in float32 and in float16, and see what differs.
 
-    minifp stores numbers as a half-precision GPU would, and has each technique of mixed-precision
-    training as a switch of its own: float32 sums, loss scaling, float32 master weights.
+    minifp stores numbers as a half-precision GPU would. Each technique of mixed-precision training
+    is a switch: float32 sums, loss scaling, float32 master weights.
 
     \b
     Start here:

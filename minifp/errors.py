@@ -12,7 +12,7 @@ from typing import Any
 class MinifpError(Exception):
     """The base of all errors that minifp raises on purpose.
 
-    module: the path of the innermost module of a model in which it arose, None outside of one.
+    module: the path of the innermost module in which it arose; None outside of any.
     """
 
     module: str | None = None

@@ -56,7 +56,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     They can be replayed (see replay.py) until somebody forgets them.
     """
     if y.gradient_node is None:
-        raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
+        raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = list(toposort([y.gradient_node]))
     seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
@@ -119,8 +119,8 @@ def grad(
     seed = Chosen(seed) if type(seed) in (float, int) and seed != 1 else seed
     if create_graph:
         raise ArgumentError(
-            "grad: create_graph=True: gradients of gradients are not recorded; for a gradient "
-            "penalty, write the gradient with operations"
+            "grad: create_graph=True: gradients of gradients are not supported; for a gradient "
+            "penalty, compute the gradient with operations"
         )
     outputs, inputs = _several("outputs", outputs), _several("inputs", inputs)
     if isinstance(grad_outputs, (Tensor, np.ndarray)):
@@ -211,8 +211,8 @@ def first_gradient(y, gradient, seed):
     """What backward begins with: seed times `gradient`, or times 1, as it is stored."""
     if gradient is None and y.array.size != 1:
         raise ShapeError(
-            f"backward() starts from a scalar, not from shape {y.shape}: "
-            "reduce it (.sum(), .mean()) or pass gradient="
+            f"backward() needs a scalar, got shape {y.shape}: reduce it (.sum(), .mean()) or "
+            "pass gradient="
         )
     is_number = isinstance(seed, (int, float, np.number)) and not isinstance(seed, bool)
     if not is_number and not hasattr(seed, "gradient"):
@@ -379,13 +379,13 @@ def format_of(node, index):
 def _check_before_backward(node):
     if node.saved is None:
         raise TapeError(
-            f"backward through {node.op} a second time: the first released what it needs; "
-            "pass retain_graph=True to the first"
+            f"backward through {node.op} a second time: the first backward released the saved "
+            "tensors; pass retain_graph=True to the first"
         )
     if any(storage.version != version for storage, version in node.watched):
         raise TapeError(
             f"a tensor that backward of {node.op} needs was changed in place after {node.op} "
-            "stored it; change a clone, or call backward() before the change"
+            "saved it; change a clone, or call backward() before the change"
         )
 
 
@@ -433,7 +433,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if self.gradient_node is None:
         raise TapeError("register_hook on a tensor that requires no gradient")
     if not callable(hook):
-        raise ArgumentError(f"register_hook: {hook!r} is no function")
+        raise ArgumentError(f"register_hook: {hook!r} is not a function")
     if self.gradient_node.hooks is None:
         self.gradient_node.hooks = {}
     return HookHandle(self.gradient_node.hooks.setdefault(self.index, []), hook)

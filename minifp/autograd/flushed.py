@@ -107,7 +107,8 @@ def _tell(share, low):
     warn_once(
         "small gradients are lost",
         f"backward() under autocast, without a loss scale: {share:.0%} of the gradients are 0 in "
-        f"{low}, or subnormal with at most two bits, that would not be with one. Use "
-        "fp.GradScaler: scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update(); or "
+        f"{low}, or subnormal with at most two bits; a loss scale would keep them. Use "
+        "fp.GradScaler: scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update(); "
+        "or "
         "fp.MixedOptimizer(optimizer)",
     )

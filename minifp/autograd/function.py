@@ -1,4 +1,4 @@
-"""Function: an operation of one's own with forward and backward on Tensors, as PyTorch has it.
+"""Function: an operation of your own with forward and backward on Tensors, as PyTorch has it.
 
 What `fp.op` says in one function is said here in two, and backward can be written with operations.
 Neither is recorded while it runs: gradients of gradients are not.
@@ -38,8 +38,8 @@ class FunctionContext:
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise DTypeError(
-                    f"save_for_backward: a {type(t).__name__}: expected tensors; keep anything "
-                    "else by ctx.name = value"
+                    f"save_for_backward: a {type(t).__name__}: expected tensors; save anything "
+                    "else as ctx.name = value"
                 )
         self._saved = tensors
 
@@ -49,7 +49,7 @@ class FunctionContext:
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Raises TapeError: a function may not write into what it is given."""
-        raise TapeError("mark_dirty: a Function writes into no input: return new tensors")
+        raise TapeError("mark_dirty: a Function cannot write into its inputs: return new tensors")
 
 
 class Function:
@@ -154,8 +154,8 @@ def _backward(cls, ctx, shapes, count, *arrays, to, tensors, needs, constant):
     given = given if isinstance(given, tuple) else (given,)
     if len(given) < len(to) or any(g is not None for g in given[len(to) :]):
         raise TapeError(
-            f"backward of {cls.__name__} returned {len(given)} gradients: expected {len(to)}, one "
-            "for each argument of forward, None for what has none"
+            f"backward of {cls.__name__} returned {len(given)} gradients: expected {len(to)}, "
+            "one for each argument of forward, with None for those without a gradient"
         )
     return tuple([_stored(g, f, s, arrays[0]) for g, f, s in zip(given, to, shapes)])
 

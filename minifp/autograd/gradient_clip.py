@@ -42,8 +42,8 @@ def clip_grad_norm_(
     norm = total_norm([p.grad.array for p in parameters], norm_type)
     if error_if_nonfinite and not math.isfinite(norm):
         raise TrainingError(
-            f"clip_grad_norm_: the norm of all gradients is {norm}, by which nothing can be "
-            "clipped; error_if_nonfinite=False leaves it to the step to find that out"
+            f"clip_grad_norm_: the norm of all gradients is {norm}, so they cannot be clipped. "
+            "With error_if_nonfinite=False, the step detects it instead"
         )
     factor = clip_factor(norm, max_norm)
     if factor < 1:
@@ -91,7 +91,7 @@ def _with_unscaled_gradients(parameters, asked_by):
         if seed != 1:
             raise TapeError(
                 f"{asked_by} on gradients still multiplied by {seed:g}: first call unscale_() of "
-                "the MixedOptimizer or GradScaler, or leave the block of amp.scale_loss"
+                "the MixedOptimizer or GradScaler, or leave the amp.scale_loss block"
             )
     return [p for p in parameters if p.grad is not None]
 
@@ -108,7 +108,7 @@ def seeds_of(gradients, asked_by="step()"):
         raise TapeError(f"{asked_by} without gradients: call backward() first")
     if all(map(is_consumed, present)):
         raise TapeError(
-            f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
+            f"{asked_by} on gradients that a step has already used: call zero_grad() and backward()"
         )
     return list(dict.fromkeys([g.seed for g in present]))
 
@@ -156,9 +156,9 @@ def warn_of_bypass(owner, gradients):
     warn_once(
         "bypass",
         f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which bypasses the "
-        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format were flushed "
-        "to 0. Write optimizer.backward(loss) instead. (Of a loss that you multiplied by S "
-        "yourself gradients are used as they are, S times too large.)",
+        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format became 0. "
+        "Write optimizer.backward(loss) instead. (If you multiplied the loss by S yourself, the "
+        "step used gradients that are S times too large.)",
         owner=owner,
     )
 
@@ -173,8 +173,9 @@ def warn_of_consumed(owner, gradients):
     if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
         warn_once(
             "consumed",
-            "step() used gradients, or parts of them, that a step before had used already: "
-            "backward adds to what is there. Call zero_grad() after each step, or before backward",
+            "step() used gradients that an earlier step had already used, in whole or in part: "
+            "backward adds to existing gradients. Call zero_grad() after each step, or before "
+            "backward",
             owner=owner,
         )
 

@@ -205,7 +205,7 @@ def warn_of_sequence(op: str) -> None:
     """Tell, once for each operation, what of a sequence is not kept in codes."""
     warn_once(
         f"saved operands of {op}",
-        f"{op} under saved=operands: of what it reads, its input alone is saved as operands. The "
-        "states between its steps are also read by other formulas, and have other scales inside "
-        "of the sequence than in the gradients of the weights: they are saved as activations",
+        f"{op} under saved=operands: only its input is saved as operands. The states between its "
+        "steps are saved as activations: other formulas read them too, and their scales inside "
+        "the sequence differ from those in the gradients of the weights",
     )

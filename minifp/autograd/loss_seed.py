@@ -83,8 +83,9 @@ def _factor(order, nodes, ends):
     factors = {node.params["scale"] for node in nodes}
     if len(factors) > 1:
         raise TapeError(
-            f"backward through losses scaled by {' and '.join(f'{s:g}' for s in sorted(factors))}: "
-            "their gradients could not be told apart; scale all by the same GradScaler"
+            "backward through losses scaled by "
+            f"{' and '.join(f'{s:g}' for s in sorted(factors))}: their gradients would be mixed "
+            "up; scale all losses by the same GradScaler"
         )
     (factor,) = factors
     if nodes != ends:  # a scaled loss alone cannot go wrong
@@ -109,7 +110,7 @@ def _check_scaled_once(order, nodes, ends, factor):
     if any(node in past and isinstance(node, Tensor) for node in order):
         warn_once(
             "partly scaled",
-            f"backward through a sum of which a part was scaled by {factor:g}, and another was "
-            f"not: gradients of that are {factor:g} times too small. Scale the whole sum, as in "
-            "scaler.scale(loss + penalty)",
+            f"backward through a sum of a part scaled by {factor:g} and an unscaled part: the "
+            f"gradients of the unscaled part are {factor:g} times too small. Scale the whole sum, "
+            "as in scaler.scale(loss + penalty)",
         )

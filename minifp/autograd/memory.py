@@ -51,7 +51,7 @@ def give_memory(tensor: Tensor, value: Any) -> None:
             f".data of shape {tensor.shape} cannot be set to a tensor of shape {array.shape}"
         )
     capturing.refuse(
-        "gives a tensor other memory (x.data = y; x.data.copy_(y) writes into what it has)"
+        "gives a tensor other memory (x.data = y; x.data.copy_(y) writes into its own memory)"
     )
     if not (isinstance(value, Tensor) and is_writeable(array)):
         value = Tensor(placed(array.copy(), like=tensor.array))

@@ -167,8 +167,8 @@ def takes_tensor(fn: F) -> F:
     def checked(input, *args, **settings):
         if not hasattr(input, "ndim"):
             raise DTypeError(
-                f"{fn.__name__}: input is a {type(input).__name__}: expected a tensor; "
-                "make one by fp.tensor(...)"
+                f"{fn.__name__}: input is a {type(input).__name__}: expected a tensor; create "
+                "one with fp.tensor(...)"
             )
         return fn(input, *args, **settings)
 
@@ -228,8 +228,8 @@ def warn_of_large(name: str, number: float, arrays: list, y: np.ndarray) -> None
         warn_once(
             "large number",
             f"{name} with the number {number:g} overflowed {format.name}, whose largest number is "
-            f"{format.max:g}. To mask, use float('-inf'), or {-format.max / 2:g}; or compute in "
-            "float32, by x.float()",
+            f"{format.max:g}. To mask, use float('-inf') or {-format.max / 2:g}. Or compute in "
+            "float32, with x.float()",
             category=PrecisionWarning,
         )
 
@@ -248,10 +248,10 @@ def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:
             line, wide, own = line_of(at), name_of(a.dtype), name_of(narrow)
             warn_once(
                 f"wide at {line}",
-                f"{at.op} of activations in {own} and an array in {wide}, at {line} : what "
-                f"follows is in {wide}, in memory and in time too, until {name} rounds it to "
-                f"{own} again. Make the array in the model's format, as fp.tensor(array) in "
-                f"its precision does, or x.to(activations); where {wide} is meant say x.float()",
+                f"{at.op} of activations in {own} and an array in {wide}, at {line} : the result "
+                f"is in {wide}, and costs memory and time accordingly, until {name} rounds it to "
+                f"{own} again. Create the array in the model's format: use fp.tensor(array) in "
+                f"its precision, or x.to(activations). If you want {wide}, write x.float()",
             )
 
 

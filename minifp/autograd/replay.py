@@ -46,7 +46,7 @@ def again(node: Node, arguments: list, precision: Precision | None = None) -> tu
     precision: instead of the one under which it ran. Raises TapeError where the call is forgotten.
     """
     if node.call is None:
-        raise TapeError(f"{node.op} cannot be done again: what it was called with is let go")
+        raise TapeError(f"{node.op} cannot be repeated: its arguments were already released")
     operation: Any = node.call[0]
     path = module_path.set(node.module)
     try:

@@ -18,8 +18,8 @@ from minifp.runtime.callers import warn_once
 
 MOVING = ("cast", "move")  # of no kind of autocast's
 INSTEAD = (
-    "Divide gradients by it first: optimizer.unscale_() of a MixedOptimizer, "
-    "scaler.unscale_(optimizer) of a GradScaler; under amp.scale_loss read them behind its block"
+    "Divide gradients by it first: call optimizer.unscale_() of a MixedOptimizer, or "
+    "scaler.unscale_(optimizer) of a GradScaler; under amp.scale_loss, read them after its block"
 )
 
 
@@ -74,9 +74,9 @@ def warn_of_unscaling(gradient: Tensor, name: str, args: Any) -> None:
     if _divides(name[:-1], gradient, args):
         warn_once(
             "unscaled by hand",
-            f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, as the step "
-            "does too: it would be that many times too small. Call optimizer.unscale_() instead, "
-            "which the step knows of",
+            f"{name} divides a gradient by the loss scale {float(gradient.seed):g}, and the step "
+            "divides by it again: updates would be that many times too small. Call "
+            "optimizer.unscale_() instead: the step takes that into account",
         )
 
 

@@ -12,7 +12,7 @@ class Unknown:
     def refusal(what: str) -> str:
         """Why it is refused as a gradient."""
         return (
-            f"{what} was computed from gradients that are still multiplied by the loss scale, and "
-            "nobody can tell whether it is, too: call optimizer.unscale_() (of a GradScaler "
-            "scaler.unscale_(optimizer)) first, and then compute"
+            f"{what} was computed from gradients that are still multiplied by the loss scale, so "
+            "it may or may not contain that factor: first call optimizer.unscale_() (for a "
+            "GradScaler, scaler.unscale_(optimizer)), then compute"
         )

@@ -112,7 +112,9 @@ class Tensor:
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
         if self.node is not None:
-            raise TapeError(f"requires_grad_() is for leaves; this one was made by {self.node.op}")
+            raise TapeError(
+                f"requires_grad_() is for leaves; this tensor is the result of {self.node.op}"
+            )
         if not is_float(self.dtype) and requires_grad:
             raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
         precision = self.precision or policy.get_precision()

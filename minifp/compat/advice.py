@@ -13,9 +13,9 @@ MORE = (
         "preserve_format contiguous_format channels_last memory_format strided layout",
         "leave it out: memory is in C order",
     ),
-    ("multiprocessing share_memory share_memory_", "training is in one process"),
+    ("multiprocessing share_memory share_memory_", "training runs in one process"),
     ("profiler", "fp.microscope(model, optimizer), or `minifp inspect`"),
-    ("parallel elastic rpc", "training is on one device"),
+    ("parallel elastic rpc", "training runs on one device"),
     ("hub", "fp.models, and fp.load(path, model=...) of safetensors that PyTorch wrote"),
     ("onnx", "fp.save(path, model=...), whose file PyTorch reads and can export"),
     ("package fx overrides library", "there is none: programs are plain Python"),
@@ -24,9 +24,9 @@ MORE = (
     ("accelerator", "fp.cuda.is_available()"),
     ("get_default_device", "x.device"),
     ("version", "fp.__version__"),
-    ("vmap func", "write a batch as one more axis in front"),
+    ("vmap func", "write a batch as another axis in front"),
     ("tensorboard", "fp.compare(..., tensorboard=True), or the package tensorboardX"),
-    ("checkpoint checkpoint_sequential", "there is none: smaller batches, and accumulate them"),
+    ("checkpoint checkpoint_sequential", "there is none: use smaller batches, and accumulate them"),
     ("cpp_extension", "fp.kernel and fp.op: docs/operations.md"),
     ("swa_utils", "average by hand: q.mul_(d).add_(p, alpha=1 - d) for all pairs of parameters"),
     ("modules", "the same names in nn itself"),
@@ -49,7 +49,7 @@ MORE = (
     ("trace", "fp.diagonal(x).sum()"),
     ("diag", "fp.diagonal(x); of a vector fp.eye(n) * x"),
     ("cdist", "(a.unsqueeze(-2) - b.unsqueeze(-3)).norm(dim=-1)"),
-    ("logit", "fp.log(p / (1 - p)), or work on what a sigmoid was taken of"),
+    ("logit", "fp.log(p / (1 - p)), or use the input of the sigmoid"),
     ("hypot", "fp.sqrt(a * a + b * b)"),
     ("std_mean", "x.std(dim), x.mean(dim)"),
     ("var_mean", "x.var(dim), x.mean(dim)"),
@@ -92,7 +92,7 @@ MORE = (
     (
         "weight_norm spectral_norm remove_weight_norm remove_spectral_norm parametrize"
         " parametrizations",
-        "no layer is rewritten: a layer of your own whose forward is F.linear(x, g * v / v.norm())",
+        "layers cannot be rewritten: write a layer whose forward is F.linear(x, g * v / v.norm())",
     ),
     ("parameters_to_vector", "fp.cat([p.reshape(-1) for p in model.parameters()])"),
     (
@@ -103,7 +103,7 @@ MORE = (
     ("prune", "p.mul_(mask) after each step"),
     ("skip_init", "the layer itself: nn.Linear(2, 3)"),
     ("stateless functional_call", "model.load_state_dict(...), and model(x)"),
-    ("fuse_conv_bn_eval fuse_conv_bn_weights fusion", "there is none: layers stay apart"),
+    ("fuse_conv_bn_eval fuse_conv_bn_weights fusion", "there is none: layers stay separate"),
     # modules and optimizers
     (
         "register_backward_hook register_full_backward_hook register_full_backward_pre_hook",
@@ -122,7 +122,7 @@ MORE = (
     ("set_submodule", "setattr(parent, name, module)"),
     ("to_empty", 'model.to("cuda")'),
     ("Rprop ASGD Muon Lion", "a rule of your own: docs/operations.md; or optim.SGD"),
-    ("LBFGS", "optim.Adam, or optim.SGD with a momentum: a line search is not taken"),
+    ("LBFGS", "optim.Adam, or optim.SGD with a momentum: there is no line search"),
     ("Adafactor SparseAdam", "optim.Adam"),
     # data
     (
@@ -140,20 +140,20 @@ MORE = (
     ("ChainDataset StackDataset", "fp.data.ConcatDataset, or a Dataset of your own"),
     ("default_convert", "fp.data.default_collate"),
     # a GPU
-    ("synchronize", "leave it out: reading a number waits for it; timings: float(loss)"),
+    ("synchronize", "leave it out: reading a number waits for it; for timings use float(loss)"),
     ("empty_cache ipc_collect reset_peak_memory_stats", "leave it out: CuPy keeps the memory"),
     (
         "memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_summary",
-        "`minifp summary`, or fp.microscope, which say what holds memory",
+        "`minifp summary`, or fp.microscope, which show what holds memory",
     ),
     (
         "set_device current_device get_device_name get_device_properties get_device_capability",
-        "`minifp doctor` on the command line says what this machine has",
+        "`minifp doctor` on the command line shows what this machine has",
     ),
     ("manual_seed_all get_rng_state_all", "fp.manual_seed(seed), of all random numbers"),
     ("Stream Event stream current_stream", "fp.capture(step), which repeats a step as one graph"),
     ("CUDAGraph graph make_graphed_callables", "fp.capture(step)"),
-    ("is_bf16_supported", "leave it out: every format is there on every device"),
+    ("is_bf16_supported", "leave it out: every device has every format"),
     ("nvtx", "fp.microscope(model, optimizer)"),
 )
 # Methods of PyTorch's classes that minifp's have not.
@@ -170,8 +170,8 @@ OF_OPTIMIZERS = """
 """
 # Arguments that PyTorch has, of all functions or as "function.argument".
 ARGUMENTS = (
-    ("device", 'fp.set_default_device("cuda") before, or .to("cuda") after it is made'),
-    ("dtype", 'with fp.precision("mixed"): before, or .half() after it is made'),
+    ("device", 'fp.set_default_device("cuda") before, or .to("cuda") after'),
+    ("dtype", 'with fp.precision("mixed"): before, or .half() after'),
     ("foreach fused capturable differentiable", "leave it out: one kernel updates all weights"),
     ("inplace", "leave it out, or use the method of a tensor with _ at its end"),
     ("out", "assign the result, or out.copy_(result)"),
@@ -182,13 +182,13 @@ ARGUMENTS = (
     ("verbose", "print(scheduler.get_last_lr())"),
     ("last_epoch", "leave it out, and call load_state_dict(state) to continue"),
     ("_stacklevel", "leave it out"),
-    ("map_location", "leave it out: numbers go where the model is"),
+    ("map_location", "leave it out: numbers go to the model's device"),
     ("weights_only pickle_module pickle_protocol mmap", "leave it out: a file holds no code"),
     ("create_graph", "there are no gradients of gradients"),
     ("scale_grad_by_freq sparse", "leave it out: gradients are dense"),
-    ("max_norm norm_type", "emb.weight.data of too long rows, scaled by hand after each step"),
+    ("max_norm norm_type", "scale long rows of emb.weight.data by hand after each step"),
     ("min_value max_value", "min_val and max_val"),
-    ("device_ids output_device", "leave it out: training is on one device"),
+    ("device_ids output_device", "leave it out: training runs on one device"),
     ("keep_vars", "dict(model.named_parameters())"),
     ("assign", "leave it out: numbers are copied into the parameters"),
     ("dynamic fullgraph backend mode", "leave it out: kernels are compiled when first called"),

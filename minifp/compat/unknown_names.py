@@ -62,8 +62,8 @@ WEIGHTED = (
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
     ("inference_mode", "fp.no_grad()"),
-    ("device", 'a text, "cpu" or "cuda", in its place'),
-    ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
+    ("device", 'the string "cpu" or "cuda"'),
+    ("dtype", 'NumPy\'s dtypes, or strings such as "float32"'),
     ("Size", "shapes are tuples of integers"),
     ("compile jit", "nothing to do: kernels are compiled when they are first called"),
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
@@ -76,11 +76,11 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
     ("Variable", "fp.tensor(data, requires_grad=True)"),
     ("get_device is_cpu", "x.device"),
-    ("DataParallel DistributedDataParallel distributed", "training is on one device"),
+    ("DataParallel DistributedDataParallel distributed", "training runs on one device"),
     ("Softmax2d", "nn.Softmax(dim=1)"),
     ("SyncBatchNorm BatchNorm3d", "nn.BatchNorm2d"),
     ("AlphaDropout alpha_dropout", "nn.Dropout"),
-    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of what it gives"),
+    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of its result"),
     ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
     ("Transformer TransformerEncoder TransformerEncoderLayer", "nn.MultiheadAttention"),
     ("TransformerDecoder TransformerDecoderLayer", "nn.MultiheadAttention"),
@@ -102,8 +102,8 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("Sampler RandomSampler SequentialSampler SubsetRandomSampler BatchSampler", SAMPLER),
     ("WeightedRandomSampler", f"DataLoader({WEIGHTED})"),
     ("ChainDataset StackDataset", "ConcatDataset, or TensorDataset"),
-    ("DistributedSampler get_worker_info", "training is in one process, on one device"),
-    ("is_available cuda", "`minifp doctor` on the command line says what this machine has"),
+    ("DistributedSampler get_worker_info", "training runs in one process, on one device"),
+    ("is_available cuda", "`minifp doctor` on the command line shows what this machine has"),
 )
 TENSOR_NAMES = """
     absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
@@ -164,7 +164,7 @@ def advice(own: str, name: str) -> str:
     near = near or [f"{w}{n}" for w, p in places.items() for n in nearest(plain, names_in(p), 1)]
     if near:
         return f"the nearest: {', '.join(near)}"
-    return f"there is nothing like it; dir({own.rstrip('.')}) lists what there is"
+    return f"nothing here is like it; dir({own.rstrip('.')}) lists all names"
 
 
 def text(where: str, own: str, name: str) -> str:

@@ -26,8 +26,8 @@ def kept(dataset: str, checksum: str) -> Path:
     cache = downloads.cache(dataset)
     if cache is None:
         raise DataError(
-            f"{dataset}: pooch, which says where the cache is, is not installed: pip install "
-            "pooch. Or unpack the archive, and set MINIFP_DATA to the folder that it is in."
+            f"{dataset}: pooch is not installed, which finds the cache: pip install pooch. Or "
+            "unpack the archive, and set MINIFP_DATA to its folder."
         )
     return cache / f"from-{checksum[:16]}"
 
@@ -52,7 +52,7 @@ def unpacked(dataset: str, archive: Path, wanted: str, checksum: str | None = No
     except DAMAGED as error:
         raise DataError(
             f"{dataset}: {str(archive)!r} could not be unpacked into {str(folder)!r}: {error}. "
-            "Make room there, or get the archive again."
+            "Make room there, or download the archive again."
         ) from error
     raise DataError(f"{dataset}: {str(archive)!r} is another archive: it has no {wanted}")
 

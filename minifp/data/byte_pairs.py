@@ -50,7 +50,7 @@ class BytePairs:
         self._ranks = {pair: LEAST + k for k, pair in enumerate(self.merges)}
         self._known: dict[str, list[int]] = {}
         if len(self._ranks) != len(self.merges):
-            raise ArgumentError("BytePairs: a pair of codes is among the merges twice")
+            raise ArgumentError("BytePairs: the merges contain a pair of codes twice")
 
     def _add(self, pair):
         pair = tuple(pair)
@@ -158,7 +158,9 @@ class BytePairs:
 def _texts(texts) -> Iterator[str]:
     """The texts. Raises DataError where one is none."""
     if isinstance(texts, str):
-        raise DataError("BytePairs.train: one text, expected a list of them: BytePairs.train([it])")
+        raise DataError(
+            "BytePairs.train: got one string, expected a list of strings: BytePairs.train([text])"
+        )
     for text in texts:
         if not isinstance(text, str):
             raise DataError(f"BytePairs.train: a {type(text).__name__} among the texts")

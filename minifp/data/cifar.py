@@ -129,9 +129,9 @@ def _had(publication):
     for place in files.places(publication.dataset, [folder]):
         if (place / name).is_file():
             raise DataError(
-                f"{publication.dataset}: {str(place)!r}, from MINIFP_DATA, has the publication for "
-                "Python, whose files are pickles and can run code; minifp reads the one as plain "
-                f"bytes. Put the files of {publication.archive} there (from {MIRRORS[0]}), or "
+                f"{publication.dataset}: {str(place)!r}, from MINIFP_DATA, holds the Python "
+                "version, whose files are pickles and can run code; minifp reads only the binary "
+                f"version. Put the files of {publication.archive} there (from {MIRRORS[0]}), or "
                 "unset MINIFP_DATA to download it."
             )
     return downloads.unpacked(
@@ -155,7 +155,7 @@ def _parts(publication, arrays, label, levels, classes):
     for part, records in zip(("train", "test"), arrays):
         name = f"{publication.name}, {part}"
         if not len(records):
-            raise DataError(f"{publication.dataset}: no picture to {part} with: get it again")
+            raise DataError(f"{publication.dataset}: no picture to {part} with: download it again")
         pixels = records[:, len(publication.labels) :].reshape(-1, 3, 32, 32)
         parts.append(Pictures(pixels, records[:, label], levels, name=name, classes=classes))
     return parts[0], parts[1]
@@ -172,7 +172,7 @@ def read_records(path: Path, counts: list[int]) -> np.ndarray:
         more = " or more" * (len(content) > LARGEST)
         raise DataError(
             f"{path} has {len(content)} bytes{more}, expected records of {size} bytes each. It is "
-            "cut off or another file: get it again."
+            "cut off, or another file: download it again."
         )
     records = np.frombuffer(content, np.uint8).reshape(-1, size)
     for label, count in enumerate(counts):
@@ -181,7 +181,7 @@ def read_records(path: Path, counts: list[int]) -> np.ndarray:
             raise DataError(
                 f"{path}: label {label} of picture {wrong.argmax()} is "
                 f"{records[wrong.argmax(), label]}, expected a class from 0 to {count - 1}. It is "
-                "damaged or another file: get it again."
+                "damaged, or another file: download it again."
             )
     return records
 
@@ -193,6 +193,6 @@ def read_names(path: Path, count: int) -> list[str]:
     if not len(names) == len(set(names)) == count:
         raise DataError(
             f"{path}: expected {count} different names, one a line, got {len(names)} lines. It is "
-            "damaged or another file: get it again."
+            "damaged, or another file: download it again."
         )
     return names

@@ -126,8 +126,8 @@ def as_dataset(asked: str, dataset: Any) -> AnyDataset:
     none = is_table or columns or isinstance(dataset, (str, bytes, tuple, Mapping))
     if none or not indexed or is_stream(dataset):
         what = "a table" if is_table else f"{type(dataset).__name__}{' of arrays' * columns}"
-        hint = ", where table[names].to_numpy() are columns" * is_table
-        hint += ", for a tuple of items list(items)" * isinstance(dataset, tuple)
+        hint = ", where table[names].to_numpy() takes columns" * is_table
+        hint += "; for a tuple of items give list(items)" * isinstance(dataset, tuple)
         raise ArgumentError(
             f"{asked}: expected a data set, with a length and items by index, got {what}. For "
             f"arrays with a row for each item give TensorDataset(x, t){hint}"
@@ -186,8 +186,8 @@ def items_of(dataset: AnyDataset, indices: np.ndarray) -> list:
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise DataError(
             f"data set {name_of(dataset)}: asked for item {index}, it raised "
-            f"{type(error).__name__}: {error}. If its __getitem__ takes an array of indices, let "
-            "its class say so: takes_arrays = True"
+            f"{type(error).__name__}: {error}. If its __getitem__ takes an array of indices, set "
+            "takes_arrays = True in its class"
         ) from error
     return items
 
@@ -200,12 +200,12 @@ def take(dataset: AnyDataset, indices: Any) -> Fields:
     raises an error of Python's.
     """
     asked = f"data set {name_of(dataset)}: asked for {len(indices)} items"
-    hint = "For items of other structure or of several shapes, give a collate_fn."
+    hint = "For other structures, or items of several shapes, give a collate_fn."
     if not takes_arrays(dataset):
         fields = default_collate(items_of(dataset, np.asarray(indices)))
         return rows(fields, len(indices), asked, hint)
     asked += " by an array of indices"
-    hint = "Its class says takes_arrays = True: if it takes one index at a time, take that away."
+    hint = "Its class sets takes_arrays = True: if it takes one index at a time, remove that."
     try:
         fields = dataset[indices]
     except MinifpError:

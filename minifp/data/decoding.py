@@ -34,9 +34,9 @@ def picture(path, size, mode, crop, upright=True) -> tuple[np.ndarray, bool]:
     with Image.open(path, formats=FORMATS) as image:
         if image.mode.startswith(DEEP):
             raise ValueError(
-                f"it has more than 8 bits a pixel (mode {image.mode}), of which only who made it "
-                "knows what is white: write it with 8, or give its numbers to TensorDataset, such "
-                "as np.asarray(Image.open(path)) / 65535"
+                f"it has more than 8 bits a pixel (mode {image.mode}), and its white level is "
+                "unknown: save it with 8 bits, or give its numbers to TensorDataset, such as "
+                "np.asarray(Image.open(path)) / 65535"
             )
         if upright:
             image = ImageOps.exif_transpose(image)

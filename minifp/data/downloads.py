@@ -79,7 +79,7 @@ def _unpack(packed, inside, names, aside):
             member = tar.getmember(f"{inside}/{name}")
             content = tar.extractfile(member) if member.isreg() else None
             if content is None:
-                raise tarfile.TarError(f"{member.name} is no file")
+                raise tarfile.TarError(f"{member.name} is not a file")
             with content as source, open(aside / name, "wb") as target:
                 shutil.copyfileobj(source, target)
 
@@ -156,8 +156,8 @@ def _pooch(dataset, by_hand):
         import pooch
     except ImportError as error:
         raise DataError(
-            f"{dataset} is not bundled, and pooch, which downloads it, is not installed: "
-            f"pip install pooch. {by_hand}"
+            f"{dataset} is not bundled, and downloading it needs pooch: pip install pooch. "
+            f"{by_hand}"
         ) from error
     return pooch
 

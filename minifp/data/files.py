@@ -51,7 +51,7 @@ def bundled_arrays(name: str, **shapes) -> list:
 
 
 def _damaged(name, error):
-    return DataError(f"{name}, which comes with minifp, is damaged: {error}. Install minifp again.")
+    return DataError(f"{name}, a part of minifp, is damaged: {error}. Install minifp again.")
 
 
 def places(dataset: str, inside=()) -> list[Path]:
@@ -66,9 +66,8 @@ def places(dataset: str, inside=()) -> list[Path]:
     folder = Path(text).expanduser()
     if not folder.is_dir():
         raise DataError(
-            f"{dataset}: MINIFP_DATA names {text!r}, which is no folder. Set it to the folder that "
-            f"holds {dataset}'s files (or a folder {dataset!r} with them), or unset it to download "
-            "them."
+            f"{dataset}: MINIFP_DATA names {text!r}, which is not a folder. Set it to the folder "
+            f"with {dataset}'s files (or with a folder {dataset!r}), or unset it to download them."
         )
     name = folder.resolve().name
     is_anothers = name != dataset and bool(NAMED & {name, dataset})
@@ -90,7 +89,7 @@ def local(dataset: str, names, inside=()) -> dict | None:
         if paths:
             raise DataError(
                 f"{dataset}: the folder {str(place)!r}, from MINIFP_DATA, lacks "
-                f"{', '.join(missing)} (each may end in .gz). Add what is missing, or unset "
+                f"{', '.join(missing)} (each may end in .gz). Add these files, or unset "
                 "MINIFP_DATA to download the data set."
             )
     return None
@@ -113,7 +112,7 @@ def read(path: Path, at_most: int) -> bytes:
             return file.read(at_most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            f"{path} cannot be read: {error}. It is damaged or cut off: get it again."
+            f"{path} cannot be read: {error}. It is damaged or cut off: download it again."
         ) from error
 
 
@@ -129,7 +128,7 @@ def read_idx(path: Path, shape) -> np.ndarray:
     content = read(path, size)
     if content[:4] != bytes([0, 0, IDX_BYTES, len(shape)]):
         raise DataError(
-            f"{path} is no IDX file of bytes with {len(shape)} dimensions: it begins with "
+            f"{path} is not an IDX file of bytes with {len(shape)} dimensions: it begins with "
             f"{content[:4].hex(' ') or 'nothing'}, expected 00 00 08 {len(shape):02x}."
         )
     found = tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, head, 4))
@@ -137,6 +136,6 @@ def read_idx(path: Path, shape) -> np.ndarray:
         more = " or more" * (len(content) > size)
         raise DataError(
             f"{path}: expected shape {tuple(shape)} in {size} bytes, got {found} in {len(content)} "
-            f"bytes{more}. It is cut off or another file: get it again."
+            f"bytes{more}. It is cut off, or another file: download it again."
         )
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)

@@ -1,4 +1,4 @@
-"""Pictures of one's own: a folder with a folder for each class."""
+"""Pictures of your own: a folder with a folder for each class."""
 
 import os
 from contextlib import closing
@@ -48,7 +48,7 @@ class ImageFolder(Dataset):
         next batches while one is used.
 
     Raises DataError where there is no such folder, no picture, a picture that cannot be read or has
-    another size (naming it), or no Pillow; ArgumentError for arguments that cannot be.
+    another size (naming it), or no Pillow; ArgumentError for invalid arguments.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ def decoded(request) -> np.ndarray:
 def _listed(folder):
     """The paths of the pictures, a list for each class, and the classes' names."""
     if not folder.is_dir():
-        raise DataError(f"ImageFolder: {str(folder)!r} is no folder")
+        raise DataError(f"ImageFolder: {str(folder)!r} is not a folder")
     inside = (p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
     classes = sorted(name for name in inside if name != RUBBISH)
     # by text, since Windows would sort paths without regard to case
@@ -163,14 +163,14 @@ def _warn(folder, classes, files):
         each = " and ".join(f"ImageFolder({str(folder / name)!r})" for name in classes)
         warn_once(
             f"splits {folder}",
-            f"ImageFolder({str(folder)!r}): the classes are {', '.join(classes)}: are these parts "
-            f"of a data set? Then it is {each}",
+            f"ImageFolder({str(folder)!r}): the classes are {', '.join(classes)}: are these the "
+            f"parts of a data set? Then use {each}",
         )
     others = [p for p in files if p.suffix.lower() in OTHERS and p.name[0] != "."]
     if others:
         endings = ", ".join(sorted({p.suffix.lower() for p in others}))
         warn_once(
             f"left out {folder}",
-            f"ImageFolder({str(folder)!r}): {len(others)} files ({endings}) are left out, such as "
-            f"{others[0]}: convert them to PNG or JPEG, or take them out of the folder",
+            f"ImageFolder({str(folder)!r}): {len(others)} files ({endings}) were left out, such as "
+            f"{others[0]}: convert them to PNG or JPEG, or remove them from the folder",
         )

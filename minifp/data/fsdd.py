@@ -68,7 +68,7 @@ def spoken_digits(*, held_out: str | None = None) -> tuple[Utterances, Utterance
     for part, wanted in (("train", False), ("test", True)):
         chosen = [row for row, is_tested in zip(found, tested) if is_tested == wanted]
         if not chosen:
-            raise DataError(f"spoken_digits: no recording to {part} with: get them again")
+            raise DataError(f"spoken_digits: no recording to {part} with: download them again")
         apart = "" if held_out is None else f", {held_out} apart"
         parts.append(of_recordings(chosen, named, f"spoken digits{apart}, {part}"))
     return parts[0], parts[1]
@@ -92,7 +92,7 @@ def samples_of(name: str, content: bytes) -> np.ndarray:
     if rate != RATE or len(channels) != 1 or not channels.size:
         raise DataError(
             f"spoken_digits: {name} has {channels.shape[1]} samples in {len(channels)} channels, "
-            f"{rate} a second: expected one channel, {RATE} a second. Get it again"
+            f"{rate} a second: expected one channel, {RATE} a second. Download it again"
         )
     return np.ascontiguousarray(channels[0])
 

@@ -51,9 +51,9 @@ def from_no_path(fn: F) -> F:
         if args or {*settings} - {*known}:
             given = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
             raise ArgumentError(
-                f"{fn.__name__}({given}): expected nothing but {' and '.join(known)}, by name. "
-                "Files of yours are looked for in the folder that the environment variable "
-                "MINIFP_DATA names; both parts, to train and to test with, are returned"
+                f"{fn.__name__}({given}): expected only {' and '.join(known)}, by name. For your "
+                "own files, set the environment variable MINIFP_DATA to their folder; the "
+                "training and the test set are both returned"
             )
         return fn(**settings)
 

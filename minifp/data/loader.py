@@ -39,8 +39,8 @@ from minifp.runtime.device import as_device
 COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
 HINTS = {
-    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready, and "
-    "ImageFolder(workers=2) decodes their pictures in processes",
+    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two ready, and "
+    "ImageFolder(workers=2) decodes pictures in processes",
     "prefetch_factor": "prefetch=2 keeps two batches ready",
     "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
     "pin_memory": "device='cuda' copies through pinned memory",
@@ -92,7 +92,7 @@ class DataLoader(Generic[Batch]):
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
-    DataError for an empty data set, and ArgumentError for arguments that cannot be.
+    DataError for an empty data set, and ArgumentError for invalid arguments.
     """
 
     @overload
@@ -164,12 +164,12 @@ class DataLoader(Generic[Batch]):
     def _check_not_empty(self):
         if len(self._order) == 0:
             empty = len(self.dataset) == 0
-            what = "is empty" if empty else "is not empty, but the sampler gives nothing"
+            what = "is empty" if empty else "is not empty, but the sampler returns no indices"
             raise DataError(f"DataLoader: the data set {name_of(self.dataset)} {what}")
         if len(self) == 0:
             raise DataError(
                 f"DataLoader: drop_last leaves nothing of the data set {name_of(self.dataset)}: "
-                f"{len(self._order)} items are less than one batch of {self.batch_size}"
+                f"{len(self._order)} items do not fill one batch of {self.batch_size}"
             )
 
     def __len__(self) -> int:
@@ -357,8 +357,8 @@ def _as_fields(inputs):
     fields = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
     if not all(type(field) is int and field >= 0 or isinstance(field, str) for field in fields):
         raise ArgumentError(
-            "DataLoader: inputs must be the numbers of a batch's fields, from 0, or of a dict "
-            f"their names, such as (0, 1), got {inputs!r}"
+            "DataLoader: inputs must be the numbers of a batch's fields, from 0, such as (0, 1), "
+            f"or the keys if it is a dict, got {inputs!r}"
         )
     return fields
 

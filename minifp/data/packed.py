@@ -92,7 +92,7 @@ def unpack(path: Path) -> tuple[bytes, list, np.ndarray]:
     except Exception as error:  # NumPy and zipfile have one for each way to be damaged
         raise DataError(
             f"{path}: expected the arrays {', '.join(FIELDS)} of packed pictures: {error}. It is "
-            "damaged or another file: get it again, or move it out of the folder of cifar10."
+            "damaged, or another file: download it again, or move it out of the cifar10 folder."
         ) from error
     kinds = [a.dtype.kind for a in (offset, label)]
     if jpeg.dtype != np.uint8 or jpeg.ndim != 1 or {*kinds} - {*"iu"}:
@@ -101,7 +101,7 @@ def unpack(path: Path) -> tuple[bytes, list, np.ndarray]:
     if label.ndim != 1 or bounds[0] != 0 or bounds[-1] != len(jpeg) or (np.diff(bounds) < 0).any():
         raise DataError(
             f"{path}: its {label.size} labels, {offset.size} bounds and {jpeg.size} bytes do not "
-            "fit: expected a bound more than labels, from 0 to the number of bytes"
+            "fit together: expected one more bound than labels, from 0 to the number of bytes"
         )
     if len(label) and not 0 <= label.min() <= label.max() < len(NAMES):
         raise DataError(f"{path}: labels from {label.min()} to {label.max()}, expected 0 to 9")

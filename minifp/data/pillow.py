@@ -10,7 +10,5 @@ def need_pillow(reason: str) -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
-        raise DataError(
-            f"{reason}: Pillow, which reads pictures, is not installed: pip install pillow"
-        ) from error
+        raise DataError(f"{reason}: reading pictures needs Pillow: pip install pillow") from error
     return Image

@@ -40,7 +40,9 @@ class SentencePairs(Dataset):
             )
         for text in (*self.sources, *self.targets):
             if not isinstance(text, str):
-                raise DataError(f"data set {name!r}: {text!r} among the sentences, which is none")
+                raise DataError(
+                    f"data set {name!r}: {text!r} among the sentences, which is not a sentence"
+                )
 
     def __len__(self) -> int:
         return len(self.sources)

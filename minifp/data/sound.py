@@ -45,7 +45,7 @@ def read_wav(file: str | os.PathLike | bytes) -> tuple[np.ndarray, int]:
     if not is_whole or len(data) < chunks[b"size"]:
         raise DataError(
             f"{name} is damaged: expected {chunks[b'size']} bytes of samples, of {width} bytes in "
-            f"{channels} channels, got {len(data)}. Get it again"
+            f"{channels} channels, got {len(data)}. Download it again"
         )
     data = data[: len(data) // (channels * width) * channels * width]
     return as_floats(data, form, width).reshape(-1, channels).T, rate
@@ -110,11 +110,11 @@ def by_soundfile(name: str, content: bytes, problem: str) -> tuple[np.ndarray, i
         soundfile = import_module("soundfile")
     except (ImportError, OSError) as error:
         raise DataError(
-            f"{told}. Expected a WAV file of plain samples or floats: get it again, convert it, or "
-            "pip install soundfile, which reads most sounds"
+            f"{told}. Expected a WAV file of plain samples or floats: download it again, convert "
+            "it, or pip install soundfile, which reads most sounds"
         ) from error
     try:
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except Exception as error:  # soundfile's own
-        raise DataError(f"{told}: {error}. Get it again, or convert it to WAV") from error
+        raise DataError(f"{told}: {error}. Download it again, or convert it to WAV") from error
     return np.ascontiguousarray(samples.T), rate

@@ -20,8 +20,8 @@ class Stream:
         for name, setting in by_index.items():
             if setting not in (None, False):
                 raise ArgumentError(
-                    f"DataLoader: {name} needs items by index, and {name_of(dataset)} has an "
-                    "__iter__ alone: do it there, or make a list of its items"
+                    f"DataLoader: {name} needs items by index, and {name_of(dataset)} has only an "
+                    "__iter__: do it there, or make a list of its items"
                 )
 
     def pieces(self, position: int, size: int, whole: bool, collate_fn: Any) -> tuple[Any, Any]:
@@ -42,8 +42,8 @@ class Stream:
     def check_end(self, position: int) -> None:
         """Raise DataError where an epoch ended before there was a batch."""
         if not position:
-            hint = ": it is an iterator, and is used up" * (iter(self.dataset) is self.dataset)
+            hint = ": it is an iterator, which is exhausted" * (iter(self.dataset) is self.dataset)
             raise DataError(
-                f"DataLoader: the data set {name_of(self.dataset)} gives not one batch{hint}. Give "
-                "an object whose __iter__ begins anew, or a list"
+                f"DataLoader: the data set {name_of(self.dataset)} yields no batch{hint}. Give an "
+                "object whose __iter__ starts again, or a list"
             )

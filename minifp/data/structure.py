@@ -101,8 +101,8 @@ def as_leaf(item: Any) -> np.ndarray:
         found = type(item).__name__ if array is None else f"an array of {array.dtype}"
         raise DataError(
             f"default_collate: an item has {found} in it, expected arrays, tensors, numbers or "
-            "texts: make them such in __getitem__ (np.asarray of a picture, say), or give a "
-            "collate_fn"
+            "strings: convert it in __getitem__ (for example by np.asarray of a picture), or give "
+            "a collate_fn"
         )
     return array
 

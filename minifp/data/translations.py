@@ -74,7 +74,7 @@ def lines(path: Path) -> list[str]:
     try:
         text = content[: LARGEST + 1].decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no UTF-8 text: {error}. Get it again.") from error
+        raise DataError(f"{path} is not UTF-8 text: {error}. Download it again.") from error
     if len(content) > LARGEST or not text.strip():
         raise DataError(f"{path}: expected a text of 1 to {LARGEST} bytes, got {len(content)}")
     return text.removesuffix("\n").split("\n")

@@ -92,7 +92,9 @@ def text_of(labels: Data, alphabet: str | None) -> str:
     """What a sequence of labels says; blanks say nothing. Raises ArgumentError where one has no
     character."""
     if alphabet is None:
-        raise ArgumentError("text: labels have no characters without an alphabet: give one")
+        raise ArgumentError(
+            "text: turning labels into characters needs an alphabet: give alphabet="
+        )
     codes = [int(c) for c in np.asarray(labels).reshape(-1)]
     wrong = [c for c in codes if not 0 <= c <= len(alphabet)]
     if wrong:

@@ -52,7 +52,7 @@ def downloaded(dataset, names, inside, megabytes) -> str:
     """Say where in the user's cache the files are, or will be."""
     kept = downloads.cache(dataset)
     if kept is None:
-        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
+        return "not in MINIFP_DATA, and downloading it needs pooch"
     if all((kept / inside / name).is_file() for name in names):
         return f"in {kept / inside}"
     return f"will be downloaded into {kept} ({megabytes} MB)"
@@ -68,7 +68,7 @@ def of_blood_cells() -> str:
         return f"in {place}"
     kept = downloads.cache(BCCD)
     if kept is None:
-        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
+        return "not in MINIFP_DATA, and downloading it needs pooch"
     folder = blood_cells.in_cache()
     is_there = (folder / downloads.SUMS).is_file()
     return f"in {folder}" if is_there else f"will be downloaded into {kept} (8 MB)"

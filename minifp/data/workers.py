@@ -91,8 +91,8 @@ class Workers:
                     warn_of_transparent(request[0])
                 return np.frombuffer(body, np.uint8).reshape(shape)
         raise DataError(
-            f"the worker process that was to read {request[0]} has ended, with exit code "
-            f"{process.wait()}: was it killed, for memory? Try fewer workers, or workers=0 to see"
+            f"the worker process for {request[0]} ended with exit code {process.wait()}. It may "
+            "have run out of memory: try fewer workers, or workers=0 to see the error"
         )
 
 
@@ -107,8 +107,8 @@ def warn_of_transparent(path) -> None:
     """Say once that pictures are transparent in parts, and what is read of these."""
     warn_once(
         "transparent",
-        f"{path} is transparent in parts: what is read there is the colour that is stored and not "
-        "seen, often black. If that matters, put pictures on a background first",
+        f"{path} is partly transparent: there, the stored but invisible colour is read, often "
+        "black. If that matters, put pictures on a background first",
     )
 
 

@@ -27,7 +27,8 @@ def called(model, batch) -> tuple[Any, Any]:
     shown = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
     raise DataError(
         f"a batch is {shown}: expected a tuple (inputs, ..., targets) or a dict with "
-        f"{' or '.join(map(repr, TARGETS))}; for any other give the task a `step` and an `evaluate`"
+        f"{' or '.join(map(repr, TARGETS))}; for other batches, give the task a `step` and an "
+        "`evaluate`"
     )
 
 

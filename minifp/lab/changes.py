@@ -58,7 +58,7 @@ def place_of(name: str, value: Any, task: Task) -> str:
         return OPTIMIZER
     known = [*settings, *FIELDS, *SWITCHES]
     near = " or ".join(nearest(name, known)) or ", ".join(dict.fromkeys(known))
-    raise ArgumentError(f"{name}={told(value)}: no such thing to change: expected {near}")
+    raise ArgumentError(f"{name}={told(value)}: unknown setting: expected {near}")
 
 
 def optimizer_settings(task: Task) -> dict[str, Any]:

@@ -36,12 +36,12 @@ from minifp.saving import files
 
 @dataclass(repr=False)
 class Comparison:
-    """The result of `compare`: all runs, and what follows from them.
+    """The result of `compare`: all runs and the conclusions.
 
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
-    origin: by what it was made. registered: what was said before the runs: see registration.py.
-    out: the folder it is kept in, if any. keeps_weights: whether those of each run are kept there.
+    origin: where it comes from. registered: claims made before the runs: see registration.py.
+    out: its folder, if any. keeps_weights: whether the weights of each run are saved there.
     known_distances: see divergence.py.
     """
 
@@ -202,21 +202,21 @@ def compare(
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
-    task: a Task, or what `load_task` takes. precisions: names, texts such as "mixed,loss_scale=off"
-    or Precision objects. seeds: how many (0, 1, ...) or which. epochs, steps, dial: instead of the
-    task's own. out: a folder that every finished run is written to at once; called again with the
-    same folder, only what is missing is trained, also for more seeds or precisions. figures:
-    "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C) leaves in the folder
-    what was finished. device: "cpu" or "cuda", by default MINIFP_DEVICE's; on a GPU steps are
-    captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
-    its own with one thread, for the same results to the last bit. client: a `distributed.Client`,
-    on whose workers to train (see docs/comparing.md). style, width, font: of pictures, as in
-    Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`. pilot:
-    whether these runs are to plan more of them, as `plan` says; what was called for is written down
-    before the first run. keep_weights: keep the weights of each run in `out`, as checkpoints for
-    `evaluate`; runs that are there without theirs are made again.
+    task: a Task, or an argument of `load_task`. precisions: names, texts such as
+    "mixed,loss_scale=off" or Precision objects. seeds: how many (0, 1, ...) or which. epochs,
+    steps, dial: replace the task's own. out: a folder; every finished run is written there at once.
+    Called again with the same folder, only the missing runs are trained, also for more seeds or
+    precisions. figures: "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C)
+    leaves the finished runs in the folder. device: "cpu" or "cuda", by default MINIFP_DEVICE; on a
+    GPU, steps are captured as CUDA graphs if they allow it. jobs: how many runs at a time, each in
+    its own process with one thread, with the same bits as one after another. client: a
+    `distributed.Client` whose workers train (see docs/comparing.md). style, width, font: of
+    pictures, as in Comparison.figures. tensorboard: also write event files, for `tensorboard
+    --logdir`. pilot: whether these runs plan more of them, as in `plan`; the request is recorded
+    before the first run. keep_weights: save the weights of each run in `out`, as checkpoints for
+    `evaluate`; existing runs without weights are repeated.
 
-    Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
+    Raises ArgumentError for invalid arguments, and for a folder with runs of other settings.
     """
     out = None if out is None else files.as_path(out)
     engine, base = engine_for(jobs, client), load_task(task)
@@ -244,7 +244,7 @@ def compare(
 def check_keep_weights(keep_weights, out) -> None:
     """Raise ArgumentError where weights are to be kept nowhere."""
     if keep_weights and out is None:
-        raise ArgumentError("keep_weights=True without out: say in which folder to keep them")
+        raise ArgumentError("keep_weights=True without out: give the folder to keep them in")
 
 
 def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison:
@@ -288,5 +288,5 @@ def interrupted(comparison) -> str:
     there = len(comparison.asked) - len(comparison.missing())
     told = f"{there} of {len(comparison.asked)} runs are finished"
     if comparison.out is None:
-        return f"{told}. With a folder (out) they would have been kept."
-    return f"{told}, and kept in {comparison.out}; the same call goes on from there."
+        return f"{told}. Pass out=DIR to keep finished runs."
+    return f"{told} and saved in {comparison.out}. Make the same call again to resume."

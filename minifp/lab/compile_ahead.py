@@ -76,7 +76,7 @@ def jobs_for(models: Iterable[str], precisions: Sequence[str] = PRECISIONS) -> l
     for name in (models := [*models]):
         if name not in MODELS:
             near = " or ".join(nearest(name, MODELS)) or ", ".join(MODELS)
-            raise ArgumentError(f"no model {name!r} to compile for: expected {near}")
+            raise ArgumentError(f"no model {name!r} to compile: expected {near}")
     return [Job(m, p, partial(step_of, m, p)) for m in models for p in precisions]
 
 

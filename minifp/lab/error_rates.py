@@ -84,7 +84,7 @@ def error_rate(
     errors = [edit_distance(h, r) for h, r in zip(hypotheses, references)]
     tokens = [len(r) for r in references]
     if not sum(tokens):
-        raise ArgumentError("error_rate: all references are empty: expected some text in one")
+        raise ArgumentError("error_rate: all references are empty: expected text in at least one")
     low = high = None
     if len(errors) > 1:
         low, high = (100 * end for end in bca_ratio_interval(errors, tokens, confidence))

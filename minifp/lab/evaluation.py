@@ -44,14 +44,14 @@ def own_evaluation(task, found) -> Evaluation:
     if not isinstance(found, Mapping):
         raise ArgumentError(
             f"task {task.name!r}: evaluate returned {type(found).__name__}, expected a dict of "
-            f"{', '.join(m.name for m in task.all_metrics)} and of what is to be kept"
+            f"{', '.join(m.name for m in task.all_metrics)} and of results to keep"
         )
     found = dict(found)
     missing = [m.name for m in task.all_metrics if m.name not in found]
     if missing:
         raise ArgumentError(
             f"task {task.name!r}: evaluate returned {', '.join(map(repr, found)) or 'nothing'}, "
-            f"but no {', '.join(map(repr, missing))}, which the task names as its metric"
+            f"but no {', '.join(map(repr, missing))}, the task's metric"
         )
     metrics = {m.name: finite(number(found.pop(m.name))) for m in task.all_metrics}
     loss = finite(number(found.pop(LOSS))) if LOSS in found else None

@@ -69,8 +69,8 @@ def contents(name: str, value) -> tuple[str, bytes]:
     array = as_array(value)
     if array.dtype.kind not in "fiub":
         raise ArgumentError(
-            f"evaluate returned {name!r}, a {type(value).__name__}, which cannot be kept: expected "
-            "a number, an array, a text, a Picture or Audio"
+            f"evaluate returned {name!r}, a {type(value).__name__}, which cannot be saved: "
+            "expected a number, an array, a string, a Picture or Audio"
         )
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)

@@ -11,14 +11,14 @@ from minifp.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of the whole test set.
+    """A number computed from the whole test set.
 
     name, unit: how to write it; goal: whether "max" or "min" is better. function(outputs, targets):
-    computes it from NumPy arrays of the whole test set (outputs in float32), or from lists of what
-    each batch had where these have different shapes, or, of detectors, from lists with a dict for
-    each picture (see lab/detection); None: it is among what the task's own
-    `evaluate` returns. margin: the largest difference, in its unit, that still counts as equal; 0.5
-    by default where the unit is "%"; None for a metric that is only reported.
+    computes it from NumPy arrays of the whole test set (outputs in float32). If batches have
+    different shapes, it gets lists of batches; for detectors, lists with a dict for each picture
+    (see lab/detection). None: the task's own `evaluate` returns it. margin: the largest difference,
+    in its unit, that still counts as equal; 0.5 by default where the unit is "%"; None for a metric
+    that is only reported.
 
     Raises ArgumentError for a field of the wrong kind, naming it.
     """
@@ -31,7 +31,7 @@ class Metric:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
-            self._refuse("name", "expected a text that is not empty")
+            self._refuse("name", "expected a string that is not empty")
         if self.function is not None and not callable(self.function):
             self._refuse("function", "expected a function of (outputs, targets)")
         if not isinstance(self.unit, str):

@@ -14,9 +14,9 @@ from minifp.lab.task import Task
 
 @dataclass(repr=False)
 class Plan:
-    """The result of `plan`: the pilot, a Comparison, and what it says of each arm.
+    """The result of `plan`: the pilot, a Comparison, and its needs for each arm.
 
-    power: the chance of EQUIVALENT that is aimed at, if there is truly no difference.
+    power: the intended chance of EQUIVALENT, if there is truly no difference.
     """
 
     pilot: Comparison
@@ -53,7 +53,7 @@ def plan(
 
     task, precisions, seeds, and what else may be said: as `compare` takes them. With out=FOLDER
     the pilot's runs are kept, and `compare` with more seeds and the same folder goes on from them.
-    power: the chance of EQUIVALENT that is aimed at, if there is truly no difference.
+    power: the intended chance of EQUIVALENT, if there is truly no difference.
 
     Raises ArgumentError for a power that is none, and as `compare` does.
     """

@@ -73,11 +73,11 @@ def read(folder: Path) -> list[dict]:
         for entry in held:
             told = {key: value for key, value in entry.items() if key != "sha256"}
             if entry["sha256"] != digest(told) or entry["before"] not in known:
-                raise ValueError("an entry is not what its hash is of")
+                raise ValueError("an entry does not match its hash")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArgumentError(
-            f"{path}: {error}. It says what was claimed before training, and is not to be edited: "
-            "put the old file back, or delete it, and the results say that nothing was registered"
+            f"{path}: {error}. It records what was claimed before training and must not be edited: "
+            "restore the old file, or delete it; then results say that nothing was registered"
         ) from error
     return held
 
@@ -137,8 +137,8 @@ def warnings(held: list[dict]) -> list[str]:
     found = []
     if held and held[0]["runs"]:
         found.append(
-            f"Nothing was registered before the first {words.plural(held[0]['runs'], 'run')}: "
-            "whether the margin was fixed before them cannot be told."
+            f"Nothing was registered before the first {words.plural(held[0]['runs'], 'run')}: so "
+            "nothing shows whether the margin was fixed before them."
         )
     for i, entry in enumerate(held[1:], 1):
         changed, last = changes(entry, held[:i]), held[i - 1]
@@ -147,8 +147,8 @@ def warnings(held: list[dict]) -> list[str]:
         more = sorted({*entry["seeds"]} - {s for e in held[:i] for s in e["seeds"]})
         if more and entry["runs"] and last["kind"] != PILOT:
             found.append(
-                f"{words.plural(len(more), 'seed')} more than first planned, "
-                f"{after(entry)}: to add seeds until a verdict comes makes false ones likelier. "
-                "Plan their number (--plan)."
+                f"{words.plural(len(more), 'seed')} more than first planned, {after(entry)}: "
+                "adding seeds until a verdict appears makes false verdicts likelier. Plan their "
+                "number (--plan)."
             )
     return found

@@ -27,14 +27,14 @@ def train_one(
     than it was meant for, the schedule is from there on that of the new length, at the count of
     steps that are done. device: by default MINIFP_DEVICE's. graph: on a GPU, whether steps are
     captured as a CUDA graph (see fp.capture); None: where the step allows it.
-    Raises ArgumentError for arguments that cannot be, CheckpointError for a checkpoint that cannot
-    be read, belongs to another run or has done more steps, FileError for a full disk.
+    Raises ArgumentError for invalid arguments, CheckpointError for a checkpoint that cannot be
+    read, belongs to another run or has done more steps, FileError for a full disk.
     """
     if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
         raise ArgumentError(f"every={every!r}: expected a number of steps, at least 1")
     if every is not None and save is None and resume is None:
         raise ArgumentError(
-            f"every={every} without save: say where, such as save='run.safetensors'"
+            f"every={every} without save: give a file, such as save='run.safetensors'"
         )
     path = resume if save is None else save
     if path is not None:
@@ -89,8 +89,8 @@ def checked_extra(path, tree) -> dict:
         Run(**extra["run"])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CheckpointError(
-            f"checkpoint {str(path)!r} was not written by `minifp train`: in a program of your "
-            "own, take it up by fp.load"
+            f"checkpoint {str(path)!r} was not written by `minifp train`: in your own program, "
+            "continue it with fp.load"
         ) from None
     return extra
 
@@ -151,8 +151,8 @@ class Checkpoints:
             raise CheckpointError(
                 f"checkpoint {str(self.resume)!r} has done {run.steps} steps, more than the "
                 f"{training.total} of this run: give at least steps={run.steps} or "
-                f"epochs={epochs}, or neither, for the {extra['settings'].get('steps')} steps it "
-                "was meant for"
+                f"epochs={epochs}; or give neither, for the original "
+                f"{extra['settings'].get('steps')} steps"
             )
         checkpoint.load(self.resume, **parts)
         training.run = run

@@ -141,7 +141,7 @@ class Training:
         if task.step is None and [*self.state.models] + [*self.state.optimizers] != ["", ""]:
             raise ArgumentError(
                 f"task {task.name!r} builds several models or optimizers: give it a `step` that "
-                "says how they are trained"
+                "trains them"
             )
         self.snapshots = Snapshots(task, self.state, self.test_set) if snapshots else None
         self.seconds = []
@@ -376,7 +376,7 @@ def check_whole(task: Task, train_set, loader) -> None:
     if found != expected:
         raise ArgumentError(
             f"task {task.name!r}: its sampler makes {found} batches of an epoch, expected "
-            f"{expected}: an order of all {len(train_set)} items of the training set"
+            f"{expected}: the sampler must order all {len(train_set)} items of the training set"
         )
 
 

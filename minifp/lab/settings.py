@@ -43,7 +43,7 @@ def canonical(precisions) -> list[str]:
         raise ArgumentError("precisions is empty, expected at least one, such as 'mixed'")
     for text in texts:
         if texts.count(text) > 1:
-            raise ArgumentError(f"the precision {text} is given twice, expected each once")
+            raise ArgumentError(f"the precision {text} appears twice: expected each once")
     return texts
 
 
@@ -55,7 +55,7 @@ def seed_list(seeds) -> list[int]:
     if len(which) > MOST_SEEDS:
         raise ArgumentError(
             f"seeds={shorten(repr(seeds), 60)}: more than {MOST_SEEDS:,} runs of each precision; "
-            "for one seed of that number write it in a list"
+            "to use that number as a seed, write it in a list"
         )
     whole = all(hasattr(s, "__index__") and not isinstance(s, bool) and s >= 0 for s in which)
     if not which or not whole or len(set(which)) < len(which):

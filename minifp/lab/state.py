@@ -134,7 +134,7 @@ def named(task, field, made, kind) -> dict:
     return found
 
 
-# ---- the results of a step of one's own ----------------------------------------------------------
+# ---- the results of a step of your own ----------------------------------------------------------
 
 
 class Results:

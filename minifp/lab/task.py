@@ -57,50 +57,52 @@ class Task:
     """What to train and how to judge it.
 
     name: a short name, for tables and folders.
-    model: builds the model; called once a run, under its precision and seed. Several: a dict.
-    data: returns the pair (training set, test set); called once a comparison. A set has a length
-        and gives for an index an item (input, target), as `DataLoader` wants it, or for an array
-        of indices arrays of inputs and targets, where its class says `takes_arrays = True`.
+    model: builds the model; called once per run, under its precision and seed. For several models,
+        return a dict.
+    data: returns the pair (training set, test set); called once per comparison. A set has a length
+        and returns an item (input, target) for an index, as for a `DataLoader`; or, if its class
+        sets `takes_arrays = True`, arrays of inputs and targets for an array of indices.
     loss: loss(model(inputs), targets), a scalar Tensor: the mean over the batch. A batch may be a
-        longer tuple, of which all but the last are the model's arguments, or a dict with an entry
-        "targets", whose others are its keywords. None where `step` and `evaluate` are given.
-    optimizer: builds the optimizer from the model's parameters. Where there are several models, it
-        is called with the dict of them and builds a dict of optimizers by name, or one. A list of
-        optimizers shares one loss scale.
+        longer tuple, whose fields except the last are the model's arguments, or a dict with an
+        entry "targets", whose other entries are its keywords. None if the task has `step` and
+        `evaluate`.
+    optimizer: builds the optimizer from the model's parameters. With several models, it gets their
+        dict and builds a dict of optimizers by name, or one optimizer. A list of optimizers shares
+        one loss scale.
     metric: metric(outputs, targets) of the whole test set as NumPy arrays (outputs in float32), or
-        lists of batches where shapes differ; None: the mean test loss, for which the outputs are
-        not kept, or what `evaluate` returns as metric_name.
+        lists of batches if shapes differ; None: the mean test loss, which needs no outputs, or the
+        result of `evaluate` named metric_name.
     metric_name, metric_unit, goal: how to write the metric, and whether "max" or "min" is better.
-    margin: the largest difference of the metric, in its unit, that still counts as equal: to be
-        fixed before training. 0.5 by default where the unit is "%".
-    schedule: schedule(optimizer, steps) builds a scheduler (of several optimizers, a dict for a
-        dict); it is stepped once a successful step. schedule_by="epoch": it is told epochs, and
-        stepped after each.
+    margin: the largest difference of the metric, in its unit, that still counts as equal; fix it
+        before training. 0.5 by default if the unit is "%".
+    schedule: schedule(optimizer, steps) builds a scheduler (for a dict of optimizers, a dict); it
+        steps after each successful step. schedule_by="epoch": it gets the number of epochs, and
+        steps after each epoch.
     batch_size, epochs: of training. steps: if given, how long to train, instead of epochs.
     clip_norm: the largest norm of all gradients together; None does not clip.
     dial: the exponent dial k: gradients are 2^k times smaller while they are in float16.
     metrics: further metrics, beside the primary one.
-    step: step(state, batch), a training step of one's own (see state.State), that uses the
-        optimizers in `state`, and returns the loss, or a dict with "loss" and other numbers, which
-        become columns of the history.
-    evaluate: evaluate(state, test set), which returns a dict: a number for each metric by its name,
-        perhaps "loss", and what is kept with the run: arrays, texts, `Picture`s and `Audio`.
+    step: step(state, batch), your own training step (see state.State). It uses the optimizers in
+        `state` and returns the loss, or a dict with "loss" and other numbers, which become columns
+        of the history.
+    evaluate: evaluate(state, test set) returns a dict: a number for each metric by its name,
+        optionally "loss", and results to save with the run: arrays, texts, `Picture`s and `Audio`.
     collate: makes a batch of a list of items, such as `fp.data.default_collate`.
-    transform: changes the batches that are trained with, as the loader's does, such as
-        `fp.data.transforms.RandomCrop(32, padding=4)`: in every precision alike. With collate it
-        changes the items, before.
-    sampler: sampler(training set, batch_size) returns what the loader takes as `sampler`: an order
-        of the items, such as a BucketSampler's, instead of a shuffled one.
-    skip: of a list of optimizers, whether "each" skips a step for itself or all "together".
+    transform: changes the training batches, as in the loader, such as
+        `fp.data.transforms.RandomCrop(32, padding=4)`, alike in every precision. With collate, it
+        changes the items first.
+    sampler: sampler(training set, batch_size) returns the loader's `sampler`: an order of the
+        items, such as a BucketSampler, instead of a shuffled one.
+    skip: for a list of optimizers, whether "each" skips a step alone or all skip "together".
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
-    target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
-        does.
-    loss_margin: that of the test loss, which decides where the metric is too coarse for its margin;
-        where there is none, 5% of the baseline's.
+    target: a value of the metric; the comparison then reports the steps until a run first reaches
+        it, as in MLPerf.
+    loss_margin: the margin of the test loss, which decides if the metric is too coarse for its
+        margin; by default 5% of the baseline's loss.
 
-    `origin` is no field: (name, data set) by which `load_task` has found it, so that another
-    process finds it too; a copy with changes has none.
+    `origin` is not a field: it is the (name, data set) with which `load_task` found the task, so
+    that another process finds it too. A changed copy has none.
 
     Raises ArgumentError for a field of the wrong kind, naming it.
     """
@@ -139,7 +141,7 @@ class Task:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ArgumentError(f"Task: name is {self.name!r}, expected a text that is not empty")
+            raise ArgumentError(f"Task: name is {self.name!r}, expected a string that is not empty")
         self._check_functions()
         for field, known in CHOICES.items():
             if not isinstance(getattr(self, field), str) or getattr(self, field) not in known:
@@ -163,7 +165,7 @@ class Task:
         if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
             self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
         if self.step is not None and self.accumulate != 1:
-            self._refuse("accumulate", "but with a `step` of your own that is for it to do")
+            self._refuse("accumulate", "but your own `step` must do that")
 
     @property
     def all_metrics(self) -> list[Metric]:
@@ -180,10 +182,12 @@ class Task:
         names = [m.name for m in self.all_metrics]
         for name in names:
             if names.count(name) > 1:
-                self._refuse("metrics", f"but {name!r} is there twice")
+                self._refuse("metrics", f"but {name!r} appears twice")
         for m in self.metrics:
             if m.function is None and self.evaluate is None:
-                self._refuse("metrics", f"but {m.name!r} has no function, and there is no evaluate")
+                self._refuse(
+                    "metrics", f"but {m.name!r} has no function, and the task has no evaluate"
+                )
 
     def _check_functions(self):
         on_its_own = self.step is not None and self.evaluate is not None
@@ -197,8 +201,8 @@ class Task:
             if field == "model" and hasattr(value, "parameters") and not isinstance(value, type):
                 self._refuse(
                     field,
-                    "a model that is built already; every run needs a new one: "
-                    "give the function that builds it, such as model=lambda: MyModel()",
+                    "an existing model, but every run needs a new one: give a function that "
+                    "builds it, such as model=lambda: MyModel()",
                 )
 
     def _check_count(self, field):
@@ -215,8 +219,8 @@ class Task:
         if value is None:
             self._refuse(
                 field,
-                f"say how large a difference of {self.metric_name} "
-                f"({self.metric_unit or 'no unit'}) still counts as equal, before training",
+                f"give, before training, the largest difference of {self.metric_name} "
+                f"({self.metric_unit or 'no unit'}) that still counts as equal",
             )
         if not is_positive(value):
             self._refuse(field, "expected a positive finite number")

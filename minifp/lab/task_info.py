@@ -67,7 +67,7 @@ def dial_note(dial: int) -> str:
     """The sentence that goes with every figure that a dial other than 0 has touched."""
     return (
         f"Exponent dial k = {dial}: during the backward pass all gradients are multiplied by "
-        f"2^{-dial}, and the update divides it out again. In float32 this changes nothing; in "
-        f"float16 they are as small as those of a loss that is a mean over {2.0**dial:,g} times as "
+        f"2^{-dial}, and the update divides it out again. In float32 this changes nothing. In "
+        f"float16, gradients become as small as for a loss averaged over {2.0**dial:,g} times as "
         "many terms, as in large models."
     )

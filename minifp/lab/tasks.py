@@ -101,7 +101,7 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
     if isinstance(spec, Task):
         task = spec
     elif not isinstance(spec, str):
-        raise ArgumentError(f"a task is a Task or a text, not {type(spec).__name__}: {KNOWN}")
+        raise ArgumentError(f"a task is a Task or a string, not {type(spec).__name__}: {KNOWN}")
     elif spec in BUILT_IN:
         return found_by(built_in(spec, data), spec, data)
     elif (hanging := exhibited(spec)) is not None:
@@ -113,7 +113,7 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
     else:
         task = from_file(spec)
     if data is not None:
-        raise ArgumentError(f"data={data!r}: the task {task.name!r} brings its own data")
+        raise ArgumentError(f"data={data!r}: the task {task.name!r} has its own data")
     return task
 
 
@@ -157,7 +157,7 @@ def from_file(spec: str) -> Task:
         path, name = spec, "task"
     path = Path(path).expanduser()
     if not path.is_file():
-        raise ArgumentError(f"task {spec!r}: there is no file {path}")
+        raise ArgumentError(f"task {spec!r}: no file {path}")
     found = named_in(run_file(path), name, spec, path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return found_by(replace(found, source=digest), f"{path.resolve()}:{name}")
@@ -194,7 +194,7 @@ def run_file(path: Path):
     name = f"{FILE_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ArgumentError(f"{path}: expected a file of Python, whose name ends in .py")
+        raise ArgumentError(f"{path}: expected a Python file, with a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent.resolve()))

@@ -50,6 +50,6 @@ def warmed() -> set[str]:
 
 
 def write_down(jobs: Iterable[str]) -> None:
-    """That these are done too. Raises FileError where nothing can be kept."""
+    """Record these jobs as done. Raises FileError if the record cannot be written."""
     told = {"jobs": sorted(warmed() | {*jobs}), "files": cached()}
     files.write(record(), json.dumps(told, indent=1))

@@ -118,8 +118,8 @@ def _narrowed(features, div_value, i):
     size = int(features // div_value ** (i + 1)) if div_value > 0 else 0
     if size < 1:
         raise ArgumentError(
-            f"AdaptiveLogSoftmaxWithLoss: div_value={div_value!r} leaves nothing of {features} "
-            f"inputs for cluster {i}: expected less, or fewer cutoffs"
+            f"AdaptiveLogSoftmaxWithLoss: div_value={div_value!r} leaves none of the {features} "
+            f"inputs for cluster {i}: expected a smaller div_value, or fewer cutoffs"
         )
     return size
 

@@ -86,7 +86,8 @@ def _as_seen(name, mask, keys):
         raise ShapeError(f"{name}: mask of shape {seen.shape}, expected {shape}")
     if not seen.any(1).all():
         raise ArgumentError(
-            f"{name}: the mask of row {seen.any(1).argmin()} has no position: expected one or more"
+            f"{name}: the mask of row {seen.any(1).argmin()} allows no position: expected one or "
+            "more"
         )
     return ops.tensor(seen[:, None], device=device_of(keys.array))
 

@@ -21,13 +21,13 @@ def assign_precision(model: M, precision: policy.Precision | str | None = None) 
     model: a Module that has all its modules, or a dict of several, whose names come first in the
         paths. Parameters are stored anew, from their unrounded numbers, so this comes before an
         optimizer.
-    precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default that in which the model
-        was made, and then nothing is done where that has no parts.
+    precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default the one in which the
+        model was created (nothing happens if that has no parts).
 
-    Raises PrecisionError for a pattern that matches no module, for a product's where none that it
-    matches multiplies, or has anything to do for the switch, and for a module or parameter that is
-    there by several paths to which different parts belong; ArgumentError for what is no model. All
-    with nothing changed.
+    Raises PrecisionError for a pattern that matches no module, for a product's pattern whose
+    modules have no such product or no use for the switch, and for a module or parameter with
+    several paths that get different parts; ArgumentError for anything but a model. Errors change
+    nothing.
     """
     roots: Any = model if isinstance(model, Mapping) else {"": model}
     for name, root in roots.items():
@@ -40,8 +40,8 @@ def assign_precision(model: M, precision: policy.Precision | str | None = None) 
         return model
     if precision is None and len(made_in) > 1:
         raise PrecisionError(
-            f"assign_precision: models made in different precisions ({', '.join(made_in)}): say "
-            "which, or assign each by itself"
+            f"assign_precision: models made in different precisions ({', '.join(made_in)}): pass a "
+            "precision, or assign each model separately"
         )
     whole = policy.as_precision(next(iter(made_in.values())) if precision is None else precision)
     modules = [pair for name, root in roots.items() for pair in root._paths(name)]
@@ -66,8 +66,8 @@ def _check_matched(whole, modules):
         if part.product is not None and not any(map(may_multiply, matched.values())):
             kinds = [f"{path or 'the model'} ({type(m).__name__})" for path, m in matched.items()]
             raise PrecisionError(
-                f"{said} nothing that multiplies: {', '.join(kinds[:SHOWN])}: expected a pattern "
-                "for layers with products, such as linear, convolutional or recurrent ones"
+                f"{said} only layers without products: {', '.join(kinds[:SHOWN])}: expected a "
+                "pattern for layers with products, such as linear, convolutional or recurrent ones"
             )
 
 
@@ -94,5 +94,5 @@ def _check_shared(whole, modules):
             if other is not own:
                 raise PrecisionError(
                     f'assign_precision: {place} is {first} too, which has "{other}", and it '
-                    f'"{own}": expected one precision for both, by a pattern for each'
+                    f'"{own}": expected a pattern for each, with the same precision'
                 )

@@ -78,9 +78,7 @@ class MultiheadAttention(Module):
         """
         batched = self._check(query, key, value)
         if is_causal and attn_mask is None:
-            raise ArgumentError(
-                "MultiheadAttention: is_causal=True needs the attn_mask it is about"
-            )
+            raise ArgumentError("MultiheadAttention: is_causal=True needs the causal attn_mask")
         same = query is key and key is value
         query, key, value = (self._steps_first(x, batched) for x in (query, key, value))
         (L, N), S = query.shape[:2], key.shape[0]

@@ -1,4 +1,4 @@
-"""One step of a recurrent layer: for loops of one's own."""
+"""One step of a recurrent layer: for loops of your own."""
 
 import math
 

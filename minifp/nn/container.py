@@ -24,7 +24,7 @@ class _Held(Module):
             child._take_name(f"{name}.{n}" if name else n)
 
     def forward(self, *args: Any) -> Any:
-        raise ArgumentError(f"a {type(self).__name__} is not called: call its modules")
+        raise ArgumentError(f"a {type(self).__name__} cannot be called: call its modules")
 
 
 class _Numbered(Module):
@@ -147,7 +147,7 @@ def _put(container, name, module):
         raise ArgumentError(f"{kind}: {name!r} is a {type(module).__name__}, not a Module")
     taken = isinstance(name, str) and hasattr(container, name)
     if taken and not isinstance(vars(container).get(name), Module):
-        raise ArgumentError(f"{kind}: {name!r} is the name of something every module has")
+        raise ArgumentError(f"{kind}: {name!r} is an attribute of every module")
     container.add_module(name, module)
 
 

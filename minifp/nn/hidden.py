@@ -49,7 +49,7 @@ def _warn(module, name, value, held):
         f"hidden in {name}",
         f"{type(module).__name__}.{name} is a plain {type(value).__name__} with a "
         f"{type(held).__name__} in it, whose parameters parameters() does not find: no optimizer "
-        f"trains them, no checkpoint has them. Write self.{name} = {right}(...); for what is not "
-        "to be trained say requires_grad_(False)",
+        f"trains them, no checkpoint saves them. Write self.{name} = {right}(...); if it should "
+        "not be trained, call requires_grad_(False)",
         owner=module,
     )

@@ -18,10 +18,10 @@ from minifp.runtime.callers import warn_once
 WHERE = {
     FPROP: "Expected a pattern for modules whose own forward multiplies: linear layers, "
     "convolutions, recurrent layers, attention, @ and einsum",
-    DGRAD: "It is the gradient of an activation, which the input of a first layer has not. "
-    "Expected a pattern for modules through which a gradient goes on, or wgrad",
-    WGRAD: "It is the gradient of a weight of a linear layer, a convolution or a recurrent layer; "
-    "those of @, einsum and attention are dgrad. Expected a pattern for such layers, or dgrad",
+    DGRAD: "dgrad is the gradient of an activation, and the input of a first layer needs none. "
+    "Expected a pattern for modules that pass a gradient on, or wgrad",
+    WGRAD: "wgrad is the gradient of a weight of a linear, convolutional or recurrent layer; the "
+    "gradients of @, einsum and attention are dgrad. Expected a pattern for such layers, or dgrad",
 }
 
 
@@ -37,9 +37,8 @@ def warn_of_idle_parts(parameters: Iterable[Tensor]) -> None:
             if part.product is not None and is_idle(part, whole, trained):
                 warn_once(
                     f"idle part {part.key} of {whole}",
-                    f'part {part.key!r} of precision "{whole}" has changed nothing in the first '
-                    f"step: there was no {part.product} in the modules that it matches. "
-                    f"{WHERE[part.product]}",
+                    f'part {part.key!r} of precision "{whole}" had no effect in the first step: '
+                    f"the modules that it matches have no {part.product}. {WHERE[part.product]}",
                 )
 
 

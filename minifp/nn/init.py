@@ -3,8 +3,8 @@
 They are drawn in float32 from the seeded stream "init", so that every precision begins alike, and
 what a parameter's format rounds is kept unrounded for masters. Nothing is recorded. Fans are those
 of weights (out, in, ...): fan_in = in times the window's places, fan_out = out times them. Every
-function raises DTypeError for what is no tensor of floating numbers, ShapeError for a shape that it
-is not for, and ArgumentError for a setting that makes no sense.
+function raises DTypeError for anything but a tensor of floating numbers, ShapeError for a shape
+that it is not for, and ArgumentError for a setting that makes no sense.
 
 Sources: Glorot and Bengio 2010 (xavier); He et al. 2015, arXiv:1502.01852 (kaiming); Saxe et al.
 2013, arXiv:1312.6120 (orthogonal); Martens 2010 (sparse).

@@ -75,13 +75,14 @@ class Module:
         elif isinstance(held, Parameter) and not (value is None or isinstance(value, Parameter)):
             raise DTypeError(
                 f"{type(self).__name__}.{name} is a Parameter and cannot become a "
-                f"{type(value).__name__}: assign to its .data, or give another nn.Parameter or None"
+                f"{type(value).__name__}: assign to its .data, or assign another nn.Parameter or "
+                "None"
             )
         elif isinstance(held, Buffer) and type(value) is Tensor:
             if value.requires_grad:
                 raise DTypeError(
-                    f"{type(self).__name__}.{name} is a buffer, which has no gradient: detach() "
-                    "what is assigned to it"
+                    f"{type(self).__name__}.{name} is a buffer, which has no gradient: assign a "
+                    "detach()ed tensor"
                 )
             value = Buffer(value, held.persistent)
         self.__dict__[name] = value
@@ -142,9 +143,9 @@ class Module:
         """Raise unless it has no parameters, as a loss has: no part is for it."""
         if next(self._all_named(Parameter), None) is not None:
             raise PrecisionError(
-                f'{type(self).__name__} in precision "{precision}", whose parts are for modules by '
-                "their paths, which only the whole model knows: say fp.assign_precision(model) "
-                "once it is made, before its optimizer"
+                f'{type(self).__name__} in precision "{precision}", which has parts for modules by '
+                "path, and only the whole model knows its paths: call fp.assign_precision(model) "
+                "once the model is complete, before you create its optimizer"
             )
 
     def _assign(self, precision):
@@ -157,10 +158,11 @@ class Module:
 
     @property
     def precision(self) -> policy.Precision:
-        """In which it computes: that of the `with fp.precision(...)` in which it was made, or else
-        the active one. What is assigned (a Precision or its text) is kept from then on, by all
-        modules below too; None is the active one. How parameters are stored, does not change, which
-        a precision with parts would: `fp.assign_precision` gives that."""
+        """The precision it computes in: that of the `with fp.precision(...)` in which it was
+        created, or else the active one. Assign a Precision or its text to fix it, for all modules
+        below too; None follows the active one. Storage does not change. A precision with parts
+        would have to change it: use `fp.assign_precision`.
+        """
         return self._precision or policy.get_precision()
 
     @precision.setter
@@ -168,8 +170,8 @@ class Module:
         kept = None if precision is None else policy.as_precision(precision)
         if kept is not None and kept.parts:
             raise PrecisionError(
-                f'model.precision = "{kept}": it has parts, which store parameters in formats of '
-                "their own: say fp.assign_precision(model, ...) before the optimizer is made"
+                f'model.precision = "{kept}": it has parts, which change how parameters are '
+                "stored: call fp.assign_precision(model, ...) before you create the optimizer"
             )
         for module in self.modules():
             module.__dict__["_precision"] = kept
@@ -191,8 +193,8 @@ class Module:
         """
         if tensor is not None and not isinstance(tensor, Tensor):
             raise DTypeError(
-                f"register_buffer: {name} is a {type(tensor).__name__}: expected a tensor; make "
-                "one by fp.tensor(...)"
+                f"register_buffer: {name} is a {type(tensor).__name__}: expected a tensor; "
+                "create one with fp.tensor(...)"
             )
         buffer = tensor if tensor is None else Buffer(tensor, persistent=persistent)
         setattr(self, _attribute(name), buffer)
@@ -421,7 +423,7 @@ class Module:
             warn_once(
                 "no weights loaded",
                 f"load_state_dict of {type(self).__name__}: {told}none of the {len(given)} names "
-                f"is one of the model's, and nothing was loaded: {', '.join([*given][:3])}, ...",
+                f"belongs to the model, so nothing was loaded: {', '.join([*given][:3])}, ...",
             )
         for name, t in self._saved():
             if name in given:
@@ -469,9 +471,9 @@ def warn_of_autocast(module: Module, own: policy.Precision) -> None:
     if entered is not None and entered.operations is not None and str(entered) != str(own):
         warn_once(
             f"autocast around {type(module).__name__}, made under {own}",
-            f'{type(module).__name__} was made inside of fp.precision("{own}"), in which it '
-            f'computes: the autocast around its call ("{entered}") does not reach into it. Make '
-            "the model outside of any `with fp.precision(...)` to have it follow, or assign to "
+            f'{type(module).__name__} was created inside fp.precision("{own}") and computes in '
+            f'that: the autocast around its call ("{entered}") does not change it. To let it '
+            "follow, create the model outside of any `with fp.precision(...)`, or assign to "
             "model.precision",
         )
 
@@ -487,7 +489,7 @@ def name_module(error: MinifpError, module: Module, outer: str) -> None:
 def _attribute(name):
     if not isinstance(name, str) or not name or "." in name:
         raise ArgumentError(
-            f"{name!r} cannot name what a module owns: expected a text without dots"
+            f"{name!r} cannot be the name of a module's attribute: expected a string without dots"
         )
     return name
 
@@ -507,4 +509,4 @@ def _arrays(state_dict):
             for n, v in state_dict.items()
         }
     except ValueError as error:  # ragged lists
-        raise ArgumentError(f"load_state_dict: an entry is no array: {error}") from None
+        raise ArgumentError(f"load_state_dict: an entry is not an array: {error}") from None

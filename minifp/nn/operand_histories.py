@@ -27,7 +27,7 @@ def operand_histories(model: Module) -> list[OperandHistory]:
     """The histories that `operand_scale=delayed` keeps (numerics/amax_history.py), of each operand
     of the products that backward went through; [] under other precisions.
 
-    Raises DTypeError for what is no Module.
+    Raises DTypeError for anything but a Module.
     """
     if not isinstance(model, Module):
         raise DTypeError(f"operand_histories: a {type(model).__name__}: expected a Module")

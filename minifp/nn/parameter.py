@@ -20,16 +20,16 @@ SAY_FORMATS = ("weights", "norm_parameters")  # the switches that say how parame
 
 
 class Parameter(Tensor):
-    """A tensor that is trained, stored in the weight format of the precision it was made in.
+    """A trained tensor, stored in the weight format of the precision it was created in.
 
     data: the initial values, float32 (or wider). requires_grad: False for one that is frozen.
     dtype: another storage format, by name; or the switch of the precision that says it:
         "norm_parameters" instead of "weights".
 
-    Where storing rounds, the unrounded numbers are in `exact`: those it was given, until an
-    optimizer claims them for its masters, and then the masters. So masters never begin as a rounded
-    copy, and every precision begins from the same numbers. What is assigned later is noticed by the
-    optimizer through `storage.version`. `name` is its path, once a module has listed it.
+    If storing rounds, the unrounded numbers are in `exact`: the initial ones, until an optimizer
+    claims them for its masters, and then the masters. So masters never start as a rounded copy, and
+    every precision starts from the same numbers. The optimizer notices later assignments through
+    `storage.version`. `name` is its path, once a module has listed it.
     """
 
     __slots__ = ("precision", "name", "stored_as")
@@ -66,8 +66,9 @@ class Parameter(Tensor):
             warn_once(
                 "data in another format",
                 f"p.data = p.data in {value.dtype} changes nothing: the parameter stays "
-                f"{self.dtype}. module.half() and module.to(dtype) store in another format, before "
-                "an optimizer is made; fp.precision(...) makes a module in one",
+                f"{self.dtype}. To store it in another format, use module.half() or "
+                "module.to(dtype) before you create the optimizer, or create the module under "
+                "fp.precision(...)",
             )
             return
         give_memory(self, value)

@@ -23,14 +23,14 @@ class _Parameters(Module):
                 f"{kind}: {name} is a {type(value).__name__}: expected a Parameter or a tensor"
             )
         if isinstance(name, str) and hasattr(self, name) and name not in self._own():
-            raise ArgumentError(f"{kind}: {name!r} is the name of something every module has")
+            raise ArgumentError(f"{kind}: {name!r} is an attribute of every module")
         self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
 
     def __len__(self) -> int:
         return len(self._own())
 
     def forward(self, *args: Any) -> Any:
-        raise ArgumentError(f"a {type(self).__name__} is not called: use its parameters")
+        raise ArgumentError(f"a {type(self).__name__} cannot be called: use its parameters")
 
     def __repr__(self):
         lines = [f"\n  ({n}): Parameter of {p.dtype} {p.shape}" for n, p in self._own().items()]

@@ -51,7 +51,8 @@ class RNNBase(Module):
                 raise ArgumentError(f"{name}: proj_size={proj_size}: expected 0 to hidden_size - 1")
         if dropout and num_layers == 1:
             warnings.warn(
-                f"{name}: dropout={dropout} is between layers, and there is only one", stacklevel=3
+                f"{name}: dropout={dropout} acts between layers, but there is only one layer",
+                stacklevel=3,
             )
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout

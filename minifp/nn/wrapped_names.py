@@ -34,9 +34,9 @@ def advice(own: Any, state: Mapping) -> str:
             )
     if prefix := prefix_of(missing, strange):
         return (
-            f"the model's names begin with {prefix!r}, and those of the weights do not: "
+            f"the model's names begin with {prefix!r}, but the names of the weights do not: "
             f"load_state_dict({{{prefix!r} + n: t for n, t in state.items()}}), or load them into "
-            "the model inside; "
+            "the wrapped model; "
         )
     return ""
 

@@ -193,7 +193,7 @@ def warn_of_current(name: str) -> None:
     """Warn, once for each name, that delayed scaling does not reach a product."""
     warn_once(
         f"delayed {name}",
-        f"{name} under operand_scale=delayed: it multiplies no nn.Parameter that is trained, with "
-        "which the maxima of earlier steps are kept: its operands are scaled by their current "
-        "maximum, as under operand_scale=current",
+        f"{name} under operand_scale=delayed: the maxima of earlier steps are recorded with a "
+        "trained nn.Parameter, and this product has none: its operands are scaled by their "
+        "current maximum, as under operand_scale=current",
     )

@@ -18,7 +18,7 @@ from minifp.numerics.formats import bfloat16, float16, float32, name_of
 
 LOW, WIDE = float16.name, float32.name
 LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
-GIVEN = "given"  # works in the formats it is given; where they differ, its own rule decides
+GIVEN = "given"  # works in the formats of its inputs; where they differ, its own rule decides
 WIDEST = "widest"  # all inputs in the widest format that one of them has
 REFUSED = "refused"
 CHOICES = (*LOWS, WIDE, WIDEST, GIVEN, REFUSED)
@@ -41,7 +41,7 @@ KINDS = {
     "steep": (WIDE, "steep near zero: an error of {low} in the argument would be magnified"),
     "sum": (WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
     "deviation": (WIDE, "divides by a deviation that is a sum of squares"),
-    "loss": (WIDE, "a loss: one number for many, and the seed of backward"),
+    "loss": (WIDE, "a loss: one number for many, and the start of backward"),
     "blend": (WIDE, "weighs neighbours by fractions that {low} would round"),
     "coordinates": (
         WIDE,
@@ -49,18 +49,18 @@ KINDS = {
     ),
     "probability": (
         REFUSED,
-        "log(p) of a float16 p is -Inf or 0 too often: take the one with_logits",
+        "log(p) of a float16 p is -Inf or 0 too often: use the one with_logits",
     ),
     "pointwise": (
         GIVEN,
         "one number from one or two, rounded once; formats that differ meet in the wider",
     ),
-    "statistics": (GIVEN, "its parameters, statistics and sums are float32 whatever its input is"),
+    "statistics": (GIVEN, "its parameters, statistics and sums are float32, whatever its input"),
     "meeting": (
         WIDEST,
         "adds numbers of one tensor to, or times, those of another: in the wider format",
     ),
-    "wide_sum": (GIVEN, "sums in float32 whatever its input is, and rounds once"),
+    "wide_sum": (GIVEN, "sums in float32, whatever its input, and rounds once"),
     "exact": (GIVEN, "chooses or moves numbers: nothing is rounded"),
 }
 IN_BFLOAT16 = {  # the reason where float16's is its range, or its number of digits
@@ -70,8 +70,7 @@ IN_BFLOAT16 = {  # the reason where float16's is its range, or its number of dig
     "multiply errors, and bfloat16 has 8 bits",
     "sum": "sums many numbers: needs more digits than bfloat16 has",
     "coordinates": "boxes in pixels: bfloat16 has no pixel 257",
-    "probability": "a bfloat16 p within 2^-9 of 1 is 1, and log(1 - p) -Inf: take the one "
-    "with_logits",
+    "probability": "a bfloat16 p within 2^-9 of 1 is 1, and log(1 - p) -Inf: use with_logits",
 }
 # Which operations are of which kind: each declares its own, where it is defined.
 # ---- written by scripts/write_listings.py: do not edit ----
@@ -117,7 +116,7 @@ OPERATIONS: dict[str, str] = {
     """,
 }
 # ---- written until here ----
-UNLISTED = "not listed: works in the formats it is given"
+UNLISTED = "not listed: works in the formats of its inputs"
 KIND_OF = {name: kind for kind in KINDS for name in OPERATIONS.get(kind, "").split()}
 
 
@@ -184,10 +183,10 @@ def checked(given: Any) -> Table | None:
     for name, format in edits.items():
         if name not in KIND_OF and name not in operations:
             raise PrecisionError(
-                f"operations: no operation {name!r}; print(fp.op_list()) shows them all"
+                f"operations: no operation {name!r}; print(fp.op_list()) lists them all"
             )
         if name == "cast":
-            raise PrecisionError("operations: cast: it is what casts the inputs of all others")
+            raise PrecisionError("operations: cast: this operation casts the inputs of all others")
         if format not in CHOICES:
             raise PrecisionError(f"operations: {name}={format!r}: expected {', '.join(CHOICES)}")
     changed = (item for item in edits.items() if item[1] != row_of(item[0], low).format)

@@ -92,7 +92,7 @@ def warn_of_text(name: str, error: Exception) -> None:
     if name not in not_compiled:
         not_compiled.add(name)
         warnings.warn(
-            f"{name}: {error}; its reference computes instead, by CuPy",
+            f"{name}: {error}; its NumPy reference computes instead, on CuPy",
             RuntimeWarning,
             stacklevel=6,
         )

@@ -103,7 +103,7 @@ def goes_up(kept, rest, shift, rounding, random):
 def values_of(codes: Any, format: Format) -> np.ndarray:
     """The numbers that codes stand for: float32, or float64 where that cannot hold them.
 
-    Raises DTypeError for what are no integers, and ArgumentError for one that is no code.
+    Raises DTypeError for anything but integers, and ArgumentError for one that is no code.
     """
     codes = np.asarray(codes)
     if codes.dtype.kind not in "iu":

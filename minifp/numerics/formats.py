@@ -192,10 +192,10 @@ def numbers_in(x: np.ndarray) -> np.ndarray:
         return x.view(getattr(import_module("ml_dtypes"), theirs))
     warn_once(
         f"numpy of {own}",
-        f".numpy() of a tensor of {own} is a copy in float32, as NumPy lacks that format: writing "
-        "into it changes no tensor. Say x.float().numpy() where that is meant"
+        f".numpy() of a tensor of {own} is a copy in float32, because NumPy lacks that format: "
+        "writing into it changes no tensor. If you want that, write x.float().numpy()"
         + (
-            "; with ml_dtypes installed it is an array of ml_dtypes' on the same memory"
+            "; with ml_dtypes installed, you get an ml_dtypes array on the same memory"
             * bool(theirs)
         ),
     )

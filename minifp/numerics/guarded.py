@@ -28,8 +28,9 @@ ALIKE = 1 - 2.0**-6  # of them: a rounding may change whole numbers, and on whic
 
 
 class Guarded:
-    """What is called as the kernel that `make()` makes of a kernel's reference: see
-    Kernel.compiled. formulas: of what was called last."""
+    """Stands in for the kernel that `make()` derives from a reference: see Kernel.compiled.
+    formulas: of what was called last.
+    """
 
     def __init__(self, make: Callable[[], Any], kernel: Any) -> None:
         self.make, self.kernel = make, kernel
@@ -56,7 +57,7 @@ class Guarded:
             self.formulas.refused = reason_of(error)
             return None
         if len(self.compiled) + self.formulas.count > MOST:
-            self.refuse("settings that it asks for, or what it reads beside them, change too often")
+            self.refuse("its settings, or the values it reads from elsewhere, change too often")
         elif results is not None and self.formulas.is_new:
             self.verify(results, args, settings)
         return None if self.is_refused else results
@@ -65,7 +66,7 @@ class Guarded:
         """Leave all further calls to the reference, and warn."""
         self.is_refused, self.formulas.refused = True, why
         warnings.warn(
-            f"{self.kernel.name} is not compiled any more, its reference computes: {why}",
+            f"{self.kernel.name} is no longer compiled, its NumPy reference computes: {why}",
             RuntimeWarning,
             stacklevel=5,
         )
@@ -123,4 +124,4 @@ def difference(y: np.ndarray, single: Any, double: Any) -> str:
     if not y.size or alike.mean() >= ALIKE:
         return ""
     i = np.unravel_index(np.argmin(alike), y.shape)
-    return f"compiled it gave {y[i]}, in NumPy {stored[i]}; does it ask for the type of something?"
+    return f"compiled it gave {y[i]}, in NumPy {stored[i]}; does it check a type?"

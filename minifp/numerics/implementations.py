@@ -67,7 +67,7 @@ def path_of(module: str) -> str:
 NEEDS = {
     "dot": "it multiplies matrices",
     "sum": "it sums along axes",
-    "draw": "it is for a GPU alone, which draws the mask again: the CPU keeps it",
+    "draw": "it runs on a GPU only, which draws the mask again: the CPU stores the mask",
 }
 
 
@@ -81,7 +81,7 @@ def why_not_derived(kernel: Kernel, device: str) -> str:
     if derived_on(kernel, device) is None or "draw" in kernel.keywords:
         return cpu.why_not_derived() or next(
             (why for want, why in NEEDS.items() if want in kernel.keywords),
-            f"its role is {kernel.rule.role}: only what works element by element is derived",
+            f"its role is {kernel.rule.role}: only element-by-element kernels are derived",
         )
     try:
         formula = example_of(kernel, device).formula

@@ -175,15 +175,15 @@ class Kernel:
         """Raise PrecisionError where operands cannot be rounded as a precision wants."""
         if not self.rule.operands:
             raise PrecisionError(
-                f'{self.name} under "{precision}": the kernel does not say which of its arguments '
-                "enter products: expected kernel(..., operands={name: axes that are summed})"
+                f'{self.name} under "{precision}": the kernel does not declare which arguments '
+                f"enter products: expected kernel(..., operands={{name: axes that are summed}})"
             )
         if formats.operands and any(kind in ON_DEVICE for kind in kinds):
             roundings = [r for r in (*formats.operands, formats.state) if r is not None]
             if any(steps_of(r.scale) is not None for r in roundings):
                 raise PrecisionError(
-                    f'{self.name} under "{precision}": maxima of earlier steps are kept on the CPU '
-                    "only: expected arrays there, or operand_scale=current"
+                    f'{self.name} under "{precision}": maxima of earlier steps are recorded on the '
+                    "CPU only: expected arrays there, or operand_scale=current"
                 )
             formats_in = {kind[0] for kind in found if kind} | {r.format.stored for r in roundings}
             unknown, known = (sorted(map(name_of, d)) for d in (formats_in - COMPILED, COMPILED))
@@ -255,8 +255,8 @@ class Kernel:
         for kind in map(_dtype_of, kinds):
             if kind is not None and kind not in ON_DEVICE and not kind[1]:
                 raise DeviceError(
-                    f"{self.name}: arguments on the CPU and on the GPU: move them to one device, "
-                    "as by x.to(device='cuda')"
+                    f"{self.name}: some arguments are on the CPU, others on the GPU: move them "
+                    "to one device, as with x.to(device='cuda')"
                 )
 
     def _on_device(self, compiled, formats, *args, to, **params):
@@ -363,13 +363,13 @@ def kernel(
 ) -> Callable[[Callable[..., Any]], Kernel]:  # fmt: skip
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
 
-    operands, gradients: the arguments that enter products, and of them those that are gradients;
-    of each the axes along which it is summed (of those that it has), or a function that tells them
-    from the parameters. product: "wgrad" of the gradient of a weight; of others operands tell
-    which of PRODUCTS they are (see products.py).
+    operands, gradients: the arguments that enter products, and those of them that are gradients;
+    for each, the axes along which it is summed (of those that it has), or a function that computes
+    them from the parameters. product: "wgrad" for the gradient of a weight; for others, the
+    operands determine which of PRODUCTS they are (see products.py).
 
-    Raises ArgumentError for a role or product that does not exist, for a result in the format of
-    what is no argument of the reference, and for an operand that is none.
+    Raises ArgumentError for a role or product that does not exist, and for a result's format or an
+    operand that is not an argument of the reference.
     """
     enter = [Operand(name, axes, False) for name, axes in (operands or {}).items()]
     enter += [Operand(name, axes, True) for name, axes in (gradients or {}).items()]
@@ -386,8 +386,8 @@ def warn_of_host(name: str) -> None:
     if name not in ran_on_host:
         ran_on_host.add(name)
         warnings.warn(
-            f"{name} runs on the CPU, as neither minifp nor CuPy does it on the GPU: what it is "
-            "given is copied there, and its results back",
+            f"{name} runs on the CPU, because neither minifp nor CuPy has it for the GPU: its "
+            "inputs are copied there, and its results back",
             OnHostWarning,
             stacklevel=level_of_user(),
         )

@@ -53,7 +53,7 @@ def checked_loss_scale(value):
             return float(value)
     raise PrecisionError(
         f"loss_scale={value!r}: expected {NAMES}, perhaps with settings as in "
-        f'"{DYNAMIC}+growth_interval=100", a positive finite number, or None for none'
+        f'"{DYNAMIC}+growth_interval=100", a positive finite number, or None for no loss scale'
     )
 
 

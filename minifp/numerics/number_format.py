@@ -30,15 +30,15 @@ LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in w
 class Format:
     """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
 
-    Format("e5m7") has 5 bits of exponent and 7 of mantissa; what else it is may be said there too:
+    Format("e5m7") has 5 bits of exponent and 7 of mantissa; the text may set the other fields too:
     "e4m3+nan=last", "e5m10+subnormals=off+saturates=on". name: of the format, or that text.
     exponent_bits, mantissa_bits: None where the name says them. nan: see above. own_bias: another
-    bias than 2^(e-1) - 1. subnormals: whether there are some; without, what is smaller than the
-    smallest normal number is 0. saturates: whether what is too large becomes the largest number,
-    and not Inf, or NaN where there is no Inf.
+    bias than 2^(e-1) - 1. subnormals: whether it has any; without them, numbers below the smallest
+    normal one are 0. saturates: whether numbers that are too large become the largest number
+    instead of Inf (or NaN, without Inf).
 
-    Raises PrecisionError for a name that says no bits where none are given, and ArgumentError for
-    bits that float64 does not have, and for a bias with which it cannot hold all numbers.
+    Raises PrecisionError for a name without bits if no bits are given, and ArgumentError for more
+    bits than float64 has, or a bias with which float64 cannot hold all numbers.
     """
 
     name: str
@@ -54,8 +54,8 @@ class Format:
             said = BITS.fullmatch(str(self.name))
             if said is None:
                 raise PrecisionError(
-                    f"Format({self.name!r}): expected how many bits exponent and mantissa have, "
-                    "as in 'e5m7'"
+                    f"Format({self.name!r}): expected the bits of exponent and mantissa, as in "
+                    "'e5m7'"
                 )
             for field, text in zip(LIMITS, said.groups()):
                 object.__setattr__(self, field, int(text))
@@ -99,7 +99,7 @@ class Format:
         if not is_whole or not low <= bias <= high:
             raise ArgumentError(
                 f"Format {self.name!r}: own_bias={bias!r}: expected an integer from {low} to "
-                f"{high}, with which float64 holds all of its numbers"
+                f"{high}, so that float64 holds all its numbers"
             )
 
     @property
@@ -123,8 +123,8 @@ class Format:
         name = NAMES.get(self.text, self.text)
         if not self.fits_float32 and name not in NATIVE:
             raise PrecisionError(
-                f"tensors of format {self.name}: expected one whose numbers float32 holds (at most "
-                "8 bits of exponent and 23 of mantissa, and a bias near theirs)"
+                f"tensors of format {self.name}: expected a format whose numbers float32 can "
+                "hold (at most 8 bits of exponent and 23 of mantissa, and a bias near float32's)"
             )
         return dtype_of(name, self.bytes)
 
@@ -251,6 +251,6 @@ def not_stored(name: Any) -> str:
     if format is None:
         return ""
     return (
-        f" ({name} has {format.bits} bits, and is for operands of products: operands={name}; what "
-        f'stores its numbers is "{format.text}")'
+        f" ({name} has {format.bits} bits, and is for operands of products only: operands={name}; "
+        f'to store its numbers, use "{format.text}")'
     )

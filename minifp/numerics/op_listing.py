@@ -53,7 +53,8 @@ def op_list(precision: Precision | str | None = None) -> OpList:
     of_parts = rows_of(p)
     if p.operations is None and not of_parts and precision is not None:
         raise PrecisionError(
-            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed, '
-            f'or what has parts or products of its own, such as "mixed,{EXAMPLE}"'
+            f'precision "{p}" has no table of operations: expected "autocast", with or without '
+            "changes, or a precision with settings for modules or products, such as "
+            f'"mixed,{EXAMPLE}"'
         )
     return OpList(p.operations if of_parts else p.operations or Table(), of_parts)

@@ -103,7 +103,7 @@ def checked_operands(precision: Any) -> None:
         format, held = operand_format(name), [format_of(getattr(precision, s)) for s in stored]
         if format is None or format.bits >= 32 or all(map(format.holds, held)):
             raise PrecisionError(
-                f"{field}={name} rounds nothing that is stored in "
+                f"{field}={name} has no effect on numbers stored in "
                 f"{' and '.join(dict.fromkeys(f.name for f in held))}: expected off, or a format "
                 "of fewer bits, such as float8_e4m3fn"
             )
@@ -130,16 +130,16 @@ def checked_saved(precision: Any) -> None:
         )
     if scale == ROW:
         raise PrecisionError(
-            "saved=operands with operand_scale=row: the product of the forward pass has a scale "
-            "for each row of what is summed there, and those of backward sum, and scale, along "
-            "other axes: expected operand_scale=current, delayed or off, or saved=activations"
+            "saved=operands with operand_scale=row: the forward product has a scale for each row "
+            "that it sums, but the backward products sum along other axes and need other scales: "
+            "expected operand_scale=current, delayed or off, or saved=activations"
         )
     format, stored = operand_format(precision.operands), format_of(precision.activations)
     if format is None or format.bytes >= stored.bytes:
         raise PrecisionError(
-            f"saved=operands saves nothing: an operand of {precision.operands} takes no fewer "
-            f"bytes than an activation of {stored.name}: expected saved=activations, or operands "
-            "of fewer, such as float8_e4m3fn"
+            f"saved=operands saves nothing: an operand in {precision.operands} takes as many "
+            f"bytes as an activation in {stored.name}: expected saved=activations, or operands "
+            "with fewer bits, such as float8_e4m3fn"
         )
 
 

@@ -60,39 +60,39 @@ OF_SOME = "products", "parts"  # what a precision has beside its switches
 class Precision(precision_parts.InParts):
     """Each technique of mixed-precision training as a switch (Micikevicius et al. 2018).
 
-    weights, activations, gradients: formats of what is stored; `storage=` sets all three.
+    weights, activations, gradients: their storage formats; `storage=` sets all three.
     accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
         float16 every addend and every partial sum is rounded, one after the other. "chunked:32":
         in float16 over chunks of 32 addends, whose sums are added in float32 (sum_format.py).
     operands, gradient_operands: the formats to which activations and weights, and gradients, are
         rounded as they enter a product (FP8: float8_e4m3fn and float8_e5m2), or None.
-    operand_scale: by what they are multiplied before: "current", "delayed", "delayed:16" (the
-        largest of the last 16 steps), "row" or None (operands.py).
-    saved: what backward finds of what was multiplied: "activations", as they are stored, or
-        "operands", as they entered the product, in their codes (autograd/kept_operands.py).
+    operand_scale: the scale by which they are multiplied first: "current", "delayed", "delayed:16"
+        (the largest of the last 16 steps), "row" or None (operands.py).
+    saved: what backward reads: "activations", as they are stored, or "operands", as they entered
+        the product, in their codes (autograd/kept_operands.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
-    update_rounding: without that copy, how updated weights are rounded to what is stored:
+    update_rounding: without that copy, how updated weights are rounded to their stored format:
         "nearest", or "stochastic", up with the probability of the distance (Gupta et al. 2015).
-    compensated: without that copy, whether what rounding leaves over of a weight is kept, in the
-        weight's format, and added to the next update (Kahan summation; Zamirai et al. 2020).
-    optimizer_state: the format of momentum and moments; second_moment: that of means and sums of
-        squares, if it is another one, or None.
-    optimizer_state_scale: which of their numbers have one scale, by which they are multiplied
-        before they are rounded: "tensor", "block:2048" or None (state_format.py).
-    loss_scale: "dynamic" or "lognormal", perhaps with settings as in loss_scale_text.py; a number
+    compensated: without that copy, whether each rounding error is kept, in the weight's format, and
+        added to the next update (Kahan summation; Zamirai et al. 2020).
+    optimizer_state: the format of momentum and moments; second_moment: the format of means and sums
+        of squares, if it is another one, or None.
+    optimizer_state_scale: which of their numbers share a scale, which multiplies them before they
+        are rounded: "tensor", "block:2048" or None (state_format.py).
+    loss_scale: "dynamic" or "lognormal", with or without settings (loss_scale_text.py); a number
         (static), or None.
     operations: None, or for autocast "float16" or "bfloat16", in which products are then computed,
         or the changes of its table, {"softmax": "float16"}, or both as a pair (see autocast.py):
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
     products: {"wgrad:accumulate": "float32"}, switches of one product of layers (see products.py).
-    parts: {pattern: text}, precisions of single modules by their paths, of which later ones win
-        (see precision_parts.py) of all switches but those SHARED by the parameters of an optimizer;
+    parts: {pattern: text}, precisions of single modules by their paths, where later ones win (see
+        precision_parts.py), for all switches but those SHARED by the parameters of an optimizer;
         and {"pattern.wgrad:accumulate": "float32"}, one switch of one product of theirs.
         `fp.assign_precision` gives a model its parts.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
-    and for an update_rounding, a compensation or a scale that would do nothing.
+    and for an update_rounding, a compensation or a scale without effect.
     """
 
     weights: str = "float32"
@@ -186,7 +186,9 @@ class Precision(precision_parts.InParts):
         """Read "mixed", "mixed,master_weights=off,loss_scale=128" or "mixed;head=float32", as `str`
         writes it."""
         if not isinstance(text, str):
-            raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+            raise PrecisionError(
+                f"a precision is a string or a Precision, not {type(text).__name__}"
+            )
         text, parts = precision_parts.split(text)
         level, *rest = text.split(",")
         text = ",".join([LEVELS.get(level.strip(), level), *rest])
@@ -217,8 +219,8 @@ class Precision(precision_parts.InParts):
             table = autocast.checked(values.get("operations", NAMED[name].operations))
             if table is None:
                 raise PrecisionError(
-                    f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
-                    f'under "autocast" only'
+                    f'{next(iter(edits))!r} in precision {text!r}: only under "autocast" can '
+                    "single operations have formats"
                 )
             values["operations"] = table.low, edits
         return replace(NAMED[name], **values) if values else NAMED[name]
@@ -344,5 +346,6 @@ def by_references(p: Precision) -> Precision:
 
 def shapes_only(p: Precision) -> Precision:
     """The same precision, in which nothing is computed: results have shapes and formats, and memory
-    that is never written to, which costs addresses only. So it is for parameters built in it."""
+    that is never written to, which reserves address space only. The same holds for parameters
+    created under it."""
     return precision_parts.with_state(replace(p), p, shapes_only=True)

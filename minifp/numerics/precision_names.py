@@ -9,8 +9,8 @@ HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
 ELSEWHERE = (  # names that others have for a precision
     (
         "fp16 f16 half 16 float-16 o3",
-        f'did you mean "{HALF}" (all of it in {HALF}), or "mixed" (with sums and masters in '
-        f"{SINGLE}, and a loss scale)?",
+        f'did you mean "{HALF}" (everything in {HALF}), or "mixed" (sums and masters in {SINGLE}, '
+        "and a loss scale)?",
     ),
     (
         "amp mixed16 mixed-16 16-mixed fp16-mixed mixed-precision mixed-float16 o2",

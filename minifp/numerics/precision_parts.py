@@ -29,7 +29,8 @@ SHARED = (
 STATE = ("by_references", "shapes_only", "whole", "place")  # what it has beside its switches
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
 EXPECTED = (
-    "expected pattern=precision, with the path of modules, perhaps with *, ? and [...], as in "
+    "expected pattern=precision, where pattern is a path of modules, also with *, ? and [...], as "
+    "in "
     '"mixed;decoder.*=bfloat16;head=float32", or pattern.product:switch=value, as in '
     '"mixed;*.wgrad:accumulate=float16"'
 )
@@ -57,8 +58,8 @@ def read_part(key: Any, text: Any) -> Part:
     pattern, dot, product = before.rpartition(".") if colon else (before, "", "")
     if colon and not dot and product in products.PRODUCTS:
         raise PrecisionError(
-            f"part {key!r} names no modules: expected *.{key}={text} for all of a model; or, "
-            f'before the first "{BETWEEN}", {key}={text} for all that is computed'
+            f"part {key!r} names no modules: expected *.{key}={text} for a whole model; or "
+            f'{key}={text} before the first "{BETWEEN}", for everything'
         )
     if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
         raise PrecisionError(f"{key!r} as the pattern of a part: {EXPECTED}")
@@ -125,7 +126,7 @@ def checked(
                 f"part {pattern!r}: {text!r}: expected the text of a precision without parts"
             )
         if pattern in seen:
-            raise PrecisionError(f"part {pattern!r} is there twice: expected each pattern once")
+            raise PrecisionError(f"part {pattern!r} appears twice: expected each pattern once")
         seen.add(pattern)
         try:
             if part.product is not None:
@@ -145,7 +146,7 @@ def check_own(text: str) -> None:
     shared = next((name for name in names if name in SHARED), None)
     if shared is not None:
         raise PrecisionError(
-            f"{shared} is one for all parameters of an optimizer: expected it before the first "
+            f"{shared} holds for all parameters of an optimizer: expected it before the first "
             f'"{BETWEEN}", as in "mixed,{shared}=...;head=float32"'
         )
 

@@ -47,12 +47,12 @@ def read_key(key: Any, told: str) -> tuple[str, str]:
     product, colon, switch = key.partition(":") if isinstance(key, str) else ("", "", "")
     if not colon or product not in PRODUCTS:
         raise PrecisionError(
-            f"{product or key!r} {told}: no product: expected {', '.join(PRODUCTS)}, as in "
+            f"{product or key!r} {told} is not a product: expected {', '.join(PRODUCTS)}, as in "
             f'"{EXAMPLE}"'
         )
     if switch not in SWITCHES:
         raise PrecisionError(
-            f"{switch!r} of {product} {told}: no switch of a product: expected "
+            f"{switch!r} of {product} {told} is not a switch of a product: expected "
             f"{', '.join(SWITCHES)}"
         )
     if product == FPROP and switch == "gradient_operands":
@@ -70,9 +70,9 @@ def now(product: str, switch: str, value: Any) -> Any:
     """The value, if it needs no history: those are of all products of a layer together."""
     if switch == "operand_scale" and steps_of(value) is not None:
         raise PrecisionError(
-            f"{product}:{switch}={value}: maxima of earlier steps are kept for all products of a "
-            f"layer: expected {switch}={value} of the whole precision, and of single products "
-            "another, such as current"
+            f"{product}:{switch}={value}: maxima of earlier steps are recorded for all products "
+            f"of a layer together: expected {switch}={value} for the whole precision; single "
+            "products take another, such as current"
         )
     return value
 
@@ -107,8 +107,8 @@ def check_alike(precision: Any, pairs: Mapping[tuple[str, str], Any]) -> None:
         own = getattr(precision, switch)
         if precision.saved == OPERANDS and switch in ("operands", "operand_scale") and value != own:
             raise PrecisionError(
-                f"{product}:{switch}={written(value)} with saved=operands: what is saved of an "
-                "operand is read by all products: expected one for all of them, "
+                f"{product}:{switch}={written(value)} with saved=operands: all products read the "
+                "same saved operand: expected one setting for all, "
                 f"{switch}={written(own)}, or saved=activations"
             )
 

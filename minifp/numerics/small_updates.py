@@ -30,14 +30,16 @@ def check_small_updates(precision: Any) -> None:
         return
     stored = [format_of(name) for name in (precision.weights, precision.norm_parameters)]
     if way == COMPENSATED and rounding == "stochastic":
-        problem = "what is kept of a rounding leaves nothing to chance: expected one of both"
+        problem = "compensation leaves nothing to round at random: expected only one of the two"
         way = f"{way} and {STOCHASTIC}"
     elif precision.master_weights:
-        problem = "with master_weights=on, which lose no update: expected master_weights=off"
+        problem = (
+            "with master_weights=on: master weights lose no update: expected master_weights=off"
+        )
     elif not any(is_narrow(f.stored) for f in stored):
         problem = (
-            f"with weights in {precision.weights}, which are not rounded after an update: expected "
-            f"weights in fewer bits, such as weights={float16.name}"
+            f"with weights in {precision.weights}, which updates do not round: expected weights "
+            f"in fewer bits, such as weights={float16.name}"
         )
     else:
         return

@@ -116,16 +116,16 @@ def check_state(precision: Any) -> None:
     first, second, scale = StateFormat.of(precision)
     if precision.second_moment == precision.optimizer_state:
         raise PrecisionError(
-            f"second_moment={precision.second_moment} is optimizer_state, which second moments "
-            "have anyway: expected off, or another format"
+            f"second_moment={precision.second_moment} equals optimizer_state, the format that "
+            "second moments have anyway: expected off, or another format"
         )
     if scale is None:
         return
     names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
     if not takes_state_scale(precision):
-        why = f"state in {names}, which has all exponents of {float32.name}"
+        why = f"state in {names}, which has the exponent range of {float32.name}"
     elif format_of(precision.weights).stored == float64:
-        why = f"weights in {float64.name}, whose state is in that format, too"
+        why = f"weights in {float64.name}, whose state is in the same format"
     else:
         return
     raise PrecisionError(

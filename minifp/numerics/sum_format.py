@@ -27,8 +27,8 @@ CHUNKED = "chunked"
 MOST_MANTISSA = 10  # 24 >= 2 (m + 1) + 2: see accumulate.py
 MOST_DIGITS = 18  # of a chunk's length, which then is an int64
 EXPECTED = (
-    f"one of {names()}, or {CHUNKED}:N for sums of N addends in {float16.name} that are "
-    f"added in {float32.name}, N a whole number of at least 1, such as {CHUNKED}:32"
+    f"one of {names()}, or {CHUNKED}:N to sum N numbers in {float16.name} and add these sums in "
+    f"{float32.name}, with N a whole number of at least 1, such as {CHUNKED}:32"
 )
 
 
@@ -71,8 +71,8 @@ def sum_format(text: str, switch: str = "sums") -> SumFormat:
     if format is not None:
         if format.name not in NATIVE and format.mantissa_bits > MOST_MANTISSA:
             raise PrecisionError(
-                f"{switch}={text!r}: expected at most {MOST_MANTISSA} bits of mantissa, so that "
-                "float32, in which each step is computed, rounds as if it were exact"
+                f"{switch}={text!r}: expected at most {MOST_MANTISSA} bits of mantissa: each "
+                "step is computed in float32, and rounds correctly only up to that"
             )
         return SumFormat(format.stored)
     word, _, count = text.partition(":")

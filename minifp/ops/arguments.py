@@ -39,13 +39,13 @@ def check_tensors(function, **tensors):
     for name, t in tensors.items():
         if not hasattr(t, "ndim"):
             raise DTypeError(
-                f"{function}: {name} is a {type(t).__name__}: expected a tensor; "
-                "make one by fp.tensor(...)"
+                f"{function}: {name} is a {type(t).__name__}: expected a tensor; create one with "
+                "fp.tensor(...)"
             )
         if not is_float(t.dtype):
             raise DTypeError(
-                f"{function}: {name} of {t.dtype}: expected floating numbers; "
-                "convert it first, as by .float()"
+                f"{function}: {name} of {t.dtype}: expected floating numbers; convert it first, "
+                "for example with .float()"
             )
 
 
@@ -66,7 +66,8 @@ def check_constants(function, **tensors):
     for name, t in tensors.items():
         if getattr(t, "requires_grad", False):
             raise ArgumentError(
-                f"{function}: {name} requires a gradient, and none is given to it: detach() it"
+                f"{function}: {name} requires a gradient, but this function does not compute "
+                "one: detach() it"
             )
 
 

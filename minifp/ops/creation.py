@@ -54,7 +54,7 @@ def as_array(data: Data) -> np.ndarray:
         if array.dtype == int and not isinstance(given, np.generic):
             array = np.asarray(array, np.int64)  # in a browser NumPy's own has 32 bits
     except (TypeError, ValueError, RuntimeError) as error:  # another library's, too
-        raise DTypeError(f"data is no array: {error}") from None
+        raise DTypeError(f"data is not an array: {error}") from None
     return of_numbers(array)
 
 
@@ -97,18 +97,19 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array, in its dtype: writing into one writes into both.
 
-    Raises DTypeError for what is no array, or one of a dtype that minifp does not have.
+    Raises DTypeError for anything but an array, and for an array of a dtype that minifp does not
+    have.
     """
     if not isinstance(ndarray, np.ndarray):
         raise DTypeError(
             f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array; fp.from_dlpack takes "
-            "arrays of others, and fp.tensor copies"
+            "arrays of other libraries, and fp.tensor copies"
         )
     array = as_array(ndarray)
     if not ndarray.dtype.isnative:
         raise DTypeError(
             f"from_numpy: an array of {ndarray.dtype.str}: expected native byte order; fp.tensor "
-            "copies into it"
+            "converts it"
         )
     return Tensor(array)
 
@@ -124,7 +125,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if not hasattr(ext_tensor, "__dlpack_device__"):
         raise DTypeError(
             f"from_dlpack: a {type(ext_tensor).__name__}: expected an array with __dlpack__; "
-            "fp.tensor makes one of lists and numbers"
+            "fp.tensor takes lists and numbers"
         )
     try:
         return Tensor(shared_with(ext_tensor))

@@ -45,7 +45,7 @@ def as_integers(args, name, least=-math.inf):
 def as_axes(dim, ndim, name="dim"):
     """`dim` (None for all, an integer, or several) as a sorted tuple of axes.
 
-    Raises DTypeError for what are no integers, ShapeError for axes that are not there or twice.
+    Raises DTypeError for anything but integers, ShapeError for axes that are not there or twice.
     """
     dims = range(ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     size = max(ndim, 1)  # a tensor without dimensions has axis 0 all the same, as in PyTorch

@@ -69,7 +69,7 @@ KINDS = tuple("fiubV")  # of NumPy's dtypes: floating, integers, booleans
 
 
 def check_operands(*operands):
-    """Raise DTypeError for what is no array of numbers and no number; `op` names the operation."""
+    """Raise DTypeError for anything but numbers or arrays of them; `op` names the operation."""
     for a in operands:
         if type(a) is np.ndarray and a.dtype.kind in KINDS:
             continue

@@ -44,8 +44,8 @@ def numbers_of(t: Any) -> Any:
 
 def _refuse(name):
     raise TapeError(
-        f"{name} on a tensor that requires a gradient, while recording: "
-        "do it under fp.no_grad(), or use the operation that returns a new tensor"
+        f"{name} on a tensor that requires a gradient, while recording: use fp.no_grad(), or the "
+        "operation that returns a new tensor"
     )
 
 
@@ -53,7 +53,7 @@ def _check_writeable(self, name):
     if self.requires_grad and is_recording():
         _refuse(name)
     if not self.storage.takes(self.array):
-        raise TapeError(f"{name} on a tensor that cannot be written to, an expanded one: clone it")
+        raise TapeError(f"{name} on an expanded tensor, which cannot be written to: clone it")
     self.storage.refresh()
 
 

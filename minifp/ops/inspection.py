@@ -97,7 +97,7 @@ def finfo(dtype: DType | None = None) -> FloatLimits:
     """
     wanted = storage_dtype(dtype)
     if not is_float(wanted):
-        raise DTypeError(f"finfo of {wanted}: expected a floating dtype; for integers take iinfo")
+        raise DTypeError(f"finfo of {wanted}: expected a floating dtype; for integers use iinfo")
     f = format_of(wanted)
     return FloatLimits(
         *(f.name, 8 * f.bytes, f.eps, f.max, -f.max),
@@ -111,6 +111,8 @@ def iinfo(dtype: DType) -> IntegerLimits:
     """The limits of an integer format. Raises DTypeError for another."""
     wanted = as_dtype(dtype)
     if wanted.kind not in "iu":
-        raise DTypeError(f"iinfo of {wanted}: expected an integer dtype; for floating take finfo")
+        raise DTypeError(
+            f"iinfo of {wanted}: expected an integer dtype; for floating numbers use finfo"
+        )
     found = np.iinfo(wanted)
     return IntegerLimits(wanted.name, found.bits, int(found.max), int(found.min))

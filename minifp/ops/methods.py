@@ -248,8 +248,8 @@ def cuda(self: Tensor) -> Tensor:
 @method
 def numpy(self: Tensor) -> np.ndarray:
     """The array itself, not a copy: writing into it is not noticed by the tape, nor by an optimizer
-    that is made already; write into `x.data` instead. Of a GPU's a copy, for which is waited (where
-    PyTorch asks for `.cpu()` first).
+    that is made already; write into `x.data` instead. For a GPU tensor, a copy; this waits for the
+    GPU (where PyTorch asks for `.cpu()` first).
 
     Of a format that NumPy lacks it is an array of ml_dtypes' where that is installed and has the
     format, or else a float32 copy, of which is told once.
@@ -376,16 +376,16 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 @method
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     raise DTypeError(
-        "tensors are not pickled, because unpickling runs whatever a file says: "
-        "fp.save(path, model=...) and fp.load write and read safetensors; a bare array pickles as "
-        "x.numpy()"
+        "tensors cannot be pickled, because unpickling can run any code in a file: use "
+        "fp.save(path, model=...) and fp.load, which write and read safetensors; or pickle the "
+        "array x.numpy()"
     )
 
 
 @method
 def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
     if self.node is not None:
-        raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
+        raise TapeError(f"deepcopy is for leaves; this tensor is the result of {self.node.op}")
     new = memo[id(self)] = Tensor(self.array.copy())
     new.gradient_dtype = self.gradient_dtype
     exact = self.exact
@@ -425,9 +425,9 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 def __bool__(self: Tensor) -> bool:
     if self.array.size != 1:
         raise ShapeError(
-            f"whether a tensor of shape {self.shape} is true: it has no one truth value, as "
-            "`if`, `while`, `and`, `or` and `not` ask for; say .any() or .all(), of one number "
-            "compare it, of two tensors fp.equal(a, b), and `x is not None` of a missing one"
+            f"a tensor of shape {self.shape} has no single truth value, which `if`, `while`, "
+            "`and`, `or` and `not` need: use .any() or .all(), compare one number, compare two "
+            "tensors with fp.equal(a, b), or test for a missing tensor with `x is not None`"
         )
     return bool(self.item())
 

@@ -33,7 +33,7 @@ def refuse_gradient(name: str) -> None:
     """Raise TapeError for a function of NumPy's whose gradient nobody would know."""
     own = f"fp.{name}(x), or " * any(name in d.names and "fp" in d.where for d in DECLARED)
     raise TapeError(
-        f"np.{name} of a tensor that requires a gradient, which NumPy would not pass on: write "
+        f"np.{name} of a tensor that requires a gradient, which NumPy would lose: write "
         f"{own}np.{name}(x.detach())"
     )
 

@@ -89,8 +89,8 @@ def by_numpys_names(function: F) -> F:
             for name in theirs & settings.keys():
                 if NUMPYS[name] in settings:
                     raise ArgumentError(
-                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}, "
-                        "which are two names of one argument: expected one of them"
+                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]} "
+                        "are two names of the same argument: expected one of them"
                     )
                 settings[NUMPYS[name]] = settings.pop(name)
         return function(*args, **settings)

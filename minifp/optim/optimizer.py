@@ -90,8 +90,8 @@ class Optimizer:
     ) -> None:
         if not isinstance(defaults, (dict, type(None))):
             raise ArgumentError(
-                f"{type(self).__name__}: defaults is a {type(defaults).__name__}, expected a dict "
-                "of settings, or settings by their names"
+                f"{type(self).__name__}: defaults is a {type(defaults).__name__}, expected a "
+                "dict of settings, or settings by name"
             )
         defaults = {**(defaults or {}), **settings}
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
@@ -133,12 +133,13 @@ class Optimizer:
                 raise ArgumentError(f"{kind}: expected leaves that require a gradient, got {what}")
             if p.precision is not None and p.precision.awaits:
                 raise PrecisionError(
-                    f'{kind}: parameters made in precision "{p.precision}", whose parts are for '
-                    "modules by their paths: say fp.assign_precision(model) before the optimizer "
-                    "is made (a parameter of no module is made in a precision without parts)"
+                    f'{kind}: parameters made in precision "{p.precision}", which has parts for '
+                    "modules by path: call fp.assign_precision(model) before you create the "
+                    "optimizer (create a parameter outside of any module in a precision without "
+                    "parts)"
                 )
             if id(p) in seen:
-                raise ArgumentError(f"{kind}: a parameter is given twice")
+                raise ArgumentError(f"{kind}: the same parameter twice")
             check_whole(p, f"{kind}: a leaf")
             seen.add(id(p))
         check_apart([*self.parameters, *params])
@@ -173,7 +174,7 @@ class Optimizer:
 
     @property
     def keeps_its_state(self) -> bool:
-        """Whether it is one of one's own, which defines no more than a `step`."""
+        """Whether it is one of your own, which defines no more than a `step`."""
         return (
             self.own_step is not None
             and self.rule is None
@@ -287,8 +288,8 @@ class Optimizer:
         """
         if not self.param_groups:
             raise ArgumentError(
-                f"{type(self).__name__}() was given no parameters: give it model.parameters(); "
-                "only fp.MixedOptimizer(optimizer).minimize(loss) finds them, from the loss"
+                f"{type(self).__name__}() has no parameters: pass it model.parameters(); only "
+                "fp.MixedOptimizer(optimizer).minimize(loss) finds them, from the loss"
             )
         if self.guard is None or self.is_stepping:
             self._check_wide()
@@ -313,9 +314,9 @@ class Optimizer:
         for seed in seeds_of(present):
             if seed != 1:
                 raise TapeError(
-                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
-                    "step with the fp.MixedOptimizer or the GradScaler that scaled them, or behind "
-                    "the block of amp.scale_loss (without delay_unscale)"
+                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: step "
+                    "with the fp.MixedOptimizer or GradScaler that scaled them, or after the "
+                    "amp.scale_loss block (without delay_unscale)"
                 )
         warn_of_consumed(self, present)
 
@@ -357,8 +358,8 @@ class Optimizer:
             missing = [name for name in self.needed(block.group) if name not in block.state]
             if missing:
                 raise ArgumentError(
-                    f"{type(self).__name__}: settings that were changed after the first step call "
-                    f"for {', '.join(missing)}, which was not kept: give them from the beginning"
+                    f"{type(self).__name__}: settings changed after the first step need "
+                    f"{', '.join(missing)}, which was not recorded: set them from the beginning"
                 )
 
     def gradients(self) -> list[Gradients]:
@@ -393,9 +394,9 @@ class Optimizer:
             warn_once(
                 "weight beyond its format",
                 f"step(): a weight of {name}{more} is {number:g} now, beyond {format.name}, whose "
-                f"largest number is {format.max:g}: what is stored, and computed with, is Inf. "
-                f'Give its module a part of the precision, as in "mixed;NAME={float32.name}", '
-                'train in "autocast", or look why it grows (weight decay, learning rate)',
+                f"largest number is {format.max:g}: the stored weight, used for computing, is Inf. "
+                f'Give its module its own precision, as in "mixed;NAME={float32.name}", train in '
+                '"autocast", or find out why it grows (weight decay, learning rate)',
                 owner=self,
                 category=PrecisionWarning,
             )

@@ -1,4 +1,4 @@
-"""Optimizers of one's own that define `step(closure)`, as PyTorch's do: docs/operations.md.
+"""Optimizers of your own that define `step(closure)`, as PyTorch's do: docs/operations.md.
 
 Such a step reads `p.grad` and changes the parameters itself, in the arithmetic of operations on
 tensors. What minifp's own steps look after is looked after around it: gradients that are still
@@ -38,8 +38,8 @@ def around(step: Callable[..., Any]) -> Callable[..., Any]:
             return run(optimizer, 1.0, *given)
         if given:
             raise ArgumentError(
-                f"{type(optimizer).__name__}.step: a closure is not taken where each backward is "
-                "scaled: call backward() before step()"
+                f"{type(optimizer).__name__}.step: a closure is not supported with loss scaling: "
+                "call backward() before step()"
             )
         optimizer.guard.apply(optimizer, optimizer.gradients())
         return None
@@ -82,9 +82,10 @@ def check_wide(optimizer: Any) -> None:
     if narrow and optimizer.own_step is not None:
         raise PrecisionError(
             f"{type(optimizer).__name__} on {len(narrow)} parameters stored in {narrow[0]}: its "
-            "step() would round small updates away, and keep its state in so few bits: make the "
-            'model outside of a mixed precision and run it under fp.autocast, or in "autocast", '
-            "or let the class define a rule, which is given float32 masters: docs/operations.md"
+            "step() would round small updates away, and keep its state in as few bits. Create the "
+            "model outside of a mixed precision and run it under fp.autocast, create it in "
+            '"autocast", or define a rule in the class, which gets float32 masters: '
+            "docs/operations.md"
         )
 
 
@@ -102,7 +103,8 @@ def state_dict(optimizer: Any) -> dict[int, dict[str, Any]]:
     others = [key for key in optimizer.state if id(key) not in numbers]
     if others:
         raise ArgumentError(
-            f"{type(optimizer).__name__}: state of {others[0]!r}, which is no parameter of a group"
+            f"{type(optimizer).__name__}: state of {others[0]!r}, which is not a parameter of "
+            "any group"
         )
     return {
         numbers[id(p)]: {name: saved(value) for name, value in kept.items()}

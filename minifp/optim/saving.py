@@ -152,13 +152,13 @@ class StateOfParameter(MutableMapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         if name not in self.block.state:
             self[name]  # KeyError, if there is none
-            raise ArgumentError(f"{name} cannot be set by itself: load_state_dict sets all state")
+            raise ArgumentError(f"{name} cannot be set alone: load_state_dict sets all state")
         array, shape = np.asarray(value), self.block.parameters[self.i].shape
         _check_array(f"state {name}", array, shape)
         self.block.state[name].assign(self.i, array.reshape(-1))
 
     def __delitem__(self, name: str) -> None:
-        raise ArgumentError(f"state {name} cannot be deleted: zeros can be set")
+        raise ArgumentError(f"state {name} cannot be deleted: set it to zeros")
 
 
 def to_cpu(array):
@@ -183,7 +183,7 @@ def _told(given):
 
 def _check_groups(kind, optimizer, groups):
     if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
-        raise ArgumentError(f"{kind}: param_groups is no list of groups")
+        raise ArgumentError(f"{kind}: param_groups is not a list of groups")
     start, expected = 0, []
     for mine in optimizer.param_groups:
         expected.append(list(range(start, start + len(mine["params"]))))

@@ -154,7 +154,7 @@ def check_scaled(what: str, saved: dict, shape: tuple) -> None:
         fits = False
     if not fits:
         raise ArgumentError(
-            f"{what} is no state with scales: expected codes of shape {shape}, scale_of as in "
+            f"{what} is not state with scales: expected codes of shape {shape}, scale_of as in "
             f"optimizer_state_scale={BLOCK}:2048, and as many scales, positive and in float32"
         )
 

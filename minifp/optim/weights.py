@@ -35,8 +35,8 @@ class Weights:
         first = self.parameters[0].array
         if len({device_of(p.array) for p in self.parameters}) > 1:
             raise DeviceError(
-                "parameters of one optimizer on the CPU and on the GPU: move the whole module, by "
-                "module.to('cuda'), before the optimizer is made"
+                "parameters of one optimizer on the CPU and on the GPU: move the whole module, "
+                "with module.to('cuda'), before you create the optimizer"
             )
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.format = format_of(first.dtype)
@@ -59,9 +59,10 @@ class Weights:
         if p.storage.has_strangers(p.array):
             warn_once(
                 "part of a larger tensor",
-                f"{name_of_parameter(p)} was given a part of a larger tensor's memory "
-                "(p.data = v[...]), which an optimizer moves: that tensor keeps the numbers that "
-                "it has, while in PyTorch it would follow. Read the weights from the parameters",
+                f"{name_of_parameter(p)} shares a part of a larger tensor's memory (p.data = "
+                "v[...]), and an optimizer moves parameters to memory of its own: the larger "
+                "tensor keeps its old numbers, while in PyTorch it would follow. Read the "
+                "weights from the parameters",
             )
         self.stored[s] = p.array.reshape(-1)
         self.views[i] = self.stored[s].reshape(p.shape)
@@ -92,8 +93,8 @@ class Weights:
                 name = name_of_parameter(p)
                 raise DeviceError(
                     f"{name} was on device {device_of(view)!r} when the optimizer was made, and is "
-                    f"on {device_of(p.array)!r} now: move the module first (module.to), then make "
-                    "the optimizer; its state goes along by state_dict and load_state_dict"
+                    f"on {device_of(p.array)!r} now: move the module first (module.to), then "
+                    "create the optimizer; move its state with state_dict and load_state_dict"
                 )
             if p.array is view:
                 continue
@@ -102,7 +103,7 @@ class Weights:
                 raise PrecisionError(
                     f"{name} was stored in {name_of(self.stored.dtype)} with {n} elements "
                     f"when the optimizer was made, and is in {p.dtype} with {p.array.size} now: "
-                    "change formats first (module.to), then make the optimizer"
+                    "change formats first (module.to), then create the optimizer"
                 )
             check_whole(p, name)
 
@@ -190,8 +191,8 @@ def check_whole(p, name):
     """Raise ArgumentError for a leaf that would not take along all that shares its memory."""
     if p.storage.is_part(p.array):
         raise ArgumentError(
-            f"{name} of shape {tuple(p.shape)} shares memory with a tensor that has more of it, or "
-            "in another order, and would not follow where an optimizer moves the leaf: give a "
+            f"{name} of shape {tuple(p.shape)} shares memory with a larger tensor, or one in "
+            "another order, which would not follow when an optimizer moves this leaf: pass a "
             "clone, x.detach().clone().requires_grad_(), or p.data = t.clone()"
         )
 
@@ -207,8 +208,8 @@ def check_apart(parameters):
                 if overlap(p.array, q.array):
                     names = [getattr(t, "name", None) or f"one of shape {t.shape}" for t in (q, p)]
                     raise ArgumentError(
-                        f"two parameters are on one memory, {names[0]} and {names[1]}, and one "
-                        "optimizer is to train both: tie them as one parameter "
-                        "(n.weight = m.weight), give the optimizer one of them, or part them "
-                        "(n.weight.data = m.weight.data.clone())"
+                        f"{names[0]} and {names[1]} share memory, and one optimizer should train "
+                        "both: tie them as one parameter (n.weight = m.weight), give the "
+                        "optimizer only one, or separate them (n.weight.data = "
+                        "m.weight.data.clone())"
                     )

@@ -77,7 +77,7 @@ def controls(group: Group, prefix: str) -> str:
     ))  # fmt: skip
     what, each = ("an arm or a seed", "all of them") if many else ("a line", "it")
     choose = (
-        f"Choose {what} to see it alone, again to see all, with Shift to add it or take it away. "
+        f"Click {what} to see it alone, click again to see all; Shift-click adds or removes it. "
     )
     hint = (
         f"{choose if rows[:-1] else ''}Drag over a picture to zoom into {each}, double-click to "

@@ -102,8 +102,8 @@ def check_font(font) -> None:
     if font not in known:
         near = ", ".join(nearest(font, known) if isinstance(font, str) else ()) or "serif"
         raise ArgumentError(
-            f"font={font!r} is not among the TrueType fonts of this machine; near are: {near}. One "
-            "that was installed just now is found when matplotlib's cache of fonts is deleted"
+            f"font={font!r} is not a TrueType font of this machine; similar ones: {near}. If you "
+            "have just installed it, delete matplotlib's font cache"
         )
 
 

@@ -55,7 +55,7 @@ def as_device(device: Any) -> str:
         return kind
     if kind == "cuda" and number.isdigit():
         raise DeviceError(
-            f"device {device!r}: minifp works on one GPU, 'cuda': choose which by the environment "
+            f"device {device!r}: minifp uses one GPU, 'cuda': choose which with the environment "
             f"variable CUDA_VISIBLE_DEVICES={number}"
         )
     raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")
@@ -77,7 +77,7 @@ def device_of(a: Any) -> str:
 
 
 def moved(a: Any, device: str) -> Any:
-    """An array on a device: itself if it is there, or else a copy, for which is waited."""
+    """The array on a device: itself if it is there, else a copy, which this waits for."""
     if device_of(a) == device:
         return a
     return to_device(a) if device == "cuda" else to_host(a)

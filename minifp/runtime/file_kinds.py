@@ -7,12 +7,10 @@ HEAD = 512  # bytes that tell
 PICTURE = "a picture"
 SOUND = "a sound"
 WAV = f"{SOUND} (WAV)"
-PICKLE = (
-    "a pickle, as torch.save writes it, and unpickling runs whatever a file says: from PyTorch, "
-)
+PICKLE = "a pickle, as torch.save writes, and unpickling can run any code: in PyTorch, "
 PICKLE += "write safetensors.torch.save_file(model.state_dict(), path)"
 KINDS: tuple[tuple[int, bytes, str, str], ...] = (  # (position, bytes, what begins so, what to do)
-    (0, b"version https://git-lfs.github.com/", "a Git LFS pointer, which stands for the file",
+    (0, b"version https://git-lfs.github.com/", "a Git LFS pointer instead of the file",
      "fetch the file itself: git lfs pull"),
     (0, b"\x93NUMPY", "an array of NumPy's (.npy)", "read it by np.load(path)"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras and MATLAB write them",
@@ -44,10 +42,10 @@ KINDS: tuple[tuple[int, bytes, str, str], ...] = (  # (position, bytes, what beg
     (0, b"\xfd7zXZ", "compressed by xz", "unpack it first"),
     (0, b"7z\xbc\xaf", "a 7z archive", "unpack it first"),
     (0, b"Rar!", "a RAR archive", "unpack it first"),
-    (0, b"\0\x05\x16\x07", "what macOS keeps beside a file (._name)", "give the file itself"),
-    (0, b"<!DOCTYPE", "a web page, perhaps a refusal to download", "download the file again"),
-    (0, b"<!doctype", "a web page, perhaps a refusal to download", "download the file again"),
-    (0, b"<html", "a web page, perhaps a refusal to download", "download the file again"),
+    (0, b"\0\x05\x16\x07", "a macOS companion file (._name)", "give the file itself"),
+    (0, b"<!DOCTYPE", "a web page, perhaps an error page", "download the file again"),
+    (0, b"<!doctype", "a web page, perhaps an error page", "download the file again"),
+    (0, b"<html", "a web page, perhaps an error page", "download the file again"),
     (0, b"{", "text in JSON, such as the list of files that hold weights", "load those by name"),
     (0, b"<svg", "a drawing (SVG)", "draw it as PNG first"),
 )  # fmt: skip
@@ -56,7 +54,7 @@ KINDS: tuple[tuple[int, bytes, str, str], ...] = (  # (position, bytes, what beg
 def kind_of(head: bytes) -> str:
     """What a file that begins so is, and what to do; "" where nobody knows."""
     if not head.strip(b"\0"):
-        return "nothing but zeros: get it again" if head else "an empty file: get it again"
+        return "only zeros: download it again" if head else "an empty file: download it again"
     for at, magic, what, advice in KINDS:
         if head[at : at + len(magic)] == magic:
             return f"{what}: {advice}" if advice else what

@@ -289,7 +289,7 @@ def _purpose(name, purpose):
     if isinstance(purpose, str) and purpose:
         return purpose
     raise ArgumentError(
-        f"{name}: purpose must be a text that names what the numbers are for, such as 'dropout', "
+        f"{name}: purpose must be a string that says what the numbers are for, such as 'dropout', "
         f"got {purpose!r}"
     )
 

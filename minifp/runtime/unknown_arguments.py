@@ -49,7 +49,7 @@ def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any
         positional = [p for p in signature.parameters.values() if p.kind in (0, 1)]
         if len(args) > len(positional):
             count = len(args) - ("self" in signature.parameters)
-            return f"{name}: {count} arguments by their places, expected {told}"
+            return f"{name}: {count} positional arguments, expected {told}"
     return None
 
 
@@ -58,5 +58,5 @@ def advice(name: str, argument: str, known: list[str]) -> str:
     said = ADVICE.get(f"{name}.{argument}") or ADVICE.get(argument)
     if said is None:
         near = nearest(argument, known)
-        said = f"the nearest: {', '.join(near)}" if near else "there is nothing like it"
+        said = f"the nearest: {', '.join(near)}" if near else "nothing here is like it"
     return said

@@ -69,7 +69,9 @@ def save(
     named = [(p + n, t.array) for p, m in _prefixed(model) for n, t in m.state_dict().items()]
     arrays = {name: _in_format(array, dtype) for name, array in named}
     if len(arrays) < len(named):
-        raise ArgumentError("save: two models have tensors of one name: name the models otherwise")
+        raise ArgumentError(
+            "save: two models have tensors of the same name: give the models other names"
+        )
     tree = {
         "precision": None if model is None else _precisions(model),
         "model": model is not None,
@@ -160,9 +162,9 @@ def _as_pytorch_saves(given):
     if hasattr(given, "state_dict"):
         name = type(given).__name__
         raise ArgumentError(
-            f"save({name}, path): a file has no classes, whose code would run where it is read: "
+            f"save({name}, path): files hold no classes, because loading would run their code: "
             f"fp.save(path, model=...) writes the weights, and fp.load(path, model={name}(...)) "
-            "reads them into one that was built"
+            "reads them into a model that you build"
         )
     return (given, None) if _is_state(given) else (None, given)
 
@@ -172,8 +174,8 @@ def _tensors_of(path, arrays, tree):
     there = [k for k in ("optimizer", "scheduler", "loader") if tree and tree[k] is not None]
     if there and not arrays:
         raise CheckpointError(
-            f"checkpoint {str(path)!r} holds no weights and no extra, but {', '.join(there)}: give "
-            f"what is to be continued, as fp.load(path, {there[0]}=...)"
+            f"checkpoint {str(path)!r} holds no weights and no extra, but {', '.join(there)}: "
+            f"pass the objects to restore, as in fp.load(path, {there[0]}=...)"
         )
     return {name: Tensor(array) for name, array in arrays.items()} or None
 
@@ -235,7 +237,7 @@ def _from_weights(state):
 def _check_tree(tree):
     """Raise CheckpointError for one that `save` has not made."""
     if not isinstance(tree, dict) or set(tree) | NEWER != ENTRIES:
-        raise CheckpointError("damaged: its tree is not that of a checkpoint")
+        raise CheckpointError("damaged: its structure is not a checkpoint's")
     for kind in sorted(ENTRIES - {"model", "random", "extra"}):
         held = tree.get(kind)
         if not (held is None or isinstance(held, dict)):
@@ -253,8 +255,8 @@ def _check_automatic(path, state):
     else:
         warn_once(
             "automatic not continued",
-            f"checkpoint {str(path)!r} was saved under automatic mixed precision, and nothing is "
-            "scaled in this process: set MINIFP_AUTO_MIXED_PRECISION=1, or call "
+            f"checkpoint {str(path)!r} was saved under automatic mixed precision, which is not "
+            "active in this process: set MINIFP_AUTO_MIXED_PRECISION=1, or call "
             "fp.amp.enable_mixed_precision before load",
         )
 
@@ -308,7 +310,7 @@ def _by_name(wanted):
     for name in wanted:
         if not isinstance(name, str) or not name or "." in name:
             raise ArgumentError(
-                f"{name!r} cannot name one of several: expected a text without dots"
+                f"{name!r} cannot be the name of one of several: expected a string without dots"
             )
     return list(wanted.items())
 

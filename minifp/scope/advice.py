@@ -109,7 +109,7 @@ class Advice:
                 "gradients, or look at the layer"
             )
         elif not self.needed:
-            said = "So far as could be seen, no" if self.unseen else "No"
+            said = "As far as could be seen, no" if self.unseen else "No"
             said += (
                 f" scaling is needed in {self.format}: without it no layer's gradient is off by "
                 f"more than {TOLERANCE:.0%}"
@@ -131,7 +131,7 @@ class Advice:
     @property
     def or_more(self) -> str:
         """Said of the largest scale, where larger ones were not tried."""
-        return "" if self.high < SCALES[-1] else ", the largest that was tried,"
+        return "" if self.high < SCALES[-1] else ", the largest one tried,"
 
     @property
     def confidence(self) -> str:
@@ -147,19 +147,19 @@ class Advice:
             )
         said += ". "
         said += (
-            "No scale was tried at which steps overflow"
+            "At no scale that was tried did steps overflow"
             if self.or_more
             else f"With 95% confidence at most {self.overflow_bound:.0%} of all steps overflow at "
             f"{power(self.high)}"
             if self.overflow_bound <= RARE
             else f"Too few steps were seen to say how many others overflow at {power(self.high)}: "
-            f"{ENOUGH} of which none does would show that at most {RARE:.0%} do"
+            f"{ENOUGH} steps without an overflow would show that at most {RARE:.0%} do"
         )
         if self.hidden is not None and (self.unseen or self.low >= self.hidden):
             said += (
-                f". {self.zeros:.0%} of all gradients were stored as 0, and which of them became 0 "
-                f"only by being stored, as at a scale of {power(self.hidden)}, could not be seen: "
-                "observe a run in float32, or with a larger scale"
+                f". {self.zeros:.0%} of all gradients were stored as 0. How many of them became 0 "
+                f"only when they were stored, at a scale of {power(self.hidden)}, could not be "
+                "seen: observe a run in float32, or with a larger scale"
             )
         return said + "."
 

@@ -49,10 +49,10 @@ class Beforehand:
         s = {name: words.three_digits(100 * share) + "%" for name, share in self.shares.items()}
         others = [f"{share} lie {name}" for name, share in list(s.items())[1:-1]]
         return (
-            f"Before anything else was trained, the microscope looked at "
-            f"{len(self.findings.steps)} of {self.findings.count} steps in float32. Its advice: "
-            f"{self.findings.advice()} Of the gradients of activations {s['zeros']} are exact "
-            f"zeros; of the others, {words.listed(others)}."
+            f"Before the other runs, the microscope looked at {len(self.findings.steps)} of "
+            f"{self.findings.count} steps in float32. Its advice: {self.findings.advice()} Of the "
+            f"gradients of activations {s['zeros']} are exact zeros; of the others, "
+            f"{words.listed(others)}."
         )
 
     @property

@@ -13,6 +13,6 @@ def check_training(name: str, model: Any, optimizer: Any) -> None:
         raise ArgumentError(f"{name}: model is a {type(model).__name__}: expected a Module")
     if not isinstance(optimizer, MixedOptimizer):
         raise ArgumentError(
-            f"{name}: optimizer is a {type(optimizer).__name__}: expected an fp.MixedOptimizer, "
-            "which under float32 is the plain optimizer"
+            f"{name}: optimizer is a {type(optimizer).__name__}: expected an fp.MixedOptimizer "
+            "(under float32 it acts as the plain optimizer)"
         )

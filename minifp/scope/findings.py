@@ -124,12 +124,12 @@ class Findings(Record):
                 raise ValueError(f"written by another version of minifp ({told['version']})")
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
-            raise ArgumentError(f"{path}: there is no such file") from None
+            raise ArgumentError(f"{path}: no such file") from None
         except ArgumentError:
             raise
         except Exception as error:  # NumPy, zipfile and zlib have one for each way to be damaged
             raise ArgumentError(
-                f"{path}: expected a file that a microscope's save() has written: {error}"
+                f"{path}: expected a file written by a microscope's save(): {error}"
             ) from error
 
 

@@ -164,7 +164,7 @@ def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
     """
     advice = found.advice()
     if not advice.largest:
-        found.warnings.append("The advice was not checked, as no gradients were seen.")
+        found.warnings.append("The advice was not checked, because no gradients were seen.")
         return
     base = policy.as_precision(precision)
     stored = base.gradients, *base.autocast_formats

@@ -33,7 +33,7 @@ class Live:
     def __repr__(self) -> str:
         headlines = import_module("minifp.scope.page.training").headlines
         steps = len(self.findings.steps)
-        return "\n".join(headlines(self.findings)) if steps else "No step was looked at yet."
+        return "\n".join(headlines(self.findings)) if steps else "No step has been observed yet."
 
     def _repr_png_(self) -> str | None:
         return self.findings._repr_png_()
@@ -57,7 +57,7 @@ def display_of() -> Any:
         shell = get_ipython()
     if shell is None or not hasattr(shell, "kernel"):
         raise ArgumentError(
-            "microscope: live=True is for notebooks; elsewhere, look at scope.report('scope.html') "
+            "microscope: live=True needs a notebook; elsewhere, open scope.report('scope.html') "
             "after training"
         )
     return display

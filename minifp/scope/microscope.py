@@ -50,9 +50,7 @@ class Microscope(Findings):
 
     def __enter__(self) -> "Microscope":
         if self in mixed.observers:
-            raise ArgumentError(
-                "microscope: this one looks already: use another, or leave it first"
-            )
+            raise ArgumentError("microscope: already in use: leave it first, or use another one")
         mixed.observers.append(self)
         try:
             self.guard.checks_at_start()
@@ -184,17 +182,17 @@ def microscope(
     model: Any, optimizer: Any, every: int = 20, *, details: int | None = None, live: bool = False,
     progress: bool = True,
 ) -> Microscope:  # fmt: skip
-    """Watch a training run: every so many of its steps are looked at.
+    """Observe every N-th step of a training run.
 
         with fp.microscope(model, optimizer, every=20) as scope:
             ...train...
         scope.report("scope.html")
 
-    model: the Module that is trained. optimizer: its MixedOptimizer. every: which steps are looked
-    at: the first, and every so many after it. details: the number of a step, from 1 on, that is
-    also done again, some tens of times, for its reference runs in float32 and float64, its
-    precision trace, its memory and advice on hardware; None for no such step. live: in a notebook,
-    a picture that follows training. progress: whether a bar is shown while details are taken.
-    Raises ArgumentError for others.
+    model: the Module that is trained. optimizer: its MixedOptimizer. every: the observed steps: the
+    first, and every N-th after it. details: the number of a step, from 1 on, that is also repeated
+    some tens of times, for reference runs in float32 and float64, its precision trace, its memory
+    and advice on hardware; None for no such step. live: in a notebook, a picture that follows
+    training. progress: whether to show a bar while details are computed. Raises ArgumentError for
+    invalid values.
     """
     return Microscope(model, optimizer, every, details=details, live=live, progress=progress)

@@ -52,8 +52,10 @@ class Index(click.Group):
         """Find the command that the words begin with; name the nearest where there is none."""
         if args[0] not in self.index and not ctx.resilient_parsing:
             meant = " or ".join(nearest(args[0], self.index))
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(self.index)}"
-            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+            hint = (
+                f"did you mean {meant}?" if meant else (f"the commands are {', '.join(self.index)}")
+            )
+            ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -70,7 +72,7 @@ class Commands(Index):
             except OSError as error:
                 if error.errno not in files.FULL:
                     raise
-                raise Refusal(f"the output cannot be written: {error}") from error
+                raise Refusal(f"cannot write the output: {error}") from error
             except KeyboardInterrupt as interrupt:
                 click.echo(f"\nInterrupted. {interrupt}".rstrip(), err=True)
                 ctx.exit(stopped.code)

@@ -52,7 +52,7 @@ def seeds_of(ctx, param, value):
         which = [int(part) for part in value.removesuffix(",").split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{value!r}: expected a number, or numbers such as 0,3,7"
+            f"{value!r}: expected how many seeds (5), or which ones (0,3,7)"
         ) from None
     return which if "," in value else which[0]
 
@@ -69,7 +69,7 @@ precision = click.option(
     "-p",
     "--precision",
     metavar="NAME",
-    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
+    help="The precision (see `minifp compare --help`).  [default: mixed, or the checkpoint's]",
 )
 precisions = click.option(  # of ManyValues
     "-p",
@@ -77,7 +77,7 @@ precisions = click.option(  # of ManyValues
     "precisions",
     multiple=True,
     metavar="NAME...",
-    help="Precisions to compare, one or more words.  [default: float32 mixed]",
+    help="One or more precisions to compare.  [default: float32 mixed]",
 )
 seed = click.option(
     "--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]"
@@ -88,7 +88,7 @@ seeds = click.option(
     show_default=True,
     callback=seeds_of,
     metavar="N",
-    help="How many seeds, or which ones: 0,3,7 (or 7, for one).",
+    help="How many seeds, or which ones: 0,3,7 (write 7, for seed 7 alone).",
 )
 
 # ---- how long -----------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ dial = click.option(
     "--dial",
     type=int,
     metavar="K",
-    help="Exponent dial: make gradients 2^K times smaller, as a mean over 2^K times as many terms "
-    "would, to see what float16 loses of them.",
+    help="Exponent dial: make gradients 2^K times smaller, as a loss averaged over 2^K times as "
+    "many terms would, to see what float16 loses.",
 )
 
 # ---- where to, and on what ----------------------------------------------------------------------
@@ -131,14 +131,14 @@ figures = click.option(
 style = click.option(
     "--style",
     type=click.Choice(["screen", "paper"]),
-    help="How pictures look. For paper: small letters, one column wide, captions in captions.txt.",
+    help="Style of the pictures. paper: small letters, one column wide, captions in captions.txt.",
 )
 width = click.option(
-    "--width", metavar="W", help="The width of a picture: 3.25in, 85mm, 8.5cm or 240pt."
+    "--width", metavar="W", help="Width of a picture: 3.25in, 85mm, 8.5cm or 240pt."
 )
-font = click.option("--font", metavar="NAME", help="The font of pictures, one that is installed.")
+font = click.option("--font", metavar="NAME", help="An installed font for the pictures.")
 tensorboard = click.option(
-    "--tensorboard", is_flag=True, help="Write event files too, into DIR/tensorboard."
+    "--tensorboard", is_flag=True, help="Also write event files, into DIR/tensorboard."
 )
 
 
@@ -152,12 +152,12 @@ def products(command):
 keep_weights = click.option(
     "--keep-weights",
     is_flag=True,
-    help="Keep the weights of each run too, in DIR/runs, for `minifp evaluate`.",
+    help="Also keep the weights of each run, in DIR/runs, for `minifp evaluate`.",
 )
 device = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
-    help="Where to train.  [default: MINIFP_DEVICE's, or cpu]",
+    help="Where to train.  [default: MINIFP_DEVICE, else cpu]",
 )
 jobs = click.option(
     "-j",
@@ -165,13 +165,13 @@ jobs = click.option(
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="How many runs at a time, each in a process with one thread.  [default: 1, with all "
+    help="Train N runs at a time, each in its own process with one thread.  [default: 1, with all "
     "threads]",
 )
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Train on the workers of the Dask scheduler there, such as tcp://head:8786. Dask pickles "
-    "between its processes: for trusted machines only.",
+    help="Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends "
+    "pickles between its processes: use trusted machines only.",
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")

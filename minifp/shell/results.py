@@ -22,6 +22,8 @@ def products(out, figures, style, width, font, tensorboard) -> dict:
 def where(report: Path | None, figures: str = "png") -> str:
     """The last lines: where the results are, and how to get what is not there."""
     if report is None:
-        return "Nothing was written: --out DIR keeps a report, pictures and all numbers there."
+        return (
+            "Nothing was saved: --out DIR writes a report, pictures and all numbers into a folder."
+        )
     hint = [] if figures == "none" or drawing.is_available() else [drawing.HOW_TO_GET]
     return "\n".join([*hint, f"Report: {report}"])

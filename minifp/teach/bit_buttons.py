@@ -15,8 +15,8 @@ MOST = 16  # bits that have a button each
 
 
 def bits(x: float, format: Any = "float16") -> Any:
-    """The bits of x in a format, each a button that turns it over; where there are no widgets,
-    what `explain` shows of it.
+    """The bits of x in a format, each a button that flips it; without widgets, what `explain` shows
+    of it.
 
     Raises ArgumentError for a format of more than 16 bits.
     """

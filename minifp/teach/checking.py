@@ -68,8 +68,8 @@ def _meant(function, answer):
     """The Exercise and its answer, of the arguments of `check`."""
     if len(function) + len(answer) != 1:
         raise ArgumentError(
-            "check takes one answer: a function, check(round_f16), or a value by the name of its "
-            "exercise, check(zero_below=3e-8)"
+            "check takes one answer: a function, as in check(round_f16), or a value named after "
+            "its exercise, as in check(zero_below=3e-8)"
         )
     named = {getattr(f, "__name__", repr(f)): f for f in function} | answer
     [(name, given)] = named.items()

@@ -28,8 +28,8 @@ def copy(lessons: Sequence[Lesson], folder: Path, again: bool = False) -> list[P
     taken = [path for path in paths if path.exists()]
     if taken and not again:
         raise ArgumentError(
-            f"{', '.join(map(str, taken))}: there already, and left as it was. --again puts a new "
-            "copy beside it, or give another --out"
+            f"{', '.join(map(str, taken))}: already there, and not changed. Use --again to put a "
+            "new copy beside it, or give another --out"
         )
     targets = [free(path) for path in paths]
     contents = [notebook(lesson).read_bytes() for lesson in lessons]

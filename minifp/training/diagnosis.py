@@ -13,12 +13,12 @@ FORWARD, BACKWARD, UNSCALE, UNKNOWN = "forward", "backward", "unscale", "unknown
 INPUT, SUM = "input", "sum of gradients"  # in the place of an operation
 CHANGED, LET_GO = "changed since", "let go"  # the same, where the phase is unknown
 WITHOUT_OPERATION = {
-    UNSCALE: "the step done again has finite gradients: what changed them between backward and "
-    "step, or in a hook, or adding them up, made Inf or NaN",
-    CHANGED: "the step done again is another: its batch or its weights were changed in place since "
-    "backward, so what made Inf or NaN cannot be told",
-    LET_GO: "the last backwards of this step, done again, have finite gradients: it was one before "
-    "them, which was not kept, that made Inf or NaN",
+    UNSCALE: "the repeated step has finite gradients: the Inf or NaN arose when they were changed "
+    "between backward and step, in a hook, or when they were added up",
+    CHANGED: "the step cannot be repeated: its batch or its weights were changed in place since "
+    "backward, so the origin of the Inf or NaN is unknown",
+    LET_GO: "the last backward passes of this step, repeated, have finite gradients: the Inf or "
+    "NaN arose in an earlier, unrecorded one",
 }
 
 
@@ -78,7 +78,7 @@ class Diagnosis:
         inputs = "; ".join(map(str, self.inputs))
         what = f"{self.phase} of {self.operation}"
         if self.operation == INPUT:
-            what = f"{self.phase}: what is given"
+            what = f"{self.phase}: the input"
         inputs = f", given {inputs}" if inputs else ""
         return f"{what}{where}{line} made the first Inf or NaN{inputs}"
 
@@ -86,12 +86,12 @@ class Diagnosis:
     def verdict(self) -> str:
         """Whether the loss scale is to blame."""
         if self.phase == FORWARD:
-            return "this is in forward, which no loss scale mends"
+            return "this is in forward, where a loss scale cannot help"
         if self.persists:
-            return "it does so without a loss scale too, so it is a fault that no loss scale mends"
+            return "it also happens without a loss scale, so no loss scale can help"
         return (
-            f"without a loss scale all is finite: S = {self.scale:g} was too large, as is expected "
-            "once in a while"
+            f"without a loss scale all is finite: S = {self.scale:g} was too large, which is "
+            "normal once in a while"
         )
 
     @property
@@ -102,12 +102,12 @@ class Diagnosis:
         if self.phase == UNKNOWN:
             return f"{LOOK}, or {LOWER}"
         if self.persists:
-            return f"No loss scale mends that. {LOOK}"
+            return f"No loss scale can help. {LOOK}"
         return f"Without a loss scale all is finite: S = {self.scale:g} is too large; {LOWER}"
 
 
 LOOK = "Look at the data and the learning rate"
-LOWER = "lower the loss scale (its init_scale and min_scale, where it adapts)"
+LOWER = "lower the loss scale (if it adapts, its init_scale and min_scale)"
 
 
 class Recorded(NamedTuple):

@@ -3,7 +3,7 @@
 It is done (see replay.py) from the same weights, batch and random numbers, and each value is looked
 at: first forward, then backward with the loss scale it had. Where backward fails, it is tried
 without the scale as well: what then is finite failed only because S was too large, as is expected
-once in a while; what is not is a fault that no loss scale mends, and that fault is what is told.
+once in a while. Any other is a fault that no loss scale can cure, and that fault is reported.
 """
 
 import math

@@ -127,9 +127,9 @@ class GraphRun:
         if self.times == MANY:
             warn_once(
                 "captured again and again",
-                f"a captured step was captured anew {MANY} times, because x.data = y gives a "
-                "tensor other memory: x.data.copy_(y) writes into the memory that it has, of which "
-                "the graph knows",
+                f"a captured step was captured again {MANY} times, because x.data = y gives a "
+                "tensor other memory. Write x.data.copy_(y), which keeps the memory that the "
+                "graph uses",
                 self,
             )
         drop(self.held)

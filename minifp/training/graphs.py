@@ -24,7 +24,7 @@ MOST = 8  # graphs of one step, for arguments of different shapes
 
 
 def capture(step: Callable[..., Any], *, device: str | None = None) -> "CapturedStep":
-    """A step that is captured as a CUDA graph at its fourth call, and from then on repeated.
+    """A step that is captured as a CUDA graph at its fourth call, and repeated from then on.
 
         step = fp.capture(step)
         for x, t in loader:
@@ -32,15 +32,15 @@ def capture(step: Callable[..., Any], *, device: str | None = None) -> "Captured
 
     step: a function of tensors (and constants) that does all of a training step and returns tensors
     (or a StepResult, None, or tuples, lists and dicts of these). What it returns is a copy, which
-    the next step does not change. Its first calls are ordinary steps; so is nothing lost, and
-    losses are the same, bit for bit, as without. For arguments of another shape, such as a last,
-    smaller batch, another graph is made. Arguments on the CPU are copied to the GPU. While somebody
-    observes (see fp.microscope), steps are ordinary ones.
+    the next step does not change. Its first calls are ordinary steps, so nothing is lost, and
+    losses have the same bits as without capture. Arguments of another shape, such as a smaller last
+    batch, get another graph. Arguments on the CPU are copied to the GPU. While somebody observes
+    (see fp.microscope), steps are ordinary ones.
 
     The optimizer is a MixedOptimizer; learning rates and the loss scale may change at any time.
-    device: by default "cuda" if an argument is there, or else the default device. On the CPU
-    nothing is captured, but the step is looked at in the same way: what would not go on a GPU is
-    refused.
+    device: by default "cuda" if an argument is there, else the default device. On the CPU nothing
+    is captured, but the step is checked in the same way: anything that would fail on a GPU is an
+    error.
 
     Raises CaptureError for a step that cannot be captured, with the line that did it (on a GPU
     before anything is changed by that call; on the CPU its third call was made): one that reads a
@@ -99,9 +99,9 @@ class CapturedStep:
         if run is None:
             if len(self.runs) == MOST:
                 raise CaptureError(
-                    f"capture: arguments of more than {MOST} different kinds, lastly "
-                    f"{key}: a graph is for one. Give numbers that change as tensors, and batches "
-                    "of one size (DataLoader(..., drop_last=True))"
+                    f"capture: more than {MOST} different kinds of arguments, the last {key}: "
+                    "each kind needs its own graph. Pass changing numbers as tensors, and "
+                    "batches of one size (DataLoader(..., drop_last=True))"
                 )
             run = self.runs[key] = (GraphRun if self.device == "cuda" else HostRun)(self)
         return run(args)

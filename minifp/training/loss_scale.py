@@ -155,24 +155,24 @@ class DynamicLossScale(StaticLossScale):
 
 
 class LogNormalLossScale(StaticLossScale):
-    """S as large as leaves an overflow in the next step less likely than max_overflow.
+    """The largest S with which an overflow in the next step is less likely than max_overflow.
 
-    Of each step's largest |gradient|, divided by S, x = log2 is taken for normally distributed:
+    For each step, x = log2(largest |gradient| / S) is assumed to be normally distributed:
 
         mean, variance <- moving averages of x, and of the square of what x was off the mean before
         S <- 2^floor(log2 65504 - mean - z sqrt(variance)),  of which 1 - max_overflow is below z
 
     (65504 is float16's largest number; in a MixedOptimizer it is that of the format of gradients).
 
-    beta1, beta2: of the averages of mean and variance, whose bias is removed. The first step has
-    nothing to be off from: it counts as off by one power of two. min_scale, max_scale, init_scale:
-    powers of two, which change no gradient's mantissa.
+    beta1, beta2: decay of the averages of mean and variance, which are bias-corrected. The first
+    step has no earlier mean: it counts as off by one power of two. min_scale, max_scale,
+    init_scale: powers of two, which change no gradient's mantissa.
 
-    An overflow says that the statistics are wrong: a step changed the gradients, or others than
-    the weights' are larger. They begin anew, and S is halved at once, its limit from then on; the
-    limit doubles after 1/max_overflow good steps in a row, so that what the statistics do not see
-    is kept from overflowing more often, too. Before there are any, an overflow only halves S.
-    Gradients that are all zero teach nothing.
+    An overflow shows that the statistics are wrong: a step changed the gradients, or gradients of
+    activations are larger. So the statistics start again, and S is halved at once, which becomes
+    its limit. The limit doubles after 1/max_overflow good steps in a row, so gradients that the
+    statistics do not see cannot overflow more often either. Before there are statistics, an
+    overflow only halves S. Gradients that are all zero are ignored.
 
     (OpenSeq2Seq's LogMaxScaler, Kuchaiev et al. 2018, arXiv:1805.10387: the model, both betas, z =
     3.09. It begins with S = 1, rounds to no power of two, has the variance about a slow mean, so
@@ -238,8 +238,8 @@ class LogNormalLossScale(StaticLossScale):
         is_limit = math.frexp(new.limit)[0] == 0.5 and new.value <= new.limit <= new.max_scale
         if new.variance < 0 or not is_limit:
             raise ArgumentError(
-                f"loss scale: state {state!r}: expected a variance of at least 0, and as limit a "
-                "power of two from the scale's value to max_scale"
+                f"loss scale: state {state!r}: expected a variance of at least 0, and a limit "
+                "that is a power of two from the scale's value to max_scale"
             )
         return new
 

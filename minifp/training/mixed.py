@@ -60,23 +60,22 @@ MOST_KEPT = 4  # backwards of one step whose operations can be done again: each 
 class MixedOptimizer:
     """Mixed-precision training around one optimizer, or several on one scale.
 
-    optimizer: an Optimizer or a list of them; one that was made without parameters is given, by the
-        first `minimize(loss)`, those of which the loss was computed. Under the precision `float32`
-        it behaves as the plain optimizer does, and under every precision it refuses a non-finite
-        step.
+    optimizer: an Optimizer or a list of them; the first `minimize(loss)` gives an optimizer without
+        parameters those that the loss depends on. Under the precision `float32` it behaves like the
+        plain optimizer, and under every precision it skips a non-finite step.
     loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the
-        precision's, but "dynamic" for weights that Module.half() has narrowed.
+        precision's, but "dynamic" for weights narrowed by Module.half().
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
-        precision's; and weights that Module.half() has narrowed do. The precision is that in which
-        the parameters' modules were made; a MisuseWarning says so where another one is entered.
+        precision's; weights narrowed by Module.half() have them. The precision is that in which the
+        parameters' modules were created; a MisuseWarning says so if another one is active.
     clip_norm: clip the norm of the unscaled gradients.
     dial: k, a factor 2^-k in the seed and in the unscaling, and nowhere else: in float32 it changes
-        nothing, in float16 it moves gradients k powers of two down, as a mean over 2^k times as
-        many terms would.
-    skip: with several optimizers, whether "each" skips for itself or all "together".
-    skip_nonfinite: False updates even with Inf and NaN, on purpose, to see what that does.
-    diagnose: whether a skipped step is done once more, observed, to say which operation made the
-        first Inf or NaN (in the StepResult); nothing is changed by it. On a GPU it is not.
+        nothing; in float16 it moves gradients k powers of two down, like a loss averaged over 2^k
+        times as many terms.
+    skip: with several optimizers, whether "each" skips alone or all skip "together".
+    skip_nonfinite: False updates even with Inf and NaN, on purpose, to see the effect.
+    diagnose: whether a skipped step is repeated under observation, to find the operation that made
+        the first Inf or NaN (in the StepResult). This changes nothing. Not on a GPU.
     """
 
     def __init__(
@@ -124,8 +123,9 @@ class MixedOptimizer:
         def __getattr__(self, name):
             if name[:1] != "_" and vars(self).get("_awaiting"):
                 raise TapeError(
-                    f"MixedOptimizer.{name}: the optimizer was made without parameters, which "
-                    "minimize(loss) finds: call that first, or give it model.parameters()"
+                    f"MixedOptimizer.{name}: the optimizer has no parameters yet: call "
+                    "minimize(loss) first, which finds them, or create the optimizer with "
+                    "model.parameters()"
                 )
             raise AttributeError(f"'MixedOptimizer' object has no attribute {name!r}")
 
@@ -192,8 +192,8 @@ class MixedOptimizer:
         """
         if not isinstance(loss, Tensor):
             raise ArgumentError(
-                f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as a "
-                "loss function returns it (did the function that makes the loss return it?)"
+                f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as "
+                "loss functions return (does your loss function have a return statement?)"
             )
         if self._awaiting is not None:
             self._find_parameters(loss)
@@ -262,8 +262,8 @@ class MixedOptimizer:
         """Raise, with nothing changed, for what a step could not work with."""
         if closure is not None:
             raise ArgumentError(
-                "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
-                "enters in optimizer.backward(loss): call that, and then step()"
+                "MixedOptimizer.step(closure): a closure is not supported, because "
+                "optimizer.backward(loss) applies the loss scale: call that, then step()"
             )
         if len(self.optimizers) > 1 and any(o.have_moved() for o in self.optimizers):
             check_distinct(self.parameters)

@@ -27,8 +27,8 @@ def optimizers_in(optimizer: Any) -> list[Optimizer]:
     check_distinct([p for o in optimizers for p in o.parameters])
     if len(optimizers) > 1 and not all(o.param_groups for o in optimizers):
         raise ArgumentError(
-            "MixedOptimizer: one of several optimizers was made without parameters: which it is to "
-            "train no loss can tell: give them, as Adam(model.parameters())"
+            "MixedOptimizer: one of several optimizers has no parameters, and a loss does not "
+            "tell which ones it should train: pass them, as in Adam(model.parameters())"
         )
     return optimizers
 
@@ -42,8 +42,8 @@ def parameters_behind(loss: Tensor) -> list[Tensor]:
     parameters = [p for p in leaves if p.precision is not None]
     if not parameters:
         raise TapeError(
-            "MixedOptimizer.minimize(loss): the optimizer was made without parameters, and the "
-            "loss was computed of none: was it computed by the model, and while recording?"
+            "MixedOptimizer.minimize(loss): the optimizer has no parameters, and the loss depends "
+            "on none: did the model compute it, outside of no_grad?"
         )
     return parameters
 
@@ -51,7 +51,7 @@ def parameters_behind(loss: Tensor) -> list[Tensor]:
 def check_distinct(parameters: Sequence[Tensor]) -> None:
     """Raise ArgumentError for a parameter that is there twice, or two on one memory."""
     if len({id(p) for p in parameters}) < len(parameters):
-        raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
+        raise ArgumentError("MixedOptimizer: two optimizers have the same parameter")
     check_apart(parameters)
 
 
@@ -85,7 +85,7 @@ def check_alike(parameters: Iterable[Tensor], precision: Precision) -> None:
         if made_in is not None and str(made_in) != str(precision):
             raise PrecisionError(
                 f"MixedOptimizer: a parameter made under {made_in}, the others under "
-                f"{precision}: use one MixedOptimizer for each"
+                f"{precision}: use one MixedOptimizer for each precision"
             )
 
 
@@ -99,8 +99,8 @@ def take_up_scale(loss_scale: Any, state: dict[str, Any]) -> None:
         warn_once(
             "loss scale of another kind",
             f"the state is of training with a {type(other).__name__}: this "
-            f"{type(loss_scale).__name__} goes on with the scale that it has, "
-            f"{loss_scale.value:g}; give the loss_scale= that was saved to go on with it",
+            f"{type(loss_scale).__name__} keeps its own scale, {loss_scale.value:g}; to continue "
+            "with the saved one, pass the same kind of loss_scale=",
         )
 
 

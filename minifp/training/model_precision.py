@@ -23,7 +23,7 @@ def precision_of(parameters: Iterable[Tensor]) -> Precision:
     if len(by_name) > 1:
         raise PrecisionError(
             f"MixedOptimizer: parameters made under different precisions ({'; '.join(by_name)}): "
-            "use one MixedOptimizer for each"
+            "use one MixedOptimizer for each precision"
         )
     return next(iter(by_name.values()), None) or get_precision()
 
@@ -43,8 +43,8 @@ def weights_for(precision: Precision, masters: bool, parameters: Iterable[Tensor
     if not any(is_narrow(p.dtype) for p in parameters):
         warn_once(
             f"nothing to round: {switch}",
-            f"{switch} does nothing here: all parameters are stored in float32 or wider; make the "
-            f'model inside of fp.precision("{precision}")',
+            f"{switch} does nothing here: all parameters are stored in float32 or wider; create "
+            f'the model inside of fp.precision("{precision}")',
         )
     return CompensatedWeights if precision.compensated else StochasticWeights
 
@@ -54,7 +54,7 @@ def check_masters(precision: Precision) -> None:
     switch = way_of(precision)
     if switch is not None:
         raise PrecisionError(
-            f'precision "{precision}" has {switch}, which masters leave nothing to do: use '
+            f'precision "{precision}" has {switch}, which has no effect with master weights: use '
             "fp.MixedOptimizer without master_weights=True, or leave the switch out"
         )
 
@@ -66,10 +66,9 @@ def warn_of_another(precision: Precision) -> None:
         warn_once(
             f"entered {entered}, made under {precision}",
             f'MixedOptimizer inside of fp.precision("{entered}"), of a model that was made under '
-            f'"{precision}": it computes and trains in "{precision}". Make the model inside of '
-            "the `with` block too; or, before anything is made, "
-            f'fp.set_precision("{entered}") (or the environment variable '
-            f"MINIFP_PRECISION={entered})",
+            f'"{precision}": it computes and trains in "{precision}". Create the model inside the '
+            f'`with` block too; or, before you create anything, call fp.set_precision("{entered}") '
+            f"(or the environment variable MINIFP_PRECISION={entered})",
         )
 
 
@@ -85,9 +84,9 @@ def warn_of_unscaled(owner: object, order: Iterable) -> None:
     if any(type(node) is Node and is_flushed_under(node.precision) for node in order):
         warn_once(
             "autocast without a scale",
-            "MixedOptimizer.backward: the loss was computed under autocast, and the optimizer, "
-            "made outside of it, has no loss scale: small gradients are flushed to 0. Give it "
-            'loss_scale="dynamic", make the model under fp.precision("autocast"), or use '
+            "MixedOptimizer.backward: the loss was computed under autocast, but the optimizer was "
+            "created outside of it and has no loss scale: small gradients become 0. Give it "
+            'loss_scale="dynamic", create the model under fp.precision("autocast"), or use '
             "fp.GradScaler with a plain optimizer",
             owner=owner,
         )

@@ -33,9 +33,9 @@ def where_and_remedy(
         arose = f"they arose in {diagnosis.phase}: " * (diagnosis.phase in (FORWARD, BACKWARD))
         return arose + diagnosis.place, diagnosis.remedy
     if not losses:
-        return "no optimizer.backward(loss) made them, so that it cannot be told where", LOOK
+        return "they did not come from optimizer.backward(loss), so their origin is unknown", LOOK
     if not all(is_finite(loss.array) for loss in losses):
         forward = "the loss is not finite either: they arose in forward"
-        return forward, f"No loss scale mends that. {LOOK}"
+        return forward, f"No loss scale can help. {LOOK}"
     remedy = f"{LOOK}, or {LOWER}" if scale > 1 else LOOK
     return f"the loss is finite, so they arose in backward (S = {scale:g})", remedy

@@ -115,7 +115,7 @@ class StepMemory:
         """Bring the host's numbers up to date. Waits for the device."""
         if not self.is_ahead:
             return
-        capturing.refuse("asks an optimizer for its loss scale or its steps")
+        capturing.refuse("reads an optimizer's loss scale or its number of steps")
         self.is_ahead, self.since = False, 0
         values, scale = to_host(self.state), self.owner.loss_scale
         scale.value, scale.skipped_in_a_row = float(values[SCALE]), int(values[SKIPPED])

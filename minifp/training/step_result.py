@@ -6,13 +6,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step did.
+    """The result of a step.
 
     stepped: whether weights were updated (by every optimizer). reason: None, or why not.
     grad_norm: the norm of all gradients, unscaled and before clipping; NaN if they were not finite.
     parameters: the names of those whose gradients were not finite. each: `stepped` of each
-    optimizer. diagnosis: where the first value that is not finite arose (a diagnosis.Diagnosis),
-    which `reason` says in words; None for a step that was not skipped, or not done again.
+    optimizer. diagnosis: where the first non-finite value arose (a diagnosis.Diagnosis); `reason`
+    says it in words. None for a step that was not skipped, or not repeated.
     """
 
     stepped: bool

@@ -62,8 +62,9 @@ class BlockUpdate:
         if formula is not self.numbers.formula:
             if self.is_captured:
                 raise CaptureError(
-                    f"{type(self.optimizer).__name__}: a setting that is True or False was changed "
-                    "after a step was captured, which a graph cannot follow: capture it anew"
+                    f"{type(self.optimizer).__name__}: a setting that is True or False was "
+                    "changed after a step was captured, and a graph cannot follow: capture the "
+                    "step again"
                 )
             self._begin(formula)
         is_stochastic, draw = self.block.weights.is_stochastic, self.optimizer.draw(self.block, 0)

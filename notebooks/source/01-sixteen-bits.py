@@ -22,7 +22,7 @@ teach.begin("01-sixteen-bits")
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ holds zero and the *subnormal* numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets each is a button that turns it over.
+# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ holds zero and the *subnormal* numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
 
 # %%
 teach.bits(0.1, "float16")
@@ -80,7 +80,7 @@ teach.show(
 )
 
 # %% [markdown]
-# Read the picture in two ways. *Up and down* is precision: at each magnitude that both have, float16 is eight times as fine as bfloat16. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Losing to the first is what lessons 2 and 3 are about, losing to the second lessons 4 to 7.
+# Read the picture in two ways. *Up and down* is precision: at each magnitude that both have, float16 is eight times as fine as bfloat16. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
 #
 # ## Predict
 #

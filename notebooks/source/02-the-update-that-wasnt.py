@@ -354,7 +354,7 @@ teach.check(lost_up_to)
 # %% [markdown]
 # ### 2. Where Adam stands still
 #
-# Suppose that no update is larger than the learning rate. From which weight on are all updates lost, up or down? Of several right answers the smallest that is a fixed multiple of lr will do.
+# Suppose that no update is larger than the learning rate. From which weight on are all updates lost, up or down? Give the smallest c * lr such that no weight of at least that size ever moves.
 
 
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 3. Master weights
 #
-# **Who needs them?** Lesson 2 ended with updates that float16 weights do not take. The remedy of the paper is a second copy of each weight, in float32, that takes them all. This lesson makes it fail without, measures from which learning rate on, and asks what else helps.
+# **Who needs them?** Lesson 2 ended with updates that float16 weights do not take. The remedy of the paper is a second copy of each weight, in float32, that takes them all. This lesson takes the copy away, finds the learning rate below which training then fails, and asks what else helps.
 #
 # - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes, most of them for training some forty small networks.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.

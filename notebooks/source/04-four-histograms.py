@@ -149,7 +149,7 @@ worse.explain(
 # %% [markdown]
 # ## Predict
 #
-# The paper's Figure 2b: in a speech model about 5% of *weight gradient* values lie below $2^{-24}$. Here they do not. By what power of two would all gradients have to be smaller until 5% of the weight gradients that are not zero do?
+# The paper's Figure 2b: in a speech model about 5% of *weight gradient* values lie below $2^{-24}$. Here they do not. How many times must we halve all gradients before 5% of the nonzero weight gradients fall below $2^{-24}$?
 
 # %%
 until = teach.predict("By which power of two must gradients shrink?", bits=...)

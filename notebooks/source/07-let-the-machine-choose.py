@@ -279,7 +279,7 @@ for x, t in batches(readings(images) / 4095):
 mended = accuracy(model, readings(test_images) / 4095)
 
 assert skipped == TRIED and fallen == 16 - TRIED and halvings > 1000
-assert floor == 1 and "forward of mul" in stopped and "No loss scale mends" in stopped
+assert floor == 1 and "forward of mul" in stopped and "No loss scale can help" in stopped
 assert mended > teach.fast_or(85, 70)
 
 spiral.explain(

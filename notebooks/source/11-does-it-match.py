@@ -305,7 +305,7 @@ teach.check(pairing_gain)
 # ## What would change on a real GPU
 #
 # - **Repeatability.** minifp gives the same bits for the same seed. On a GPU some kernels add in an order that time decides, so that float32 differs from *itself*: the control to run is the same seed twice.
-# - **Cost.** Ten seeds of a network that trains for a week are out of reach. MLPerf's answer are reference runs, twice as many as are to be judged, and a test on the epochs to a target. Two or three seeds with no verdict, said as such, are worth more than one with a claim.
+# - **Cost.** Ten seeds of a network that trains for a week are out of reach. MLPerf's answer is reference runs, twice as many as the runs to be judged, and a test on the epochs to a target. Two or three seeds with an honest "no verdict" are worth more than one with a claim.
 # - **The mathematics** stays.
 #
 # ## What to read next

@@ -20,7 +20,7 @@ teach.begin("13-float16-strikes-back")
 # %% [markdown]
 # ## 1. One policy, two machines
 #
-# The game: write letters, one after the other, of an alphabet of eight. A letter earns 1 if it is the one that follows the letter before it (after the last comes the first), otherwise 0. Who writes at random earns 1/8 a letter.
+# The game: write letters, one after the other, of an alphabet of eight. A letter earns 1 if it is the one that follows the letter before it (after the last comes the first), otherwise 0. Random writing earns 1/8 of a point per letter.
 #
 # The player is an LSTM. It is used in two ways, as large language models are:
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Does half precision change what a network learns?
 #
-# Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing does, then at two places where something breaks unless it is taken care of.
+# Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing differs, then at two places where training breaks unless something is done about it.
 #
 # - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands: the explanation is hidden until you do. Numbers in the explanations are taken from the run above them, and an `assert` checks what the sentences say.

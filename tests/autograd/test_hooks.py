@@ -160,7 +160,7 @@ def test_a_hook_that_returns_no_such_gradient_is_refused(given):
 def test_hooks_are_for_what_has_a_gradient_and_each_output_has_its_own():
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).register_hook, print)
     refuses(fp.TapeError, "requires no gradient", fp.tensor([1.0]).retain_grad)
-    refuses(fp.ArgumentError, "no function", leaf(1.0).register_hook, 3)
+    refuses(fp.ArgumentError, "not a function", leaf(1.0).register_hook, 3)
     x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
     y, (h, c) = nn.LSTM(3, 4)(x)
     for name, output in (("y", y), ("c", c)):
@@ -244,7 +244,7 @@ DONE = [
     (lambda p: p.grad.clamp_(-0.25, 0.25).mul_(0.5), 0.125, None),
     (lambda p: setattr(p, "grad", p.grad.clone().float()), 0.375, None),
     (lambda p: setattr(p, "grad", p.grad.float() * (1 / 2**16)), 0.375, None),
-    (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "as the step does too"),
+    (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "and the step divides by it again"),
     (lambda p: p.grad.norm().item(), 0.375, "norm of gradients that are still"),
     (
         *(lambda p: p.data.add_(p.grad / fp.norm(p.grad)), 0.375 - 1),

@@ -344,18 +344,18 @@ def test_of_a_sequence_the_input_alone_is_in_codes_which_is_said_once(in_float8)
             layer(x), layer(x)
     assert [in_codes(ys[0].node) for _, op, ys in flow if op == "lstm"] == [[0], [0]]
     said = [str(w.message) for w in told if "saved=operands" in str(w.message)]
-    assert len(said) == 1 and "its input alone is saved as operands" in said[0]
+    assert len(said) == 1 and "only its input is saved as operands" in said[0]
 
 
 @pytest.mark.parametrize("text, problem", [
     ("float32,saved=operands", "saved=operands without operands to save: expected saved=act"),
     ("float8,saved=codes", "saved='codes' in precision .*: expected activations or operands"),
-    ("float8,operand_scale=row,saved=operands", "along other axes: expected operand_scale=cur"),
-    ("float8,operands=e5m7,saved=operands", "saves nothing: an operand of e5m7 .*of bfloat16"),
-    ("float32,operands=tf32,saved=operands", "saves nothing: an operand of tf32 .*of float32"),
+    ("float8,operand_scale=row,saved=operands", "other scales: expected operand_scale=cur"),
+    ("float8,operands=e5m7,saved=operands", "saves nothing: an operand in e5m7 .*in bfloat16"),
+    ("float32,operands=tf32,saved=operands", "saves nothing: an operand in tf32 .*in float32"),
     ("float8,saved=operands,wgrad:operands=off", "wgrad:operands=off with saved=operands: .*"),
-    ("float8,saved=operands,fprop:operand_scale=row", "read by all products: expected one for"),
-    ("float8,saved=operands;fc.wgrad:operands=e4m2", "part fc.wgrad:operands=e4m2: .*one for"),
+    ("float8,saved=operands,fprop:operand_scale=row", "all products read the same saved operand"),
+    ("float8,saved=operands;fc.wgrad:operands=e4m2", "fc.wgrad:operands=e4m2: .*one setting for"),
 ])  # fmt: skip
 def test_what_would_do_nothing_or_other_things_is_refused(text, problem):
     refuses(fp.PrecisionError, problem, lambda: fp.Precision.parse(text).of_module("fc"))

@@ -377,7 +377,7 @@ def test_what_a_step_consumed_is_added_to_and_the_next_step_tells_it_once():
     optimizer.step()
     (p * 10).sum().backward()
     assert (p.grad.item(), p.item()) == (11, -1)
-    with pytest.warns(fp.MisuseWarning, match=r"a step before had used already.*zero_grad\(\)"):
+    with pytest.warns(fp.MisuseWarning, match=r"an earlier step had already used.*zero_grad\(\)"):
         optimizer.step()
     assert p.item() == -12
     p.sum().backward()

@@ -114,7 +114,7 @@ def test_a_backward_past_the_loss_scale_is_told(batch):
     model, optimizer = initialized(opt_level="O2", verbosity=0)
     x, y = batch
     F.cross_entropy(model(x), y).backward()
-    with pytest.warns(fp.MisuseWarning, match="gradient of 0.weight was made by loss.backward"):
+    with pytest.warns(fp.MisuseWarning, match="gradient of 0.weight came from loss.backward"):
         optimizer.step()
     with amp.scale_loss(F.cross_entropy(model(x), y), optimizer) as scaled:
         optimizer.zero_grad()

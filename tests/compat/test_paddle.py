@@ -172,7 +172,7 @@ def test_a_model_that_is_there_trains_at_a_level(level, dtype):
         assert model[0].weight.exact is not None
         without, optimizer, _ = trained("O2", steps=1, master_weight=False)
         assert not optimizer.has_masters and without[0].weight.exact is None
-    refuses(fp.ArgumentError, "has made steps", amp.decorate, model, optimizer, level="O2")
+    refuses(fp.ArgumentError, "has already made steps", amp.decorate, model, optimizer, level="O2")
     assert [str(p.dtype) for p in model.parameters()] == formats
 
 
@@ -242,15 +242,15 @@ BOTH = {"custom_white_list": ["relu"], "custom_black_list": ["relu"]}
     (for_model, {"level": "OD"}, fp.ArgumentError, "'O2'"),
     (for_model, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
     (for_model, {"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
-    (for_model, {"master_weight": True}, fp.ArgumentError, "for the level O2"),
+    (for_model, {"master_weight": True}, fp.ArgumentError, "needs level O2"),
     (amp.auto_cast, {"level": "O3"}, fp.ArgumentError, "'O2'"),
     (amp.auto_cast, {"enable": 1}, fp.ArgumentError, "enable"),
     (amp.auto_cast, {"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),
     (amp.auto_cast, {"dtype": "float32"}, fp.PrecisionError, "expected float16"),
     (amp.auto_cast, BOTH, fp.ArgumentError, "overlap"),
     (amp.auto_cast, {"custom_white_list": ["mat"]}, fp.PrecisionError, "no operation 'mat'"),
-    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O2"}, fp.ArgumentError, "OD and O1"),
-    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD and O1"),
+    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O2"}, fp.ArgumentError, "OD or O1"),
+    (amp.auto_cast, {"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD or O1"),
 ])  # fmt: skip
 def test_what_is_no_level_or_changes_nothing_is_refused(call, given, error, words):
     refuses(error, words, call, **given)
@@ -271,7 +271,7 @@ def test_minimize_finds_the_parameters_of_an_optimizer_without():
     with fp.precision("mixed"):
         model = nn.Linear(3, 4)
     optimizer = fp.MixedOptimizer(optim.Adam(lr=0.1))
-    with pytest.raises(fp.TapeError, match="computed of none"):
+    with pytest.raises(fp.TapeError, match="the loss depends on none"):
         optimizer.minimize(fp.ones(2, requires_grad=True).sum())
     assert optimizer.minimize(model(fp.ones(5, 3)).square().mean()).stepped
     assert all(map(is_, optimizer.parameters, model.parameters()))

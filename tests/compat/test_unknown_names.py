@@ -20,11 +20,11 @@ X = fp.ones(2, 2)
 @pytest.mark.parametrize("place, name, message", [
     (fp, "cross_entropy", "the nearest: F.cross_entropy"),
     (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
-    (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
+    (fp, "xqzzyk", "nothing here is like it; dir.fp. lists"),
     (fp, "addcmul", "instead: x . value . a . b"),
-    (fp, "device", 'instead: a text, "cpu" or "cuda"'),
+    (fp, "device", 'instead: the string "cpu" or "cuda"'),
     (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
-    (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: no layer is"),
+    (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: layers cannot be"),
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
     (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
     (fp.data, "RandomSampler", "instead: DataLoader.shuffle=True."),
@@ -76,7 +76,7 @@ def test_modules_are_imported_by_the_names_that_they_have_as_attributes():
 ARGUMENTS = r"""
     nn.Linear(3, 4, device="cuda")        -> ArgumentError: Linear: no argument 'device': .*set_def
     nn.Conv2d(3, 4, 3, padding_mod="x")   -> TypeError: Conv2d: .* the nearest: padding_mode
-    nn.Tanh(True, 4)                      -> TypeError: Tanh: 2 arguments by their places, exp
+    nn.Tanh(True, 4)                      -> TypeError: Tanh: 2 positional arguments, exp
     nn.Linear(3)                          -> TypeError: missing 1 required positional argument
     optim.Adam([x], fused=True)           -> TypeError: Adam: no argument 'fused': leave it out
     F.dropout(x, inplace=True)            -> TypeError: dropout: .*; dropout\(input, p

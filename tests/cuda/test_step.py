@@ -359,7 +359,7 @@ def bypassed(model, optimizer):
     yield optimizer.step()
 
 
-WAYS = {consumed: "had used already", consumed_by_the_host: "had used already", unscaled: None,
+WAYS = {consumed: "had already used", consumed_by_the_host: "had already used", unscaled: None,
         rescaled: None, bypassed: "bypasses the loss scale S = 1024"}  # fmt: skip
 
 
@@ -385,4 +385,4 @@ def test_a_gradient_that_is_consumed_whole_serves_no_step():
     losses_of(model, optimizer, 1, "cuda")
     optimizer.backward(terms(model, [1.0] * 6))
     optimizer.step()
-    refuses(fp.TapeError, "consumed", optimizer.step)
+    refuses(fp.TapeError, "already used", optimizer.step)

@@ -119,7 +119,7 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
     content = path.read_bytes()
     for wrong in (content[: len(content) // 2], content[:3], b"no archive"):
         path.write_bytes(wrong)
-        refuses(DataError, "(?s)tar.xz' could not be unpacked.* get the arch", data.bccd)
+        refuses(DataError, "(?s)tar.xz' could not be unpacked.* download the arch", data.bccd)
     path.write_bytes(content)
     for bound, words in (("LARGEST", "is file 1, .*: too many"), ("TOTAL", "in all: too many")):
         with monkeypatch.context() as patch:
@@ -133,7 +133,7 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pooch", None)
     refuses(DataError, "pip install pooch. Or unpack the archive", data.bccd)
     monkeypatch.delenv("MINIFP_DATA")
-    assert whereabouts("bccd").startswith("not in MINIFP_DATA, and pooch")
+    assert whereabouts("bccd").startswith("not in MINIFP_DATA, and downloading")
 
 
 def test_arguments_that_cannot_be_are_refused(folder, monkeypatch):
@@ -141,7 +141,7 @@ def test_arguments_that_cannot_be_are_refused(folder, monkeypatch):
     refuses(ArgumentError, "tested='train': expected one of 'test", data.bccd, tested="train")
     refuses(ArgumentError, "nothing but size and tested, by name.*MINIFP_DATA", data.bccd, "folder")
     monkeypatch.setenv("MINIFP_DATA", str(folder / "nowhere"))
-    assert "which is no folder" in whereabouts("bccd")
+    assert "which is not a folder" in whereabouts("bccd")
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="no BCCD in ../shared/data")

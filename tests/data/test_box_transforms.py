@@ -283,7 +283,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (RandomPhotometricDistort(), COLORS * 255, fp.ArgumentError, "0 to 1, got .*before Normalize"),
     (RandomPhotometricDistort(), COLORS - 1, fp.ArgumentError, "expected numbers from 0 to 1"),
     (RandomIoUCrop(), COLORS, fp.ShapeError, "several sizes, which one array cannot hold: give"),
-    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+    (RandomZoomOut(), COLORS, fp.ShapeError, "RandomZoomOut: the resulting pictures have several"),
     (RandomIoUCrop(), [*COLORS], fp.ArgumentError, r"items \(picture, target\) .* got NoneType"),
     (RandomZoomOut([1, 2]), [*COLORS], fp.ShapeError, "2 channels in fill, 3 in a picture"),
     (RandomCrop(9), [*COLORS], fp.ShapeError, "RandomCrop: a window of .9, 9. does not fit"),

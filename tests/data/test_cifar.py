@@ -190,7 +190,7 @@ def test_where_nothing_can_be_kept_pictures_are_decoded_each_time(jpegs, cache, 
     ({"offset": np.array([0, 9, 5, 99])}, "do not fit"),
     ({"jpeg": np.zeros(9, np.uint8), "offset": np.array([0, 3, 6, 9])}, "picture 0 cannot be"),
     ({"jpeg": np.array([{}], object)}, "expected the arrays jpeg, offset, label"),
-    (b"no file of NumPy's", r"expected the arrays .* move it out of the folder of cifar10"),
+    (b"no file of NumPy's", r"expected the arrays .* move it out of the cifar10 folder"),
 ])  # fmt: skip
 def test_a_packed_file_of_another_layout_is_named(jpegs, changes, message):
     path = jpegs / "test.npz"
@@ -334,7 +334,7 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
 
 def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):
     network.pack(**{"cifar-10-batches-bin/data_batch_1.bin": None})
-    refuses(DataError, "(?s)not be unpacked: .*_1.bin is no file.*MINIFP_DATA", data.cifar10)
+    refuses(DataError, "(?s)not be unpacked: .*_1.bin is not a file.*MINIFP_DATA", data.cifar10)
     assert below(cache) == [cifar.CIFAR10.archive]
     for content in (gzip.compress(b""), b"no archive", network.archive.read_bytes()[:3000]):
         network.archive.write_bytes(content)

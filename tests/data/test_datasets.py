@@ -388,7 +388,7 @@ def mnist_of(folder, monkeypatch):
 
 def test_a_data_folder_and_files_that_are_missing_are_named(small, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(small / "nowhere"))
-    refuses(DataError, "MINIFP_DATA names .*nowhere.* no folder. Set it to", mnist)
+    refuses(DataError, "MINIFP_DATA names .*nowhere.* not a folder. Set it to", mnist)
     monkeypatch.setenv("MINIFP_DATA", str(small))
     (small / "train-labels-idx1-ubyte").unlink()
     (small / "t10k-images-idx3-ubyte").unlink()
@@ -408,7 +408,7 @@ def cut(content):
     ("small", lambda content: content[:9], "in 9 bytes"),
     ("small", lambda _: idx(np.zeros(6, np.uint8)), "begins with 00 00 08 01, expected .* 03"),
     ("small", lambda _: b"<html>", "begins with 3c 68 74 6d"),
-    ("compressed", cut, "damaged or cut off: get it again"),
+    ("compressed", cut, "damaged or cut off: download it again"),
     ("compressed", lambda content: content[:60] + b"x" + content[61:], "damaged or cut off"),
     ("compressed", lambda _: b"<html>", "damaged or cut off"),
     ("compressed", lambda _: b"", "begins with nothing|damaged or cut off"),

@@ -179,12 +179,12 @@ def test_pictures_of_too_many_bits_or_pixels_are_refused(tmp_path, pets, monkeyp
 
 
 def test_folders_without_pictures_and_a_missing_pillow_are_named(pets, tmp_path, monkeypatch):
-    refuses(DataError, "nowhere' is no folder", ImageFolder, tmp_path / "nowhere")
-    refuses(DataError, "notes.txt' is no folder", ImageFolder, pets / "notes.txt")
+    refuses(DataError, "nowhere' is not a folder", ImageFolder, tmp_path / "nowhere")
+    refuses(DataError, "notes.txt' is not a folder", ImageFolder, pets / "notes.txt")
     refuses(DataError, "no pictures in no folder in", ImageFolder, pets / "cat")
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "PIL", None)
-        refuses(DataError, "Pillow, .* is not installed: pip install pillow", ImageFolder, pets)
+        refuses(DataError, "needs Pillow: pip install pillow", ImageFolder, pets)
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
     refuses(DataError, r"no pictures in the folders emu, yak in .*\(read are", ImageFolder, pets)

@@ -161,7 +161,7 @@ def test_values_are_a_number_one_a_channel_or_each_pictures_own():
 test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: MixUp(num_classes=0), "MixUp: num_classes=0: expected an integer, at least 1"),
     (lambda: CutMix(num_classes=10, alpha=-1), "CutMix: alpha=-1: expected a finite number"),
-    (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 would mix nothing"),
+    (lambda: MixUp(num_classes=10, alpha=0), "alpha=0 mixes nothing"),
     (lambda: RandomErasing(1.5), "RandomErasing: p=1.5: expected a finite number, from 0 to 1"),
     (lambda: RandomErasing(scale=(0.5, 0.1)), r"scale must rise, .* at most 1.0, got \(0.5"),
     (lambda: RandomErasing(scale=0.1), "scale must be two numbers, got 0.1"),
@@ -169,7 +169,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomErasing(value="grey"), "value must be finite, a number or .* got 'grey'"),
     (lambda: one(MixUp(num_classes=9)), "MixUp: class 9, expected 0 to 8"),
     (lambda: MixUp(num_classes=N)(pictures()[:], np.arange(N), Draws(0, 0, N)),
-     "asks for other items .* DataLoader"),
+     "needs other items .* DataLoader"),
     error=fp.ArgumentError,
 )  # fmt: skip
 

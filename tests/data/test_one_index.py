@@ -49,7 +49,7 @@ def test_lists_and_streams_are_data_sets():
         assert [t.tolist() for _, t in other] == [[3, 4, 5], [6, 7]] and other.epoch == 3
     once = DataLoader(zip(X, range(8)), 8)
     assert len(list(once)) == 1
-    refuses(DataError, "is an iterator, and is used up", list, once)
+    refuses(DataError, "is an iterator, which is exhausted", list, once)
     refuses(ArgumentError, "shuffle needs items by index", DataLoader, Stream(), shuffle=True)
     refuses(DataError, "has object in it", list, DataLoader([object()]))
 

@@ -277,9 +277,9 @@ def test_a_sampler_that_gives_no_indices_is_refused(sampler, message):
 
 
 def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
-    with pytest.raises(DataError, match="'watched' is not empty, but the sampler gives nothing"):
+    with pytest.raises(DataError, match="'watched' is not empty, but the sampler returns no in"):
         DataLoader(Watched(), 2, sampler=[])
-    with pytest.raises(DataError, match="2 items are less than one batch of 3"):
+    with pytest.raises(DataError, match="2 items do not fill one batch of 3"):
         DataLoader(Watched(), 3, sampler=[1, 2], drop_last=True)
     with pytest.raises(ArgumentError, match="give shuffle or sampler, not both"):
         DataLoader(Watched(), 3, True, sampler=[1, 2])

@@ -48,7 +48,7 @@ def test_splits_taken_for_classes_and_pictures_left_out_are_told(folder):
     with pytest.warns(fp.MisuseWarning, match=r"1 files \(.heic\) are left out"):
         assert ImageFolder(folder).classes == ["cat", "dog"]
     (folder / "cat").rename(folder / "train"), (folder / "dog").rename(folder / "val")
-    with pytest.warns(fp.MisuseWarning, match="train, val: are these parts of a data set"):
+    with pytest.warns(fp.MisuseWarning, match="train, val: are these the parts of a data"):
         ImageFolder(folder)
 
 

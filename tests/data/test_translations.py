@@ -59,7 +59,7 @@ def test_texts_that_do_not_fit_are_refused(folder):
     refuses(DataError, "3 sentences and 2 translations", data.multi30k)
     (folder / "val.en.gz").write_bytes(gzip.compress(b"caf\xe9"))
     write(folder, {"fr": OURS["fr"]})
-    refuses(DataError, r"val\.en\.gz is no UTF-8 text", data.multi30k)
+    refuses(DataError, r"val\.en\.gz is not UTF-8 text", data.multi30k)
     (folder / "val.en.gz").unlink()
     refuses(DataError, r"lacks val\.en", data.multi30k)
     refuses(ArgumentError, "'en', 'de', 'fr'", data.multi30k, "es", "en")

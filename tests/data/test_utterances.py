@@ -117,7 +117,7 @@ def test_features_are_the_logarithm_of_the_power_under_filters_that_hold_somethi
     flat = LogMelSpectrogram(8000, 128, n_mels=10, normalize=True).features(x)
     assert abs(flat.mean()) < 1e-6 and abs(flat.std() - 1) < 1e-6
     # Also those of the defaults, which are torchaudio's.
-    with pytest.warns(fp.MisuseWarning, match="of 128 filters, filter 0 first, hold none of 201"):
+    with pytest.warns(fp.MisuseWarning, match="of 128 filters, .* contain none of the 201"):
         transform = LogMelSpectrogram()
     assert np.isfinite(transform.features(np.ones(800, np.float32))).all()
 

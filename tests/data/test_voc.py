@@ -104,8 +104,8 @@ BOMB = (
     (of((7, 5, 5, 9)), r"box 1 is \(7, 5, 5, 9\), expected left < right"),
     (of((6, 5, 5, 9)), r"box 1 is \(6, 5, 5, 9\), expected left < right"),
     (of((3, 3, 41, 9)), r"box 1 is \(2, 2, 41, 9\), outside of a picture of 40 x 30 pixels"),
-    (of((0, 3, 4, 9)), r"begins at pixel 0, 3, where VOC counts from 1: give first_pixel=0"),
-    (of((3, 3, 4, 9), "cow"), "is a 'cow', which is no class: expected cat, dog. Give classes="),
+    (of((0, 3, 4, 9)), r"begins at pixel 0, 3, but VOC counts from 1: give first_pixel=0"),
+    (of((3, 3, 4, 9), "cow"), "is a 'cow', which is not a class: expected cat, dog. Give classes="),
     (of(("a", 3, 4, 9)), "expected a number in bndbox/xmin of <object>, got 'a'"),
     (of(("nan", 3, 4, 9)), "expected a number in bndbox/xmin"),
     (xml([]).replace("<width>", "<w>").replace("</width>", "</w>"), "number in size/width"),
@@ -144,7 +144,7 @@ def test_a_missing_or_damaged_file_is_named(root):
     path.write_bytes(content[: len(content) - 60])
     refuses(DataError, r"two.jpg cannot be read as a picture: .*truncated", lambda: voc(root)[1])
     path.unlink()
-    refuses(DataError, "two.jpg is missing: 'two' is in the list of its split", voc, root)
+    refuses(DataError, "two.jpg is missing, but the list of its split has 'two'", voc, root)
     (root / "Annotations" / "one.xml").unlink()
     refuses(DataError, "one.xml is missing", voc, root)
     refuses(DataError, r"no .*val.txt, .*; lists there: few, train\. Expected a", voc, root, "val")

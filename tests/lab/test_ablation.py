@@ -67,17 +67,17 @@ def test_each_switch_is_a_technique(given, base, names, nothing, count):
 
 
 @pytest.mark.parametrize("given, base, what", [
-    ("wgrad:operands", "mixed", "wgrad:operands=off is what 'mixed' has already"),
-    ("*.wgrad:operands", "mixed", "is what 'mixed' has already"),
-    ("wgrd:accumulate", "mixed", "no product: expected fprop, dgrad, wgrad"),
-    ("wgrad:reduce", "mixed", "no switch of a product: expected accumulate"),
+    ("wgrad:operands", "mixed", "wgrad:operands=off is what 'mixed' already has"),
+    ("*.wgrad:operands", "mixed", "is what 'mixed' already has"),
+    ("wgrd:accumulate", "mixed", "not a product: expected fprop, dgrad, wgrad"),
+    ("wgrad:reduce", "mixed", "is not a switch of a product: expected accum"),
     ("head", "mixed;tail=float32", "the pattern of a part of the base"),
     ("", "mixed", "0 techniques"), ("loss_scaling", "mixed", "expected loss_scale"),
     ("loss_scale loss_scale=128", "mixed", "loss_scale is given twice"),
     ("master_weights", "autocast", "is what 'autocast' has already"),
     ("loss_scale=lots", "mixed", "loss_scale='lots'"),
-    ("wgrad:accumulate accumulate", "mixed", "as another combination is"),
-    ("operands gradient_operands operand_scale", "float8", "leave one of them out"),
+    ("wgrad:accumulate accumulate", "mixed", "the same as another combination"),
+    ("operands gradient_operands operand_scale", "float8", "leave one out"),
     ("operands", "bfloat16,operands=e4m3,fprop:operand_scale=row", "without operands: fprop"),
 ])  # fmt: skip
 def test_what_cannot_be_taken_away_is_refused(given, base, what):

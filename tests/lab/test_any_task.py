@@ -189,7 +189,7 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
         assert shown.count('alt="samples, ') == shown.count('aria-label="tone, ') == 2
         assert shown.count('src="data:image/png;base64,') == 2 and ">a line</pre>" in shown
     (tmp_path / run.kept["samples"]).unlink()
-    assert "samples.png is not there any more" in page(Comparison.load(tmp_path))
+    assert "samples.png no longer exists" in page(Comparison.load(tmp_path))
 
 
 def test_evaluation_draws_nothing_from_training():
@@ -229,13 +229,13 @@ NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16
 @pytest.mark.parametrize("make, said", [
     (lambda: gan(step=lambda state, batch: {"loss_d": 1.0}), "step returned 'loss_d', expect"),
     (lambda: gan(step=lambda state, batch: None), "expected the loss, or a dict with 'loss'"),
-    (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', which the task names"),
+    (lambda: gan(evaluate=lambda *a: {"fid": 1.0}), "no 'distance', the task's metric"),
     (lambda: gan(evaluate=lambda *a: 1.0), "evaluate returned float, expected a dict"),
     (lambda: gan(step=None, loss=F.mse_loss), "several models or optimizers: give it a `step`"),
     (lambda: gan(model=dict), "model built nothing, expected a Module"),
-    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' is there twice"),
-    (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and there is no evaluate"),
-    (lambda: blobs(accumulate=2, step=gan_step), "with a `step` of your own"),
+    (lambda: blobs(metrics=[Metric("accuracy", len)]), "'accuracy' appears twice"),
+    (lambda: blobs(metrics=[Metric("mAP")]), "'mAP' has no function, and the task has no"),
+    (lambda: blobs(accumulate=2, step=gan_step), "your own `step`"),
     (lambda: blobs(early_stopping=3), "expected EarlyStopping(patience=...) or None"),
     (lambda: blobs(loss=None), "loss is None, expected a function"),
     (lambda: Metric("x", goal="least"), 'expected "max" or "min"'),

@@ -236,7 +236,7 @@ def test_what_is_not_finite_is_no_number():
 
 def test_what_are_no_detections_and_settings_that_cannot_be_are_refused():
     one, target = found(A), true(A)
-    no_dict = "expected a list with a dict for each picture"
+    no_dict = "expected a list with a dict of boxes"
     for outputs, targets, message in (
         ([one], [], "outputs of 1 pictures, targets of 0: expected as many, and one at least"),
         *(([], [], "and one at least"), (one, [target], f"outputs: {no_dict}, .* got dict")),

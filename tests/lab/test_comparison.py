@@ -198,7 +198,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
     left = Comparison.load(tmp_path)
     missing = [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)][finished:]
     assert len(left.runs) == finished and sorted(left.missing()) == sorted(missing)
-    assert f"{4 - finished} of 4 runs are still to be made" in " ".join(left.notes())
+    assert f"{4 - finished} of 4 runs are still missing" in " ".join(left.notes())
     assert left.row("mixed").pairs == finished // 2
     trained.clear()
     compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)

@@ -27,7 +27,7 @@ def test_what_is_compiled_meanwhile_is_listed(monkeypatch):
             pass
     assert part.kernels == ["relu_dx", "adam"] and PROGRESS.tell is None
     monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
-    with pytest.raises(fp.ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
+    with pytest.raises(fp.ArgumentError, match="no model 'lnet' to compile: expected lenet"):
         ahead.jobs_for(["mlp", "lnet"])
 
 
@@ -100,7 +100,7 @@ def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monk
     monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: [job])
     first, second = (call("warmup", "-q", "-j", "1").output for _ in "12")
     assert "tiny mixed    1 kernels compiled" in first and "Compiled 1 kernels in" in first
-    assert "All kernels are there: nothing was compiled" in second and done == [1]
+    assert "All kernels were compiled already" in second and done == [1]
     monkeypatch.setattr(cpu, "why_not_derived", lambda: "MINIFP_KERNELS=numpy")
     assert call("warmup").output == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
 

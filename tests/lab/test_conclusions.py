@@ -147,7 +147,7 @@ def test_runs_that_still_become_better_are_not_converged():
     whole = from_runs([*late, *(made_up("mixed", s, settled(93.0 + s)) for s in range(3))])
     assert whole.row("float32").improving == 13 and whole.row("mixed").improving == 0
     (said,) = (note for note in whole.notes() if note.startswith("Not converged"))
-    assert "accuracy of float32 still became better by 13 points" in said
+    assert "accuracy of float32 still improved by 13 points" in said
     assert "Not converged" not in " ".join(from_runs(ends(float32=BASE)).notes())
 
 
@@ -207,7 +207,7 @@ def test_a_repetition_must_be_exactly_zero_and_a_control_needs_what_it_disturbs(
     assert whole.table().startswith("NOT REPEATABLE")
     assert verdicts.headline(whole).startswith("not repeatable; ")
     whole = from_runs(ends(float32=BASE, mixed_at_ulp=BASE))
-    assert "mixed@ulp has nothing to be held against: add mixed" in " ".join(whole.notes())
+    assert "mixed@ulp has nothing to compare with: add mixed" in " ".join(whole.notes())
     assert whole.row("mixed@ulp").difference is None
 
 

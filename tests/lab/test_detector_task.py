@@ -206,8 +206,8 @@ def test_nan_in_a_target_is_found_and_no_boxes_are_no_error():
 
 def test_settings_that_cannot_be_are_refused():
     for settings, message in (
-        ({"metrics": [coco_map]}, "metrics=.*: expected functions of .outputs, targets., by name"),
-        ({"metrics": {"AP": 3}}, "expected functions"),
+        ({"metrics": [coco_map]}, "metrics=.*: expected a dict of functions of .outputs, targets."),
+        ({"metrics": {"AP": 3}}, "expected a dict of functions"),
         ({"batch_size": 0}, "batch_size=0: expected an integer, at least 1"),
         ({"keep": -1}, "keep=-1"),
     ):

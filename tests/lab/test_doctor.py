@@ -56,7 +56,7 @@ def test_it_names_what_runs_and_which_kernels_are_live_for_which_device(monkeypa
     assert not cpu.can_compile() or re.search(told, row(text, "cpu"))
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "float16 sums").startswith(("compiled by numba", "in NumPy, slow"))
-    assert row(text, "formats").startswith(("compiled for float16, float32", "all stored by NumPy"))
+    assert row(text, "formats").startswith(("compiled for float16, float32", "all, computed"))
 
 
 def test_what_is_missing_is_named_with_the_line_that_installs_it(lacking):
@@ -135,7 +135,7 @@ def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     code = f"import runpy, sys; {block}; name = 'minifp.lab.commands.doctor_text'"
     code += "; runpy.run_module(name, run_name='__main__')"
     text = python(code, str(tmp_path)).stdout
-    assert told in text and row(text, "cuda").startswith("none: they are made with numba")
+    assert told in text and row(text, "cuda").startswith("none: they need numba")
     assert "numba" in text.splitlines()[-1] and "-m pip install" in text.splitlines()[-1]
     assert row(text, "float16 sums") == "in NumPy, slow: numba is not there"
     assert row(text, "formats").endswith("no kernel is compiled")

@@ -58,7 +58,7 @@ def test_each_name_has_its_place_and_a_change_that_cannot_be_is_refused_with_wha
     assert place_of("batch_size", 8, task) == place_of("accumulate", 2, task) == "task"
     assert place_of("accumulate", "float16", task) == place_of("loss_scale", 8, task) == "precision"
     for name, value, message in (
-        ("learning_rate", 0.1, "no such thing to change: expected .*lr"),
+        ("learning_rate", 0.1, "unknown setting: expected .*lr"),
         ("batchsize", 8, "expected batch_size"),
         ("batch_size", 1.5, "batch_size=1.5: expected a whole number"),
         *(("lr", "fast", "lr=fast: expected such as lr=0.02"), ("lr", -1.0, "lr=-1: ")),
@@ -150,13 +150,13 @@ def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatc
         return counted(*args, **kwargs)
 
     monkeypatch.setattr(here, "train", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished, and kept in"):
+    with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished and saved in"):
         fp.sweep(blobs(), SET, seeds=1, steps=2, out=tmp_path, progress=False)
     assert "4 of 6 runs are there" in (tmp_path / "sweep.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"set": {}}, "nothing is set"),
+    ({"set": {}}, "nothing to vary"),
     ({"set": {"loss_scale": "1,8"}, "precisions": ["float32"]}, "would change nothing"),
     ({"set": {"accumulate": [2, "float16"]}}, "expected values of one kind"),
     ({"set": {"steps": "2,3"}, "steps": 3}, "steps: give it once"),

@@ -86,7 +86,7 @@ def test_a_file_runs_no_program_that_it_names(folder, tmp_path, monkeypatch, nam
     tree["extra"]["origin"] = {"task": named, "data": None}
     tensor_file.write(tmp_path / "m.safetensors", arrays, tree)
     result = call("evaluate", "m.safetensors", "-q")
-    assert result.exit_code == 2 and f"name it yourself, --task {named}" in result.output
+    assert result.exit_code == 2 and f"name it yourself, with --task {named}" in result.output
     assert not (tmp_path / "RAN").exists()
     result = call("evaluate", "m.safetensors", "--task", named, "-q")
     assert result.exit_code == 0, result.output
@@ -156,7 +156,7 @@ def test_what_makes_no_sense_for_a_task_is_left_out_and_said(folder, tie):
     own = blobs(evaluate=lambda state, test_set: {"accuracy": 50.0, "loss": 1.0})
     found = fp.evaluate(folder / "runs" / "mixed,seed=0.safetensors", task=own, **QUIET)
     assert found.judged[0].results["mixed"].metrics == {"accuracy": 50.0}
-    assert "left out: changed predictions: the task evaluates in a way" in found.table()
+    assert "left out: changed predictions, because the task" in found.table()
     outcomes = [np.full((n, 2), 0.5, np.float32) for n in (4, 40)]
     regression = blobs(
         name="regression", model=tied().model, metric=None, metric_name="error", metric_unit="",
@@ -164,7 +164,7 @@ def test_what_makes_no_sense_for_a_task_is_left_out_and_said(folder, tie):
         data=lambda: tuple(fp.data.TensorDataset(pictures(len(t)).held[0], t) for t in outcomes),
     )  # fmt: skip
     judged = fp.evaluate(tie, ["float32", "mixed"], task=regression, **QUIET).judged[0]
-    assert judged.left_out == ["changed predictions: the outputs name no classes"]
+    assert judged.left_out == ["changed predictions, because the outputs are not classes"]
     assert 0 < abs(judged.difference("mixed")) < 0.1 and judged.base.seconds > 0
 
 
@@ -217,8 +217,8 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
         (tmp_path / "y.safetensors", {}, "No such file"),
         (empty, {}, "no checkpoint in the folder .*--keep-weights"),
         ([], {}, "expected at least one file"),
-        (folder, {}, "'blobs' was made in a program, .* --task"),
-        (tie, {}, "not of which task they are: name it"),
+        (folder, {}, "'blobs' was created in a program, .* --task"),
+        (tie, {}, "does not name their task: name it"),
         (folder, {"task": tied()}, "is of the task 'blobs', not of 'tied'"),
         (tie, {"task": task}, "missing: 0.weight"),
         (folder, {"task": task, "repeats": 0}, "repeats=0"),

@@ -41,8 +41,8 @@ def test_kernels_are_found_by_their_names_and_their_operations(tmp_path):
     (tmp_path / "empty.py").touch()
     for name, why in (
         ("sofmax", "'sofmax'; did you mean softmax"),
-        (f"{tmp_path}/empty.py", "makes no kernel"),
-        (f"{tmp_path}/other.py", "there is no file"),
+        (f"{tmp_path}/empty.py", "defines no kernel"),
+        (f"{tmp_path}/other.py", "no file"),
     ):
         with pytest.raises(ArgumentError, match=why):
             text.named(name)

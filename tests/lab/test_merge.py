@@ -166,7 +166,7 @@ def test_another_machine_is_named(halves, other, tmp_path):
     held["environment"]["NumPy"] = "9.9"
     path.write_text(json.dumps(held), encoding="utf-8")
     lab.merge(halves[0], other, out=tmp_path / "whole")
-    told = f"2 of 6 runs were made on another machine: NumPy 9.9 instead of {np.__version__}."
+    told = f"2 of 6 runs were ran on another machine: NumPy 9.9 instead of {np.__version__}."
     assert told in fp.Comparison.load(tmp_path / "whole").notes()
     with open(tmp_path / "whole" / "runs.csv", newline="", encoding="utf-8") as file:
         marked = [row["seed"] for row in csv.DictReader(file) if "NumPy 9.9" in row["made"]]
@@ -177,7 +177,7 @@ def test_another_machine_is_named(halves, other, tmp_path):
 def test_the_command_says_what_it_found(halves, other, tmp_path):
     result = call("merge", *halves, "--out", tmp_path / "whole", "--figures", "none")
     assert result.exit_code == 0, result.output
-    assert "6 runs in all, 2 of them twice and the same to the last bit." in result.output
+    assert "6 runs in all, 2 of them twice, with the same bits." in result.output
     assert f"Report: {tmp_path / 'whole' / 'report.html'}" in result.output
     assert (tmp_path / "whole" / "report.html").is_file()
     result = call("merge", halves[0], changed(other, metric=1.0))

@@ -50,7 +50,7 @@ def test_a_plan_shows_itself_in_a_table_with_its_curve():
     assert f"Take {plan.seeds} seeds, or to be cautious {most}." in text
     assert "Power, by the number of seeds" in text
     assert max(map(len, text.splitlines())) <= WIDTH
-    assert "nothing can be planned" in repr(fp.Plan(pilot((0.1,))))
+    assert "no plan is possible" in repr(fp.Plan(pilot((0.1,))))
     assert fp.Plan(pilot((0.1,))).seeds is None
     for power in (0, 1.0, "0.8"):
         refuses(fp.ArgumentError, "between 0 and 1", fp.plan, blobs(steps=1), power=power)
@@ -107,6 +107,6 @@ def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused
     first, second = registered(tmp_path)
     assert second["before"] == first["sha256"] != second["sha256"]
     path.write_text(held.replace("0.5", "0.6"), encoding="utf-8")
-    refuses(fp.ArgumentError, "not what its hash is of", again)
+    refuses(fp.ArgumentError, "does not match its hash", again)
     path.unlink()  # runs of before are no plan
     assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())

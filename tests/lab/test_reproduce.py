@@ -50,7 +50,7 @@ def test_the_script_makes_the_same_results(project):
     assert str(project) not in path.read_text(encoding="utf-8")
     result = run(path, "runs/two", cwd=project)
     assert result.returncode == 0, result.stderr
-    assert "4 runs in all, 4 of them twice and the same to the last bit." in result.stdout
+    assert "4 runs in all, 4 of them twice, with the same bits." in result.stdout
     assert len(fp.Comparison.load(project / "runs" / "two").runs) == 4
     elsewhere = run(path, "two", cwd=project / "runs")
     assert elsewhere.returncode == 2

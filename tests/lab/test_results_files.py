@@ -215,7 +215,7 @@ def test_results_of_another_version_are_not_read(folder, tmp_path):
 
 def test_the_documentation_names_every_file_and_every_entry(folder):
     text = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
-    part = text[text.index("## What comes out") : text.index("## Made again")]
+    part = text[text.index("## What comes out") : text.index("## Repeat and merge")]
     named = set(re.findall(r"`([\w./]+)`", part))
     written = {path.name for path in folder.iterdir()}
     assert written <= named and set(summary.schema()["properties"]) <= named

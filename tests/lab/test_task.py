@@ -54,7 +54,7 @@ def test_accuracy_is_the_percentage_of_targets_named():
     ({"metric": "accuracy"}, "metric is 'accuracy', expected a function"),
     ({"goal": "least"}, "goal is 'least'"),
     ({"metric": None}, "with metric=None the metric is the loss"),
-    ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, say how large"),
+    ({"metric": None, "goal": "min", "metric_unit": "nats"}, "margin is None, give, before"),
     ({"batch_size": 0}, "batch_size is 0, expected an integer of at least 1"),
     ({"batch_size": 2.5}, "batch_size is 2.5"), ({"epochs": True}, "epochs is True"),
     ({"steps": -1}, "steps is -1"),
@@ -98,12 +98,12 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
     there = ".*expected a minifp.Task; there are: task, other"
     for spec, data, message in (
         ("resnet", None, "no task 'resnet': expected mlp, lenet, charlstm, an exhibit"),
-        (3, None, "a task is a Task or a text, not int"),
-        ("nowhere.py:task", None, "there is no file nowhere.py"),
+        (3, None, "a task is a Task or a string, not int"),
+        ("nowhere.py:task", None, "no file nowhere.py"),
         (f"{file}:number", None, f"number is a int in{there}"),
         (f"{file}:nothing", None, f"nothing is not there in{there}"),
         ("lenet", "shakespeare", "no data 'shakespeare' for the task lenet: expected digits"),
-        (f"{file}:task", "digits", "the task 'mine' brings its own data"),
+        (f"{file}:task", "digits", "the task 'mine' has its own data"),
     ):
         refuses(fp.ArgumentError, message, load_task, spec, data=data)
 

@@ -95,7 +95,7 @@ def test_the_command_trains_saves_and_goes_on(tmp_path):
     assert fp.load(path, model=model)["run"]["steps"] == 15
     result = call("train", "mlp", "--steps", 3, "--precision", "float32", "--seed", 5, "-q")
     assert result.exit_code == 0
-    assert "float32, seed 5" in result.output and "Nothing was written" in result.output
+    assert "float32, seed 5" in result.output and "Nothing was saved" in result.output
 
 
 def test_another_run_is_not_gone_on_with(tmp_path):

@@ -84,7 +84,7 @@ def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_pat
     assert bits(several) == alone
     assert len([*(out / "runs").glob("*.safetensors")]) == 4
     (note,) = [note for note in several.notes() if "twice" in note]
-    assert "was made twice: its process died (EXIT(9))" in note
+    assert "was run twice: its process died (EXIT(9))" in note
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
 
 
@@ -100,7 +100,7 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
         several = compare(mortal, ARMS, 2, client=client, out=tmp_path / "out", progress=False)
     assert bits(several) == alone
     (note,) = [note for note in several.notes() if "twice" in note]
-    assert re.search(r"was made twice: the worker \S+, process \d+ died", note)
+    assert re.search(r"was run twice: the worker \S+, process \d+ died", note)
     assert len(Comparison.load(tmp_path / "out").runs) == 4
 
 
@@ -120,7 +120,7 @@ def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
     assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
     lock = threading.Lock()
     task = blobs(model=lambda: lock)  # which cannot be pickled
-    refuses(ArgumentError, "because of its model: .*lock.*file of its own", ticket, task, {}, task)
+    refuses(ArgumentError, "because of its model: .*lock.*its own file", ticket, task, {}, task)
 
 
 def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
@@ -145,7 +145,7 @@ def test_other_data_in_the_other_process_are_refused():
     task = blobs(data=other_each_time)
     config = compare(task, ["float32"], 1, steps=1, progress=False).config
     job = jobs.Job(Carried("blobs", "", b""), config, "float32", 0)
-    with pytest.raises(DataError, match="another one in the process .* training data is 'clouds"):
+    with pytest.raises(DataError, match="differs in the process .* training data is 'clouds"):
         jobs.check_same(job, jobs.settings(task, task.data()))
 
 

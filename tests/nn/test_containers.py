@@ -86,7 +86,7 @@ def test_a_sequential_may_be_named():
 
 
 test_what_is_no_module_or_not_there_is_refused = each_refused(
-    (lambda: nn.Sequential({"train": nn.ReLU()}), fp.ArgumentError, "'train' is the name of"),
+    (lambda: nn.Sequential({"train": nn.ReLU()}), fp.ArgumentError, "'train' is an attribute"),
     (lambda: nn.Sequential({"a": 3}), fp.ArgumentError, "'a' is a int, not a Module"),
     (lambda: nn.ModuleList([3]), fp.ArgumentError, "ModuleList: argument 0 is a int"),
     (lambda: nn.ModuleList(3), fp.ArgumentError, "ModuleList: int: expected several"),
@@ -103,7 +103,7 @@ test_what_is_no_module_or_not_there_is_refused = each_refused(
 @pytest.mark.parametrize("name", ["training", "precision", "_name", "_before_forward", "keys"])
 def test_a_module_dict_refuses_names_that_it_has_for_something_else(name):
     heads = nn.ModuleDict()
-    with pytest.raises(fp.ArgumentError, match=f"'{name}' is the name of something"):
+    with pytest.raises(fp.ArgumentError, match=f"'{name}' is an attribute of"):
         heads[name] = nn.Linear(2, 2)
     assert len(heads) == 0 and heads.eval().training is False
 

@@ -335,7 +335,7 @@ def test_what_is_registered_by_name_is_owned():
     (lambda m: m.register_buffer("b", np.ones(2)), fp.DTypeError, "b is a ndarray"),
     (lambda m: m.add_module("c", 3), fp.DTypeError, "c is a int"),
     (lambda m: m.register_buffer("a.b", fp.ones(2)), fp.ArgumentError, "without dots"),
-    (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot name"),
+    (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot be the name"),
     (lambda m: m.get_parameter("inner.w"), fp.ArgumentError, "'inner.w': .*inner.weight"),
     (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
     (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
@@ -363,7 +363,7 @@ def test_what_is_missing_unexpected_or_overflows_is_told_by_name():
         layer = nn.Linear(1, 1)
     with pytest.warns(fp.PrecisionWarning, match="load_state_dict: weight: 1 of 1 values overflow"):
         layer.load_state_dict({"weight": [[1e6]], "bias": [0.0]})
-    with pytest.raises(fp.ArgumentError, match="an entry is no array"):
+    with pytest.raises(fp.ArgumentError, match="an entry is not an array"):
         layer.load_state_dict({"weight": [[1.0], [2.0, 3.0]], "bias": [0.0]})
 
 
@@ -431,9 +431,9 @@ def test_a_module_dict_is_a_dict_of_modules():
         (lambda: heads["x"], KeyError, "expected one of a, b"),
         (lambda: heads.__delitem__("x"), KeyError, "x"),
         (lambda: heads.__setitem__("e", 3), fp.ArgumentError, "not a Module"),
-        (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "every module has"),
+        (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "of every module"),
         (lambda: heads.__setitem__("a.b", nn.ReLU()), fp.ArgumentError, "without dots"),
-        (lambda: heads(1), fp.ArgumentError, "not called"),
+        (lambda: heads(1), fp.ArgumentError, "cannot be called"),
     ):
         refuses(error, words, wrong)
 
@@ -488,7 +488,7 @@ def cnn():
     (lambda: nn.BatchNorm2d(3), (3, 8, 8), r"\(C, H, W\): .*x.unsqueeze\(0\)"),
     (lambda: nn.BatchNorm2d(3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute"),
     (lambda: nn.MaxPool2d(2), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
-    (lambda: nn.Linear(64, 2), (8, 8), r"one example: .*x.unsqueeze\(0\)"),
+    (lambda: nn.Linear(64, 2), (8, 8), r"single example: .*x.unsqueeze\(0\)"),
     (lambda: nn.Linear(64, 2), (3, 8, 8), r"it fits as x.flatten\(1\)"),
     (cnn, (1, 8, 8), r"^in Sequential.3 \(Linear\): linear: .*x.unsqueeze\(0\)"),
     (cnn, (5, 8, 8, 1), r"^in Sequential.0 \(Conv2d\): conv2d: .*x.permute\(0, 3, 1, 2\)"),

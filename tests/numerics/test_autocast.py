@@ -125,7 +125,7 @@ def test_the_list_prints_each_row_with_a_reason_that_is_true_for_the_format():
         assert "{" not in a.reason + b.reason and "bfloat16" not in a.reason
     with fp.precision("autocast-bfloat16"):
         assert fp.op_list()["linear"] == brain["linear"]
-        with pytest.raises(fp.PrecisionError, match="a bfloat16 p .* take the one with_logits"):
+        with pytest.raises(fp.PrecisionError, match="a bfloat16 p .* use with_logits"):
             F.binary_cross_entropy(numbers(4), fp.ones(4))
     assert fp.tensor(257.0, dtype="bfloat16").item() == 256  # "has no pixel 257"
     assert fp.tensor(1 - 2.0**-9, dtype="bfloat16").item() == 1  # "within 2^-9 of 1 is 1"

@@ -190,7 +190,7 @@ def test_what_is_too_large_is_told(name, text):
 
 
 test_what_cannot_be_stored_is_refused = each_refused(
-    (lambda: fp.ones(2, dtype="e9m3"), fp.PrecisionError, "expected one whose numbers float32"),
+    (lambda: fp.ones(2, dtype="e9m3"), fp.PrecisionError, "a format whose numbers float32 can"),
     (lambda: fp.ones(2, dtype="bf16"), fp.PrecisionError, 'did you mean "bfloat16"'),
     (lambda: fp.ones(2, dtype="fp8"), fp.PrecisionError, 'did you mean "float8_e4m3fn"'),
     (lambda: fp.Format("e4m3+nan=first"), fp.ArgumentError, "expected one of 'ieee', 'last'"),
@@ -199,7 +199,7 @@ test_what_cannot_be_stored_is_refused = each_refused(
     (lambda: fp.tensor(np.zeros(2, [("a", "u2")])), fp.DTypeError, "expected floating numbers"),
     (lambda: fp.tensor(np.zeros(2, "V2")), fp.DTypeError, "expected floating numbers"),
     (lambda: fp.Precision(accumulate="e8m12"), fp.PrecisionError, "at most 10 bits of mantissa"),
-    (lambda: fp.Precision(weights="e4m30"), fp.PrecisionError, "float32 holds"),
+    (lambda: fp.Precision(weights="e4m30"), fp.PrecisionError, "float32 can hold"),
 )
 
 

@@ -124,7 +124,7 @@ def test_tf32_is_for_operands_alone():
     with fp.precision(p):
         y = linear_forward(np.full((1, 3), 1 + 2.0**-11, float32), np.ones((1, 3), float32), None)
     assert y == 3  # a tie: to even
-    why = '19 bits, and is for operands of products: operands=tf32; what stores .* "e8m10"'
+    why = '19 bits, and is for operands of products only: operands=tf32; to store .* "e8m10"'
     for wrong in (
         *(lambda: fp.Precision.parse("float32,storage=tf32"), lambda: fp.Precision(weights="tf32")),
         lambda: fp.Precision.parse("float32,accumulate=tf32"),
@@ -244,9 +244,9 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
     ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
     ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
     ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
-    ("mixed,operands=float16", "rounds nothing that is stored in float16"),
-    ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
-    ("float32,gradient_operands=float32", "rounds nothing .* expected off, or a format of fewer"),
+    ("mixed,operands=float16", "has no effect on numbers stored in float16"),
+    ("mixed,operands=tf32", "has no effect on numbers stored in float16"),
+    ("float32,gradient_operands=float32", "no effect .* expected off, or a format of fewer"),
     ("float8,operands=fp8", "expected off, tf32, float16"),
 ])  # fmt: skip
 def test_switches_that_would_do_nothing_are_refused(text, problem):

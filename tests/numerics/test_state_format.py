@@ -96,7 +96,7 @@ def test_a_scale_is_what_its_text_says(length):
 def test_state_is_as_many_bytes_as_its_codes_and_scales_and_no_part_has_its_own():
     text = f"mixed,{STATE}=float8_e5m2,{SCALE}=block:"
     assert fp.Precision.parse(text + "0064") == fp.Precision.parse(text + "64")
-    with pytest.raises(PrecisionError, match="second_moment is one for all parameters"):
+    with pytest.raises(PrecisionError, match="second_moment holds for all parameters"):
         fp.Precision.parse("mixed;head=mixed,second_moment=float16")
     assert StateFormat.of(fp.Precision()) == SINGLE
     text = f"mixed,{STATE}=float8_e4m3fn,second_moment=float16,{SCALE}=block:32"
@@ -111,10 +111,10 @@ def test_state_is_as_many_bytes_as_its_codes_and_scales_and_no_part_has_its_own(
     (f"{STATE}=float16,{SCALE}=row", "expected tensor, block:N"),
     (f"{STATE}=float16,{SCALE}=block:0", "expected tensor, block:N"),
     (f"{STATE}=float16,{SCALE}=block:1.5", "expected tensor, block:N"),
-    (f"{SCALE}=tensor", "state in float32, which has all exponents"),
-    (f"{STATE}=bfloat16,{SCALE}=tensor", "state in bfloat16, which has all exponents"),
+    (f"{SCALE}=tensor", "state in float32, which has the exponent range"),
+    (f"{STATE}=bfloat16,{SCALE}=tensor", "state in bfloat16, which has the exponent range"),
     (f"{STATE}=bfloat16,second_moment=float32,{SCALE}=block:8", "bfloat16 and float32"),
-    (f"{STATE}=float16,weights=float64,{SCALE}=tensor", "whose state is in that format"),
+    (f"{STATE}=float16,weights=float64,{SCALE}=tensor", "whose state is in the same format"),
     (f"{STATE}=float16,second_moment=float16", "second moments have anyway"),
     ("second_moment=float17", "expected off, "),
 ])  # fmt: skip

@@ -108,7 +108,7 @@ def test_the_gradient_of_a_network_stays_in_the_format_that_it_is_stored_in():
 
 def test_boxes_that_have_lost_pixels_already_are_warned_of():
     boxes = fp.tensor([[0.0, 0.0, 2049.0, 10.0]], dtype="float16")
-    with pytest.warns(fp.MisuseWarning, match=r"box_area: boxes in float16, .* no odd pixels"):
+    with pytest.warns(fp.MisuseWarning, match=r"box_area: boxes in float16, .* no odd numbers"):
         F.box_area(boxes)
     F.box_area(fp.tensor([[0.0, 0.0, 2047.0, 10.0]], dtype="float16"))  # no warning
 

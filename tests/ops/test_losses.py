@@ -139,7 +139,7 @@ def test_binary_cross_entropy_takes_what_a_sigmoid_rounded_and_says_so(precision
 
 def test_other_probabilities_were_rounded_before_binary_cross_entropy_sees_them(in_mixed):
     p = fp.tensor([1.0], requires_grad=True)
-    with pytest.warns(fp.MisuseWarning, match="from probabilities that were rounded"):
+    with pytest.warns(fp.MisuseWarning, match="but from rounded probabilities"):
         callers.told.clear()
         loss = F.binary_cross_entropy(p, fp.tensor([0.0]))
     loss.backward()

@@ -461,5 +461,5 @@ def test_the_operations_name_the_argument_that_does_not_fit(name, changed, error
 
 
 def test_dropout_of_a_single_layer_is_warned_of():
-    with pytest.warns(UserWarning, match="GRU: dropout=0.5 is between layers"):
+    with pytest.warns(UserWarning, match="GRU: dropout=0.5 acts between layers"):
         nn.GRU(3, 4, dropout=0.5)

@@ -153,7 +153,7 @@ def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(mak
 def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out(make):
     ps, optimizer = trained(make)
     optimizer.step()
-    refused(optimizer, fp.TapeError, "consumed", "zero_grad()")
+    refused(optimizer, fp.TapeError, "already used", "zero_grad()")
     give(ps[0], 1.0)
     with pytest.warns(fp.MisuseWarning, match=r"zero_grad\(\)"):  # added to consumed ones
         optimizer.step()

@@ -14,7 +14,7 @@ from minifp.optim.lr_scheduler import CosineAnnealingWarmRestarts, LRScheduler, 
 
 PAGE = (Path(fp.__file__).parents[1] / "docs" / "operations.md").read_text(encoding="utf-8")
 PAGES: dict = {"__name__": "operations_page"}
-exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.split("## Optimizers of")[1], re.S)), PAGES)
+exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.split("## Your own optim")[1], re.S)), PAGES)
 Momentum, Lion, Warmup = (PAGES[name] for name in ("Momentum", "Lion", "Warmup"))
 X, T = fp.tensor(np.random.default_rng(0).normal(size=(16, 4))), fp.tensor(np.arange(16) % 2)
 

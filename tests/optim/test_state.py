@@ -199,7 +199,7 @@ def test_state_that_does_not_fit_is_refused(change):
     _, optimizer = made(BLOCKS)
     state = optimizer.state_dict()
     state["optimizers"][0]["state"][1]["exp_avg"].update(change)
-    with pytest.raises(ArgumentError, match="parameter 1: exp_avg is no state with scales"):
+    with pytest.raises(ArgumentError, match="parameter 1: exp_avg is not state with scales"):
         optimizer.load_state_dict(state)
 
 

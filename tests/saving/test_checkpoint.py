@@ -440,7 +440,7 @@ def test_what_is_spelt_alike_is_kept_apart(tmp_path):
     fp.save(tmp_path / "c", extra=extra)
     assert frozen(fp.load(tmp_path / "c")) == frozen(extra)
     models = {"a": nn.ModuleDict({"b": nn.Linear(1, 1)}), "a.b": nn.Linear(1, 1)}
-    with pytest.raises(fp.ArgumentError, match="'a.b' cannot name one of several"):
+    with pytest.raises(fp.ArgumentError, match="'a.b' cannot be the name of one of several"):
         fp.save(tmp_path / "c", model=models)
     with pytest.raises(fp.ArgumentError, match="expected a floating format"):
         fp.save(tmp_path / "c", model=nn.Linear(1, 1), dtype="int32")

@@ -335,9 +335,9 @@ def test_python_numbers_are_exact():
 
 def test_anything_else_is_refused_by_name():
     for arguments, error, words in (
-        (("abc",), ArgumentError, "no number: expected a text such as"),
-        (("",), ArgumentError, "no number"),
-        (("\u0663",), ArgumentError, "no number"),  # a digit, but not one of 0 to 9
+        (("abc",), ArgumentError, "not a number: expected a string such as"),
+        (("",), ArgumentError, "not a number"),
+        (("\u0663",), ArgumentError, "not a number"),  # a digit, but not one of 0 to 9
         (("1 + " + "0" * 3000,), ArgumentError, "expected 2000"),
         (("1e99999999999",), ArgumentError, "expected an exponent from -9999 to 9999"),
         (("9" * 3000,), ArgumentError, "expected 2000"),
@@ -351,7 +351,7 @@ def test_anything_else_is_refused_by_name():
         ((fp.zeros(0),), ShapeError, "shape (0,)"),
         ((1.0, "%", 2.0), ArgumentError, "expected one of + - * /"),
         ((1.0, "+"), ArgumentError, "between two numbers"),
-        (("1 + 1", "+", 1.0), ArgumentError, "is no number"),
+        (("1 + 1", "+", 1.0), ArgumentError, "is not a number"),
     ):
         with pytest.raises(error, match=re.escape(words)) as caught:
             fp.explain(*arguments)

@@ -121,7 +121,7 @@ def test_what_is_none_is_a_sentence():
     text = microscope_page.body(plain, "s")
     assert "There was no loss scale, and no step was skipped." in text
     assert [what for what, _ in lost_anywhere(plain)] == ["float16", "bfloat16"]
-    assert "In the steps that were looked at no update was lost." in text
+    assert "No update was lost in the observed steps." in text
     for step in plain.steps:
         step.histograms[KINDS[1]].clear()
     assert f"No {KINDS[1]} were stored" in microscope_page.body(plain, "s")

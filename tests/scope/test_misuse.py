@@ -158,7 +158,7 @@ def test_the_norm_that_is_told_is_the_true_one():
         clip_by_numpy(model, optimizer)
 
     text = told_alone(told_of(fault, model, optimizer))
-    told = float(re.search(r"and ([\d.e+-]+) in truth", text)[1])
+    told = float(re.search(r"true norm is ([\d.e+-]+)\.", text)[1])
     # The factor that was found is that of float16 numbers, rounded by up to 2^-11, and more where
     # they became subnormal; the text has three digits
     assert told == pytest.approx(truth[0], rel=0.01)
@@ -263,7 +263,7 @@ READS = {
 def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault):
     model, optimizer = mlp()
     text = told_alone(told_of(fault, model, optimizer, steps=3), "4096", HERE, "unscale_()")
-    numbers = re.search(r"norm is (\S+) as it is read and (\S+) in truth", text).groups()
+    numbers = re.search(r"norm reads (\S+), but the true norm is (\S+)\.", text).groups()
     read, true = map(float, numbers)
     assert read / true == pytest.approx(S, rel=0.01)  # both have three digits
     assert told_of(unscaled(fault), steps=3) == []
@@ -501,7 +501,7 @@ def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
     model = TwoHeads()
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
     found = told_of(lambda *_: None, model, optimizer, steps)
-    told_alone(found, "other.weight", "no gradient came")
+    told_alone(found, "other.weight", "no gradient in")
     for p in model.other.parameters():
         p.requires_grad_(False)
     assert told_of(lambda *_: None, model, optimizer, steps) == []

@@ -103,7 +103,7 @@ def test_the_command_shows_a_model_or_says_what_is_wrong():
         (f"LeNet --input 1 28 28 --precision float32 {EIGHT}", f"\n{EIGHT} "),
         ("ResNet181 --input 3 32 32", "expected ResNet18"),
         ("LeNet --input 1 0 28", "at least 1"),
-        ("ResNet18 --input 3 32 32 --set depth=3", "'depth'. Give its arguments by --set"),
+        ("ResNet18 --input 3 32 32 --set depth=3", "'depth'. Set its arguments with --set"),
         ("CharLSTM --input 8", "missing a required argument: 'characters'"),
         ("CharLSTM --input 8 --set characters=65", "say --integers"),
         ("LeNet --input 1 28 28 --set width", "expected name=value"),

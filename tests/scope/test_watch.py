@@ -131,5 +131,5 @@ def test_a_terminal_shows_one_drawing_in_place():
 def test_ctrl_c_ends_it_with_what_was_seen():
     code, text = in_a_terminal("watch", "mlp", "--steps", "100000", until=b"step 2")
     shown = "\n".join(screen_of(text))
-    assert code == 130 and "Interrupted. It ended after" in shown and "Traceback" not in shown
+    assert code == 130 and "Interrupted. Stopped after" in shown and "Traceback" not in shown
     assert "float16 holds" in shown

@@ -90,7 +90,7 @@ def test_a_repetition_that_differs_fails_the_command_and_plan_makes_a_pilot(aske
     monkeypatch.setattr(lab, "Plan", lambda comparison: comparison)
     result = call("compare", "mlp", "--plan")
     assert result.exit_code != 0 and asked[-1]["pilot"] is True
-    assert "not the same: float32@repeat, seed 0: loss differs at step 3" in result.output
+    assert "not repeatable: float32@repeat, seed 0: loss differs at step 3" in result.output
 
 
 def test_the_example_of_the_readme_means_what_it_says(asked, tmp_path):
@@ -206,7 +206,7 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
 
     monkeypatch.setattr(here, "train", interrupted)
     result = call("demo", "--quiet", "--out", tmp_path)
-    assert result.exit_code == INTERRUPTED and "goes on from there" in result.output
+    assert result.exit_code == INTERRUPTED and "command again to resume" in result.output
 
 
 @pytest.mark.parametrize("command, name, worker", [

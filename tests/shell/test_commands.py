@@ -43,7 +43,7 @@ def test_commands_are_listed_in_order_and_none_is_imported():
 def test_an_unknown_command_is_refused_with_the_nearest():
     for word, hint in (
         ("comparre", "did you mean compare?"),
-        ("xyz", "there are demo, compare, ablate"),
+        ("xyz", "the commands are demo, compare, ablate"),
     ):
         result = call(word)
         assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output

@@ -34,7 +34,7 @@ def quick(path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_program_is_short_and_runs_as_it_is_and_again(kind, tmp_path, capsys):
-    assert f"Run it as it is: {python_word()} mine.py" in new(kind, "mine").output
+    assert f"Run it: {python_word()} mine.py" in new(kind, "mine").output
     path = tmp_path / "mine.py"
     assert len(path.read_text("utf-8").splitlines()) < 60
     quick(path)
@@ -72,7 +72,7 @@ def test_nothing_is_overwritten_and_an_unknown_kind_is_refused(tmp_path):
     (tmp_path / "mine.py").write_text("my work", encoding="utf-8")
     for name in ("mine.py", "mine"):
         result = new("cnn", name)
-        assert result.exit_code == 2 and "is there already" in result.output
+        assert result.exit_code == 2 and "already exists" in result.output
     assert (tmp_path / "mine.py").read_text("utf-8") == "my work"
     result = new("gru", "other.py")
     assert result.exit_code == 2 and all(kind in result.output for kind in KINDS)

@@ -51,7 +51,7 @@ def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
 def test_lessons_that_there_are_not_are_refused(tmp_path, monkeypatch):
     for words, said in (
         (["01-sixten-bits"], "near are: 01-sixteen-bits"),
-        ([LESSON, "--again"], "say where to with --out DIR"),
+        ([LESSON, "--again"], "--again needs --out DIR"),
         ([LESSON, "--out", "mine"], "is not here"),
     ):
         if "mine" in words:
@@ -110,4 +110,4 @@ def test_progress_is_deleted_when_that_is_meant(words, typed, is_left, done, own
     assert result.exit_code == 0 and own_file.exists() == is_left
     assert "1 prediction made" in result.output
     again = teaching("forget", "--yes")
-    assert ("Nothing is kept" in again.output) == (not is_left)
+    assert ("Nothing to delete" in again.output) == (not is_left)

@@ -106,7 +106,7 @@ def test_parameters_on_one_memory_are_refused_by_name_by_one_optimizer():
     model = nn.Sequential(*made)
     model.named_parameters()
     made[1].weight.data = made[0].weight.data
-    words = "on one memory, 0.weight and 1.weight"
+    words = "0.weight and 1.weight share memory"
     refuses(fp.ArgumentError, words, optim.SGD, model.parameters(), lr=0.1)
     step()
     made[1].weight.data = made[1].weight.data.clone()
@@ -119,7 +119,7 @@ def test_parameters_on_one_memory_are_refused_by_name_by_one_optimizer():
     row = made[0].weight.data[0]
     vector = fp.ones(9, dtype="float16")
     made[1].weight.data = vector[3:].view(2, 3)
-    with pytest.warns(fp.MisuseWarning, match="1.weight was given a part"):
+    with pytest.warns(fp.MisuseWarning, match="1.weight shares a part"):
         optimizer.zero_grad()
         optimizer.minimize((model[0].weight + model[1].weight).float().sum())
     assert row[0].item() == numbers(made[0]) and vector.tolist() == [1] * 9

@@ -202,7 +202,7 @@ def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(pr
     loss = loss_of(model, 1)
     optimizer.backward(loss)
     model.to(to)
-    refuses(fp.PrecisionError, f"{to} .*module.to.* then make the optimizer", optimizer.step)
+    refuses(fp.PrecisionError, f"{to} .*module.to.* then create the optimizer", optimizer.step)
     assert {p.dtype for p in model.parameters()} == {np.dtype(to)}
     again = fp.MixedOptimizer(optim.Adam(model.parameters()))
     again.backward(sum((p * p).sum() for p in model.parameters()))
@@ -314,8 +314,8 @@ def test_gradients_serve_one_step_and_the_error_or_the_warning_names_what_to_cal
     refused(optimizer, fp.TapeError, "unscale_()", "backward()", call=optimizer.unscale_)
     train(model, optimizer, [0])
     loss = loss_of(model, 1)
-    refused(optimizer, fp.TapeError, "consumed", "zero_grad()")
-    refused(optimizer, fp.TapeError, "consumed", "zero_grad()", call=optimizer.unscale_)
+    refused(optimizer, fp.TapeError, "already used", "zero_grad()")
+    refused(optimizer, fp.TapeError, "already used", "zero_grad()", call=optimizer.unscale_)
     optimizer.zero_grad()
     optimizer.backward(loss)
     assert optimizer.step().stepped
@@ -349,7 +349,7 @@ def test_two_optimizers_with_scales_of_their_own_on_one_graph():
 
 # ---- loss.backward() in the place of optimizer.backward(loss) ------------------------------------
 BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.backward\(loss\)"
-BYPASS += ".*Of a loss that you multiplied by S yourself"
+BYPASS += ".*If you multiplied the loss by S yourself"
 
 
 def plain_backward(*ps):
@@ -535,8 +535,8 @@ def test_the_error_after_skipped_steps_does_not_contradict_itself(fault, diagnos
     with pytest.raises(fp.TrainingError) as caught:
         optimizer.step()
     message = str(caught.value)
-    hopeless, lower = "No loss scale mends" in message, "lower the loss scale" in message
-    assert not (hopeless and lower) and "expected once in a while" not in message
+    hopeless, lower = "No loss scale can help" in message, "lower the loss scale" in message
+    assert not (hopeless and lower) and "normal once in a while" not in message
     known = {"forward": (True, False), "given": (False, False)}
     if diagnosed:
         known |= {"backward": (True, False), "scale": (False, True), "between": (False, False)}

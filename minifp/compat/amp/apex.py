@@ -75,8 +75,9 @@ class Guard:
             if p.grad is not None and is_unseeded(p.grad):
                 warn_once(
                     "bypass",
-                    f"step(): the gradient of {name_of(p, i)} was made by loss.backward(), past "
-                    "the loss scale: small gradients are flushed to 0. Write `with amp.scale_loss("
+                    f"step(): the gradient of {name_of(p, i)} came from loss.backward(), which "
+                    "bypasses the loss scale: small gradients become 0. Write `with "
+                    "amp.scale_loss("
                     "loss, optimizer) as scaled: scaled.backward()`",
                     owner=self,
                 )
@@ -134,7 +135,9 @@ def initialize(
         make = partial(as_loss_scale, scale)
     scales = [make() for _ in range(num_losses)]
     if any(o.attempts for o in of_all):
-        raise ArgumentError("amp.initialize: an optimizer has made steps: initialize before them")
+        raise ArgumentError(
+            "amp.initialize: an optimizer has already made steps: initialize before the first step"
+        )
     for model in all_models:
         check_wide(model)
     for model in all_models:
@@ -187,7 +190,7 @@ def scale_loss(
     scale.update(not skips)
     for o in of_all if skips else ():
         if not isinstance(o.guard, Guard):
-            raise ArgumentError("amp.scale_loss: an optimizer that amp.initialize was not given")
+            raise ArgumentError("amp.scale_loss: the optimizer was not passed to amp.initialize")
         o.guard.overflowed = True
     if skips and _state.verbosity:
         print(
@@ -220,7 +223,9 @@ def load_state_dict(state_dict: dict[str, Any]) -> None:
     scales = _scales()
     names = [f"loss_scaler{i}" for i in range(len(scales))]
     if not isinstance(state_dict, dict) or set(state_dict) != set(names):
-        raise ArgumentError(f"amp.load_state_dict: expected {', '.join(names)}: initialize first")
+        raise ArgumentError(
+            f"amp.load_state_dict: expected {', '.join(names)}: call amp.initialize first"
+        )
     for name, state in state_dict.items():
         if not isinstance(state, dict) or not {"loss_scale", "unskipped"} <= set(state):
             raise ArgumentError(

@@ -100,9 +100,9 @@ def check_wide(model: Module) -> None:
     for name, p in model.named_parameters():
         if p.dtype != wider(p.dtype, float32):
             raise ArgumentError(
-                f"amp.initialize: found parameter {name} in {p.dtype}, expected float32: at every "
-                "opt_level models are given as they were made, outside of a mixed precision, "
-                "without .half() and without an initialize before"
+                f"amp.initialize: found parameter {name} in {p.dtype}, expected float32: at "
+                "every opt_level, pass models as you created them, outside of a mixed precision, "
+                "without .half() and without an earlier initialize"
             )
 
 

@@ -31,10 +31,10 @@ class autocast(Context[Precision]):
 
     device_type: "cuda", "cpu" or None. Operations cast alike on both; a warning says so once for
         "cuda" where there is no GPU.
-    dtype: float16 or bfloat16. None is what the autocast around it has; outside of any, as in
-        PyTorch, bfloat16 on the "cpu", and else float16.
-    enabled: False inside of an autocast region has operations work in the formats that they are
-        given; elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
+    dtype: float16 or bfloat16. None takes the dtype of the surrounding autocast; outside of any, as
+        in PyTorch, bfloat16 on the "cpu" and float16 otherwise.
+    enabled: False, inside an autocast region, lets operations work in the formats of their inputs;
+        elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
         operations of the outermost region that read it.
     A context and a decorator, which may be nested. Raises ArgumentError for another device,
     PrecisionError for another dtype (without autocast, computing in float32 is `enabled=False`).
@@ -50,15 +50,14 @@ class autocast(Context[Precision]):
         if device_type == "cuda" and enabled and not has_gpu():
             warn_once(
                 "autocast without a GPU",
-                'autocast("cuda") on a machine without a GPU: operations on the CPU cast as those '
-                'on a GPU would (PyTorch would not cast at all); autocast("cpu", dtype=...) says '
-                "that",
+                'autocast("cuda") on a machine without a GPU: operations on the CPU cast as on a '
+                'GPU (PyTorch would not cast at all). To say so, write autocast("cpu", dtype=...)',
             )
         low = None if dtype is None else name_of(as_dtype(dtype))
         if low not in (None, *LOWS):
             raise PrecisionError(
-                f"autocast: dtype={low}: expected {' or '.join(LOWS)}; for no casts at all "
-                "say enabled=False"
+                f"autocast: dtype={low}: expected {' or '.join(LOWS)}; for no casts at all, "
+                "write enabled=False"
             )
         check_flag("autocast: enabled", enabled)
         self.enabled, self.cache_enabled = bool(enabled), cache_enabled is not False

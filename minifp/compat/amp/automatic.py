@@ -92,8 +92,8 @@ class Automatic:
         stop()
         warn_once(
             "automatic gives way",
-            f"{VARIABLE}: the script makes {to}, which scales losses by itself: from here on no "
-            "backward is scaled automatically; operations still work in "
+            f"{VARIABLE}: the script creates {to}, which scales losses itself: from here on, "
+            "backward is not scaled automatically; operations still work in "
             f'"{policy.get_precision()}"',
         )
 
@@ -163,10 +163,10 @@ def warn_of_nobody(losses: Iterable[Tensor]) -> None:
     if not all(is_finite(loss.array) for loss in losses):
         warn_once(
             "nobody looks",
-            f"{VARIABLE}: the loss is Inf or NaN, and no optimizer has looked at gradients since "
-            "the last backward: one that overflowed may have reached the weights. Step with an "
-            "optimizer of fp.optim, or look at gradients (fp.isfinite(p.grad).all()) before "
-            "weights are changed by hand",
+            f"{VARIABLE}: the loss is Inf or NaN, and no optimizer has checked gradients since "
+            "the last backward: an overflow may have reached the weights. Step with an optimizer "
+            "of fp.optim, or check gradients (fp.isfinite(p.grad).all()) before you change "
+            "weights by hand",
         )
 
 

@@ -25,8 +25,8 @@ from minifp.runtime.callers import warn_once
 from minifp.training.loss_scale import SMALLEST
 
 ENDLESS = (
-    "to 0: gradients were Inf or NaN in every step, which no loss scale mends; look at the loss, "
-    "or at the microscope"
+    "to 0: gradients were Inf or NaN in every step, where no loss scale can help; look at the "
+    "loss, or use the microscope"
 )
 READY, UNSCALED, STEPPED = "ready", "unscaled", "stepped"
 STATE = "scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"
@@ -79,7 +79,7 @@ class GradScaler:
         """Outputs times S: a tensor, or tensors in tuples, lists or other iterables.
 
         Gradients of a backward from them know S as their seed. Raises TrainingError for an S that
-        has fallen to 0, DTypeError for what is no tensor.
+        has fallen to 0, DTypeError for anything but a tensor.
         """
         if not self._enabled:
             return outputs
@@ -121,15 +121,15 @@ class GradScaler:
         if gradient.dtype != wider(gradient.dtype, float32):
             raise PrecisionError(
                 f"Attempting to unscale {gradient.dtype} gradients: that of {name}. A GradScaler "
-                "is for models in float32 that run under fp.autocast; for narrower weights use "
+                "is for float32 models under fp.autocast; for narrower weights use "
                 "fp.MixedOptimizer"
             )
         if gradient.seed == 1 and self._scale != 1 and is_unseeded(gradient):
             warn_once(
                 "bypass",
-                f"GradScaler: the gradient of {name} was made by loss.backward(), past the loss "
-                f"scale S = {self._scale:g}: it is taken as it is (PyTorch would divide it by S). "
-                "Write scaler.scale(loss).backward()",
+                f"GradScaler: the gradient of {name} came from loss.backward(), which bypasses "
+                f"the loss scale S = {self._scale:g}: it is used as it is (PyTorch would divide "
+                "it by S). Write scaler.scale(loss).backward()",
                 owner=self,
             )
 

@@ -73,7 +73,7 @@ def auto_cast(
     found = NAMED[LEVELS[level if enable else "O0"][low]]
     if found.operations is None:
         if enable and (white or black):
-            raise ArgumentError(f"auto_cast(level={level!r}): lists are for the levels OD and O1")
+            raise ArgumentError(f"auto_cast(level={level!r}): custom lists need level OD or O1")
         return precision(found)
     rest = {name for name in KIND_OF if row_of(name).format in (GIVEN, WIDEST)} - {"cast"}
     edits = dict.fromkeys(rest if level == "OD" else (), WIDE)
@@ -101,7 +101,9 @@ def decorate(
     all_models = several("models", models, Module)
     of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
     if any(o.attempts for o in of_all):
-        raise ArgumentError("decorate: an optimizer has made steps: decorate before them")
+        raise ArgumentError(
+            "decorate: an optimizer has already made steps: decorate before the first step"
+        )
     if master_weight is not None:
         check_flag("decorate: master_weight", master_weight)
     masters = master_weight is not False
@@ -113,7 +115,7 @@ def decorate(
             o.bind(MasterWeights if masters else Weights)
             o.guard = Guard()
     elif master_weight is not None:
-        raise ArgumentError(f"decorate(level={level!r}): master_weight is for the level O2")
+        raise ArgumentError(f"decorate(level={level!r}): master_weight needs level O2")
     return models if optimizers is None else (models, optimizers)
 
 

@@ -56,8 +56,8 @@ class ItemsWithBoxes(Dataset):
         except TypeError:
             raise ArgumentError(
                 f"data set {self.name!r}: expected the index of one picture, got {index!r}: "
-                "pictures may differ in size, and do in how many boxes they have. Give the loader "
-                "collate_fn=fp.data.detection_collate, or a Task collate="
+                "pictures differ in their number of boxes, and may differ in size. Give the "
+                "loader collate_fn=fp.data.detection_collate, or a Task collate="
             ) from None
         if not -len(self) <= number < len(self):
             raise IndexError(f"data set {self.name!r} has {len(self)} pictures, none {number}")
@@ -195,7 +195,7 @@ class PictureFiles(ItemsWithBoxes):
             raise DataError(
                 f"{sample.path} has {upright[1]} x {upright[0]} pixels (width x height), its "
                 f"annotation says {sample.size[1]} x {sample.size[0]}: its boxes would be in the "
-                "wrong places. Correct the one, or get the other again."
+                "wrong places. Correct the annotation, or download the picture again."
             )
         return sample.size == upright
 

@@ -98,9 +98,9 @@ def by_id(path: Path, name: str, entries: list[dict]) -> dict[int, dict]:
     for entry in entries:
         number = entry["id"]
         if not isinstance(number, int) or not is_number(number):
-            raise DataError(f"{path}: the id {str(number)[:99]!r} in {name} is no integer")
+            raise DataError(f"{path}: the id {str(number)[:99]!r} in {name} is not an integer")
         if number in found:
-            raise DataError(f"{path}: the id {number} in {name} is there twice")
+            raise DataError(f"{path}: the id {number} appears twice in {name}")
         found[number] = entry
     return found
 

@@ -91,7 +91,7 @@ def names_in(root: Path, split: str) -> list[str]:
         raise DataError(f"{path}: expected names of pictures, one a line, got {wrong[0]!r}")
     if len({*names}) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"{path}: {twice!r} is there twice")
+        raise DataError(f"{path} lists {twice!r} twice")
     return names
 
 
@@ -107,8 +107,8 @@ class Annotations:
         for file in (path, picture):
             if not file.is_file():
                 raise DataError(
-                    f"{file} is missing: {name!r} is in the list of its split. Add the file, or "
-                    "take the name out of the list."
+                    f"{file} is missing, but the list of its split has {name!r}. Add the file, or "
+                    "remove the name from the list."
                 )
         tree = parsed(path)
         width, height = (int(number_in(path, tree, f"size/{side}")) for side in ("width", "height"))
@@ -128,8 +128,8 @@ class Annotations:
         name = found.findtext("name", "").strip()
         if name not in self.numbers:
             raise DataError(
-                f"{path}: an object is a {name!r}, which is no class: expected "
-                f"{', '.join(self.numbers)}. Give classes=[...], the names of all in this data set."
+                f"{path}: an object is a {name!r}, which is not a class: expected "
+                f"{', '.join(self.numbers)}. Give classes=[...], all names in this data set."
             )
         return self.numbers[name]
 
@@ -140,8 +140,8 @@ class Annotations:
             return [left, top, right, bottom]
         if 0 in (left, top):
             raise DataError(
-                f"{path}: an object begins at pixel {left:g}, {top:g}, where VOC counts from 1: "
-                "give first_pixel=0 if this data set counts from 0"
+                f"{path}: an object begins at pixel {left:g}, {top:g}, but VOC counts from 1: give "
+                "first_pixel=0 if this data set counts from 0"
             )
         return [left - 1, top - 1, right, bottom]
 
@@ -163,13 +163,13 @@ def parsed(path: Path) -> Element:
     one that is made of others can fill all memory."""
     content = files.read(path, LARGEST)
     if len(content) > LARGEST:
-        raise DataError(f"{path} has more than {LARGEST} bytes: it is no annotation")
+        raise DataError(f"{path} has more than {LARGEST} bytes: it is not an annotation")
     tree, parser = TreeBuilder(), expat.ParserCreate()
 
     def refuse(*_):
         raise DataError(
-            f"{path} declares a document type, which no annotation needs, and whose entities can "
-            "fill all memory: it is not read. Remove the <!DOCTYPE ...>."
+            f"{path} declares a document type, which annotations do not need and which can fill "
+            "all memory: it was not read. Remove the <!DOCTYPE ...>."
         )
 
     parser.StartDoctypeDeclHandler = refuse
@@ -180,6 +180,6 @@ def parsed(path: Path) -> Element:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise DataError(
-            f"{path} is no XML: {error}. It is damaged or cut off: get it again."
+            f"{path} is not XML: {error}. It is damaged or cut off: download it again."
         ) from error
     return tree.close()

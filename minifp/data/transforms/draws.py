@@ -80,8 +80,8 @@ class Draws:
         """
         if self._take is None:
             raise ArgumentError(
-                "a transform asks for other items of the data set, which draws have not: give it "
-                "to a DataLoader(transform=...), or give Draws(take=...)"
+                "the transform needs other items of the data set, which these draws do not have: "
+                "give it to a DataLoader(transform=...), or give Draws(take=...)"
             )
         return self._take(indices)
 

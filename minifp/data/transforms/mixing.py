@@ -32,7 +32,7 @@ class Mixing:
         self.num_classes = check_count(f"{name}: num_classes", num_classes)
         check_range(f"{name}: alpha", alpha)
         if alpha == 0:
-            raise ArgumentError(f"{name}: alpha=0 would mix nothing: leave the transform out")
+            raise ArgumentError(f"{name}: alpha=0 mixes nothing: leave the transform out")
         self.alpha = float(alpha)
 
     def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:

@@ -70,8 +70,8 @@ class PictureTransform:
         fixed = [key for key in FIXED if key in target]
         if self.moves and fixed:
             raise ArgumentError(
-                f"{asked}: boxes would be moved, and {' and '.join(fixed)} not: take these out of "
-                "the targets, or leave the transform out"
+                f"{asked}: boxes would move, but {' and '.join(fixed)} would not: remove these "
+                "from the targets, or leave the transform out"
             )
 
 

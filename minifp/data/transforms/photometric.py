@@ -82,8 +82,8 @@ def check_colors(x: np.ndarray) -> None:
     low, high = (float(end) for end in (x.min(), x.max()))
     if not (0 <= low and high <= 1):
         raise ArgumentError(
-            f"{asked}: expected numbers from 0 to 1, got {low:g} to {high:g}: put it before "
-            "Normalize"
+            f"{asked}: expected numbers from 0 to 1, got {low:g} to {high:g}: put this transform "
+            "before Normalize"
         )
 
 

@@ -150,9 +150,9 @@ def mel_filters(
         empty = np.flatnonzero(~filters.any(0))
         warn_once(
             f"mel filters {n_freqs} {n_mels}",
-            f"mel_filters: {len(empty)} of {n_mels} filters, filter {empty[0]} first, hold none of "
-            f"{n_freqs} frequencies: their features are constant; take fewer filters, or a larger "
-            "n_fft",
+            f"mel_filters: {len(empty)} of {n_mels} filters, filter {empty[0]} first, contain none "
+            f"of the {n_freqs} frequencies: their features are constant. Use fewer filters, or a "
+            "larger n_fft",
         )
     return filters * 2 / (points[2:] - points[:-2]) if norm == "slaney" else filters
 

@@ -43,9 +43,9 @@ class OneByOne(PictureTransform):
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Raise ShapeError: several pictures in one array have one size."""
         raise ShapeError(
-            f"{type(self).__name__}: pictures come out in several sizes, which one array cannot "
-            "hold: give the loader a collate_fn, such as fp.data.detection_collate, and put Resize "
-            "after this transform, where all are to have one size"
+            f"{type(self).__name__}: the resulting pictures have several sizes, which one array "
+            "cannot hold: give the loader a collate_fn, such as fp.data.detection_collate; or, to "
+            "give them one size, put Resize after this transform"
         )
 
 

@@ -94,17 +94,18 @@ def ablate(
     figures: str | None = None,
     **options: Any,
 ) -> Ablation:
-    """Train a task with every combination of the techniques of `base`, and say what each one does.
+    """Train a task with every combination of the techniques of `base`, and report the effect of
+    each.
 
     factors: names of switches of a precision, such as "master_weights", "loss_scale",
     "accumulate", "operands" or "optimizer_state_scale"; of one product of layers,
     "wgrad:accumulate"; of a product of some modules, "*.wgrad:accumulate"; or the pattern of a part
-    of `base`. Where a technique is missing, its switch is off, or float16; what `base` says of a
-    single product, or in a part, it then does not say; "loss_scale=128" says otherwise. A scale
-    that is left with nothing to multiply is off. k of them make 2^k combinations, beside float32,
-    each trained with every seed. seeds, out, figures and `options` are those of `compare`, which
-    trains them, and which goes on from what is in `out`; there stand also effects.csv,
-    effects.html and the picture of the effects.
+    of `base`. To take a technique away, its switch is set to off or float16, or the setting of
+    `base` for a single product or part is dropped; "loss_scale=128" replaces it instead. A scale
+    with nothing left to multiply is off. k techniques make 2^k combinations, plus float32, each
+    trained with every seed. seeds, out, figures and `options` are those of `compare`, which trains
+    them and resumes from `out`. The folder also gets effects.csv, effects.html and the picture of
+    the effects.
 
     Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """

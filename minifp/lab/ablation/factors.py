@@ -97,11 +97,11 @@ def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Facto
         factor = as_factor(switch, value if equals else None, base)
         if factor.without == factor.there or precision_without([factor], base) == base:
             raise ArgumentError(
-                f"{switch}={factor.without} is what {str(base)!r} has already: taking it away "
+                f"{switch}={factor.without} is what {str(base)!r} already has: taking it away "
                 "changes nothing; leave it out, or give another base"
             )
         if switch in [f.switch for f in factors]:
-            raise ArgumentError(f"{switch} is given twice, expected each technique once")
+            raise ArgumentError(f"{switch} appears twice: expected each technique once")
         factors.append(factor)
     if not 1 <= len(factors) <= MOST:
         raise ArgumentError(
@@ -193,8 +193,9 @@ def combinations(base: policy.Precision, factors: list[Factor]) -> dict[tuple, s
         text = str(precision_without(missing, base))
         if text in cells.values():
             raise ArgumentError(
-                f"{str(base)!r} without {told(missing)} is {text!r}, as another combination is: "
-                "expected techniques that do something without each other; leave one of them out"
+                f"{str(base)!r} without {told(missing)} is {text!r}, the same as another "
+                "combination: expected techniques that have an effect without each other; leave "
+                "one out"
             )
         cells[present] = text
     return cells

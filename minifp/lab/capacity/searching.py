@@ -58,8 +58,8 @@ class Limit:
 class Capacity:
     """The result of `largest_batch`: a Limit for each precision.
 
-    memory: bytes of arrays that a step may hold. examples: of the training set, which come
-    repeatedly in a larger batch.
+    memory: bytes of arrays that a step may hold. examples: the size of the training set; a larger
+    batch repeats them.
     """
 
     task: str
@@ -107,17 +107,17 @@ def largest_batch(
 ) -> Capacity:
     """Find the largest batch whose training step fits a memory, in each precision, by trying.
 
-    task: as `compare` takes it. memory: "2GB", "512MiB" or a number of bytes: what a step may hold
-    of arrays at its peak, as the memory of a comparison counts it (weights, masters, optimizer
-    state, activations, gradients), without the workspace inside operations and the process itself;
-    how much the process grew beside that is measured, and told. Each trial is two real steps in a
-    process of its own: the task's batch and twice its size, then what the line through two that
-    fit says, until one more example does not. A batch larger than the training set has examples
-    repeatedly. out: a folder for largest-batch.json, .csv and .html; figures: the picture too.
-    device: as in `compare`.
+    task: as `compare` takes it. memory: "2GB", "512MiB" or a number of bytes, the limit of all
+    arrays at the peak of a step, as comparisons count them (weights, masters, optimizer state,
+    activations, gradients), without the workspace inside operations and the process itself; the
+    growth of the process is measured and reported too. Each trial is two real steps in its own
+    process: the task's batch and twice its size, then the size given by the line through two that
+    fit, until one more example does not. A batch larger than the training set repeats examples.
+    out: a folder for largest-batch.json, .csv and .html; figures: the picture too. device: as in
+    `compare`.
 
-    Returns a Capacity. Raises ArgumentError for arguments that cannot be, and where the machine has
-    not so much memory free; TrainingError where the process of a trial dies.
+    Returns a Capacity. Raises ArgumentError for invalid arguments, and if the machine has less free
+    memory; TrainingError if the process of a trial dies.
     """
     from minifp.lab.page.figures import check
 
@@ -130,7 +130,7 @@ def largest_batch(
     if figures is not None:
         check(figures)
         if out is None:
-            raise ArgumentError(f"figures={figures!r} without out: say in which folder to put it")
+            raise ArgumentError(f"figures={figures!r} without out: give the folder to put it in")
     if out is not None:
         files.check_writable(files.as_path(out) / "largest-batch.json")
     examples, sent = len(check_data(task.data())[0]), ticket(task, {}, task)
@@ -155,8 +155,8 @@ def check_room(memory, most: int) -> None:
     needed = room.INTERPRETER + room.WORKSPACE * most
     if free is not None and needed > free:
         raise ArgumentError(
-            f"memory={memory!r}: a step that holds so much is tried for real, in a process of "
-            f"about {room.gib(needed)} with its workspace, and {room.gib(free)} are free on this "
+            f"memory={memory!r}: such a step is tried for real, in a process of about "
+            f"{room.gib(needed)} with its workspace, and {room.gib(free)} are free on this "
             "machine: give less"
         )
 
@@ -190,7 +190,7 @@ def sizes(limit: Limit, first: int, memory: int) -> Iterable[int]:
                 end = 2 * low if high is None else (low + high) // 2
             batch = max(low + 1, end if high is None else min(end, high - 1))
         if batch > MOST:
-            raise ArgumentError(f"{limit.precision}: {low:,} examples fit: give less memory")
+            raise ArgumentError(f"{limit.precision}: {low:,} examples fit: give a smaller memory=")
 
 
 def meeting(one: Tried, other: Tried, memory: int) -> int:
@@ -212,8 +212,8 @@ def outcome(trial: Trial, do: Callable[[Trial], Tried] = attempt) -> Tried:
         return pool.submit(do, trial).result()
     except BrokenProcessPool as error:
         raise TrainingError(
-            f"the process died that tried a batch of {trial.batch:,} in {trial.precision}: SIGKILL "
-            "may be the system's, for want of memory: give less of it"
+            f"the process that tried a batch of {trial.batch:,} in {trial.precision} died. A "
+            "SIGKILL often means that the machine ran out of memory: give a smaller memory="
         ) from error
     finally:
         pool.shutdown(wait=True, kill_workers=True)

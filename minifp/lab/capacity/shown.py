@@ -18,12 +18,12 @@ TRIALS = ("precision", "batch", "held", "process")
 def about(found) -> str:
     """What was searched, and what the columns are."""
     return (
-        f"{found.task}: the largest batch whose training step holds at most "
-        f"{found.memory:,} bytes ({words.bytes_text(found.memory)}) of arrays, found by trying: "
-        "each trial is two real steps in a process of its own. Held: bytes at the peak of the "
-        "second step; of these fixed ones, and those for an example. Process: by how much the "
-        "process grew in the trial, with the workspace of operations, the batch as it was read, "
-        "and what the allocator keeps."
+        f"{found.task}: the largest batch whose training step holds at most {found.memory:,} bytes "
+        f"({words.bytes_text(found.memory)}) of arrays, found by trying: each trial is two real "
+        "steps in its own process. Held: bytes at the peak of the second step, divided into a "
+        "fixed part and a part per example. Process: how much the process grew in the trial, "
+        "including the workspace of operations, the batch as it was read, and memory that the "
+        "allocator keeps."
     )
 
 
@@ -65,12 +65,12 @@ def findings(found) -> list[str]:
         shares = [f"{t.growth / t.held:.2f} times in {t.precision}" for t in grown]
         told.append(f"The process grew, against what was counted, {words.listed(shares)}.")
     elif any(limit.best for limit in found.limits):
-        told.append("By how much the process grew, this system does not tell.")
+        told.append("This system does not report how much the process grew.")
     largest = max((limit.best.batch for limit in found.limits if limit.best), default=0)
     if largest > found.examples:
         told.append(
-            f"The training set has {found.examples:,} examples: in larger batches they come "
-            "repeatedly, which changes no bytes."
+            f"The training set has {found.examples:,} examples: larger batches repeat them, which "
+            "does not change the bytes."
         )
     return told
 

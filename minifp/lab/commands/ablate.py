@@ -26,17 +26,21 @@ class ManyFactors(click.Command):
     "--factors",
     multiple=True,
     metavar="NAME...",
-    help=f"Techniques to take away, of {', '.join(WITHOUT)}, of one product ({OF_PRODUCT}), or of "
-    f"a part ('*.{OF_PRODUCT}').  [default: {' '.join(DEFAULT)}]",
+    help=f"Techniques to take away: {', '.join(WITHOUT)}; also of one product ({OF_PRODUCT}) or "
+    f"of a part ('*.{OF_PRODUCT}').  [default: {' '.join(DEFAULT)}]",
 )
 @click.option(
-    "--base", default="mixed", show_default=True, metavar="NAME", help="What they are taken from."
+    "--base",
+    default="mixed",
+    show_default=True,
+    metavar="NAME",
+    help="The precision to take them from.",
 )
 @options.seeds
 @options.epochs
 @options.steps
 @options.dial
-@options.out("Keep results, pictures and pages in this folder, and go on from what is there.")
+@options.out("Keep results, pictures and pages in this folder, and resume from what is there.")
 @options.products
 @options.keep_weights
 @options.device
@@ -60,12 +64,12 @@ def ablate(
     quiet,
     **made,
 ):
-    """Say what each technique of mixed-precision training does for TASK.
+    """Find out which techniques of mixed-precision training TASK needs.
 
-    Trains float32 and every combination of master weights, loss scaling and float32 sums: eight of
-    three techniques, with each seed. Where a technique is missing, its switch is off, or float16,
-    and what --base says of one product, or in a part, it does not say; loss_scale=128 in place of
-    loss_scale says otherwise.
+    Trains float32 and every combination of master weights, loss scaling and float32 sums: three
+    techniques make eight combinations, each with every seed. To take a technique away is to set its
+    switch to off or to float16, or to drop what --base sets for one product or part. To replace it
+    instead, write loss_scale=128 for loss_scale.
 
     \b
     Examples:

@@ -19,7 +19,9 @@ NEXT = (
 
 
 @click.command()
-@options.out("Where the report, the pictures and all numbers go.", default="runs/demo")
+@options.out(
+    "Write the report, the pictures and all numbers into this folder.", default="runs/demo"
+)
 @options.quiet
 def demo(out, quiet):
     """See each technique of mixed precision at work, on bundled data.
@@ -28,9 +30,9 @@ def demo(out, quiet):
     (a) a convolutional network on digits: mixed ends where float32 ends
     (b) without float32 master weights, a small learning rate is lost
     (c) without loss scaling, a character LSTM diverges
-    (d) where sums in float16 fail
+    (d) with sums in float16, batch normalisation fails
 
-    Takes about a minute on two cores. Interrupted, it goes on where it stopped.
+    It takes about a minute on two cores. After an interruption, run it again to resume.
 
     \b
     Examples:
@@ -44,12 +46,12 @@ def demo(out, quiet):
             click.echo(f"\n({part.key}) {part.title}. {part.claim}")
             done.append((part, part.run(out, not quiet, picture_format("png"))))
     except KeyboardInterrupt:
-        how_to_go_on = f"What was finished is in {out}; the same command goes on from there."
+        how_to_go_on = f"Finished runs are saved in {out}. Run the same command again to resume."
         raise KeyboardInterrupt(how_to_go_on) from None
     report = story.write_story(done, page)
     if picture_format("png"):
         story.save_overview(done, overview)
-    click.echo("\nWhat came out, for five seeds each:\n")
+    click.echo("\nResults, with five seeds each:\n")
     for part, comparison in done:
         click.echo(f"({part.key}) {headline(comparison)}.")
     click.echo(f"\n{where(report, 'png')}\n\nNext:")

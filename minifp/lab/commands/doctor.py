@@ -11,21 +11,24 @@ from minifp.lab.commands.kernels_text import left_to_numpy
 
 @click.command()
 @click.option(
-    "--kernels", is_flag=True, help="List the kernels that are not compiled instead, and say why."
+    "--kernels", is_flag=True, help="List the kernels that are not compiled, and say why."
 )
 @click.option(
-    "--lab", is_flag=True, help="Say instead whether this seat is ready for lessons: exit code 0."
+    "--lab",
+    is_flag=True,
+    help="Check whether this seat is ready for lessons (then the exit code is 0).",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --lab: print it as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="With --lab: print the result as JSON.")
 @click.pass_context
 def doctor(ctx, kernels, lab, as_json):
-    """Print what minifp finds on this machine, and how to install what is missing.
+    """Check this machine: what minifp finds, and how to install what is missing.
 
-    That is: Python, the processor, the libraries and GPUs that minifp uses; which kernels are
-    compiled; where the data sets lie; and the environment variables that minifp reads.
+    It prints Python, the processor, the libraries and GPUs that minifp uses; which kernels are
+    compiled; where the data sets are; and the environment variables that minifp reads.
 
-    With --lab it takes a few seconds, and has a line for each thing that lessons need, with the
-    command that mends it; the last line is GREEN or NOT READY, and the exit code 0 or 1.
+    With --lab it takes a few seconds and prints a line for each thing that lessons need, with the
+    command that installs or repairs it. The last line is GREEN or NOT READY, and the exit code 0 or
+    1.
 
     \b
     Examples:
@@ -34,7 +37,7 @@ def doctor(ctx, kernels, lab, as_json):
       minifp doctor --lab
     """
     if (kernels and lab) or (as_json and not lab):
-        raise click.UsageError("--kernels and --lab are one or the other; --json is for --lab")
+        raise click.UsageError("use --kernels or --lab, not both; --json needs --lab")
     if lab:
         ctx.exit(told_of_seat(as_json))
     click.echo(left_to_numpy() if kernels else doctor_text())

@@ -157,7 +157,7 @@ def memory() -> Check:
     """Free memory, where the system tells."""
     free = available()
     if free is None:
-        return Check("memory", "this system does not tell how much is free")
+        return Check("memory", "this system does not report free space")
     return Check("memory", f"{gib(free)} free", "close other programs" if free < MEMORY else "")
 
 
@@ -174,7 +174,7 @@ def bundled() -> Check:
 def speed() -> Check:
     """Steps of LeNet, for a second."""
     ms = 1000 * step_seconds()
-    said = f"{ms:.1f} ms for a step of LeNet, at most {PLANNED * SLOWER:g} are planned for"
+    said = f"{ms:.1f} ms for a step of LeNet; lessons allow up to {PLANNED * SLOWER:g}"
     is_slow = ms > PLANNED * SLOWER
     return Check("speed", said, "close other programs; plug a laptop in" if is_slow else "")
 

@@ -33,25 +33,25 @@ OPTIONAL = (
     ("click", "the command line", "click"),
     ("matplotlib", "pictures", "matplotlib"),
     ("pooch", "downloading data sets such as MNIST", "pooch"),
-    ("PIL", "pictures of your own, and CIFAR-10 packed as JPEG", "pillow"),
+    ("PIL", "your own pictures, and CIFAR-10 packed as JPEG", "pillow"),
     ("safetensors", "checkpoints", "safetensors"),
 )
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
-    "MINIFP_AUTO_MIXED_PRECISION": "1, mixed: scripts as they are train in mixed precision",
+    "MINIFP_AUTO_MIXED_PRECISION": "1, mixed: unchanged scripts train in mixed precision",
     "MINIFP_DEVICE": "the default device",
     "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",
     "MINIFP_CUBLAS_LT": "the cublasLt library to use",
     "MINIFP_GPU_MATH": "whether products on a GPU use tensor cores: " + ", ".join(MODES),
-    "MINIFP_DATA": "where data sets lie",
-    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify what is '
-    "told to derived kernels",
+    "MINIFP_DATA": "the folder of data sets",
+    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify each '
+    "call of a derived kernel",
     "MINIFP_THREADS": "how many threads kernels use",
     "MINIFP_TEACH": '"show": lessons show their answers without a prediction',
-    "MINIFP_TEACH_FILE": "where a student's progress is kept",
-    "NUMBA_CACHE_DIR": "where compiled kernels are kept",
+    "MINIFP_TEACH_FILE": "the file of a student's progress",
+    "NUMBA_CACHE_DIR": "the folder of compiled kernels",
 }
 
 
@@ -175,7 +175,7 @@ def kernel_rows() -> list:
 def formats_text() -> str:
     """In which formats compiled kernels store numbers."""
     if cpu.numba_error(is_tried=True) is not None or not cpu.can_compile():
-        return "all stored by NumPy, and those that NumPy lacks slowly: no kernel is compiled"
+        return "all, computed by NumPy; those that NumPy lacks are slow: no kernel is compiled"
     fast = [name for name, format in FORMATS.items() if is_compiled(format.stored)]
     return f"compiled for {', '.join(fast)}; others run as NumPy, a hundred times slower"
 
@@ -183,7 +183,7 @@ def formats_text() -> str:
 def on_gpu() -> str:
     """How many kernels run on a GPU."""
     if cpu.numba_error(is_tried=True) is not None:
-        return "none: they are made with numba, which does not load"
+        return "none: they need numba, which does not load"
     if has_gpu():
         return counted("cuda")
     return f"no GPU here; on one, {counted('cuda')}"

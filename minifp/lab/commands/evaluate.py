@@ -23,21 +23,21 @@ from minifp.shell.results import picture_format, where
 @click.option(
     "--task",
     metavar="TASK",
-    help="Of which task they are, as `minifp compare` takes it, where a file does not tell, or "
-    "names one of your own: what a file names is not run.",
+    help="The task of the weights, as for `minifp compare`. Needed if a file does not name its "
+    "task, or names a task of your own: code that a file names is never run.",
 )
 @options.data
 @click.option(
     "--examples",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many test examples, the first ones.  [default: all]",
+    help="Use only the first N test examples.  [default: all]",
 )
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Examples in a batch whose time and memory are measured.  [default: 4 times the task's]",
+    help="Batch size for measuring time and memory.  [default: 4 times the task's]",
 )
 @click.option(
     "--repeats",
@@ -45,7 +45,7 @@ from minifp.shell.results import picture_format, where
     default=REPEATS,
     show_default=True,
     metavar="N",
-    help="Timed passes, of which the median counts; precisions take turns.",
+    help="Time N passes and take the median. Precisions take turns.",
 )
 @options.out("Keep all numbers, the page and the pictures in this folder.")
 @options.figures
@@ -56,14 +56,14 @@ def evaluate(
 ):
     """Judge trained weights in several number formats, without training.
 
-    CHECKPOINT is a file that `minifp train --save` wrote, or `compare`, `ablate` or `gallery` with
-    --keep-weights, or a folder of such files; several may be given, before --precision. Any
-    safetensors file of weights will do with --task.
+    CHECKPOINT is a file written by `minifp train --save`, or by `compare`, `ablate` or `gallery`
+    with --keep-weights, or a folder of such files. Name one or more, before --precision. With
+    --task, any safetensors file of weights will do.
 
-    For each precision: the metric and the loss on the test set, the time of an example, the memory
-    of weights and activations, and the examples for which another class is named than in float32,
-    as pictures where they are some. "mixed" computes in float16 with float32 sums, as GPUs do;
-    "float16" adds in float16 too, which is slow here.
+    For each precision you get the metric and the loss on the test set, the time per example, the
+    memory of weights and activations, and the examples that are classified differently than in
+    float32, as pictures if they are pictures. "mixed" computes in float16 with float32 sums, as
+    GPUs do. "float16" also sums in float16, which is slow here.
 
     \b
     Examples:

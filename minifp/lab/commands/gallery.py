@@ -15,19 +15,23 @@ from minifp.shell.results import picture_format, where
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--quick", "scale", flag_value="quick", help="Some minutes: how it is done.")
+@click.option("--quick", "scale", flag_value="quick", help="A few minutes, to see how it works.")
 @click.option("--full", "scale", flag_value="full", help="All pictures and more seeds.")
 @click.option(
     "--seeds",
     callback=options.seeds_of,
     metavar="N",
-    help="How many, or which, instead of the scale's.",
+    help="How many seeds, or which ones: 0,3,7.  [default: the scale's]",
 )
-@options.out("Keep everything in this folder, and go on from what is there.")
+@options.out("Keep everything in this folder, and resume from what is there.")
 @options.figures
 @options.keep_weights
-@click.option("--bathtub", is_flag=True, help="Beside detection: SSD at loss scales to 2^40.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs there are, and about how long.")
+@click.option("--bathtub", is_flag=True, help="Add SSD at constant loss scales from 1 to 2^40.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only say how many runs there are, and about how long they take.",
+)
 @options.device
 @options.jobs
 @options.scheduler
@@ -36,24 +40,24 @@ def gallery(
     names, scale, seeds, out, figures, keep_weights, bathtub, dry_run, device, jobs, scheduler,
     quiet,
 ):  # fmt: skip
-    """Test claims of the literature on small networks and data.
+    """Test claims of the literature, with small networks and data.
 
-    NAME is a part of the paper that introduced mixed-precision training, or one exhibit of it, such
+    NAME is a part of the paper that introduced mixed-precision training, or a single network, such
     as vgg-d. "classification": AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation
-    ResNet-50, here on CIFAR-10 at a fraction of their width. "speech": Deep Speech 2 on strings of
+    ResNet-50, at a fraction of their width, on CIFAR-10. "speech": Deep Speech 2 on strings of
     spoken digits. "translation": LSTMs with attention on short sentences of Multi30k. "language": a
     projected LSTM on the words of Shakespeare. "gan": a DCGAN of digits. Each is trained in
-    float32, and in mixed precision without loss scaling and with a dynamic scale; the ResNet with
-    controls too, and with every combination of the three techniques. That takes hours: --dry-run
-    says how many.
+    float32, in mixed precision without loss scaling, and in mixed precision with a dynamic scale.
+    The ResNet also has controls and every combination of the three techniques. All this takes
+    hours; --dry-run says how many.
 
-    "detection" is table 2 of that paper, where loss scaling is needed: SSD on scenes of digits,
-    with gradients made smaller by the exponent dial, and at larger scales SSD and Faster R-CNN on
-    blood cells, with the dial and without. Beforehand the microscope looks at SSD in float32.
+    "detection" is table 2 of the paper, where loss scaling is needed. It trains SSD on scenes of
+    digits, with gradients made smaller by the exponent dial. Longer runs add SSD and Faster R-CNN
+    on blood cells, with and without the dial. Before that, the microscope looks at SSD in float32.
     --bathtub, or the name bathtub, adds SSD at constant loss scales from 1 to 2^40.
 
-    "skips": how often a dynamic loss scale skips a step for growth intervals from 20 to 2,000, and
-    what that does to where a small network ends.
+    "skips": how often a dynamic loss scale skips a step at growth intervals from 20 to 2,000, and
+    whether that changes how well a small network ends.
 
     \b
     Examples:

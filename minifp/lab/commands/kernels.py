@@ -12,25 +12,25 @@ from minifp.lab.commands import kernels_text as text
     type=click.Choice([*text.PARTS, "all"]),
     default="graph",
     show_default=True,
-    help="What to show of a kernel that is derived from its reference.",
+    help="What to show of a kernel that is compiled from its NumPy reference.",
 )
 @click.option(
     "--precision",
     type=click.Choice(["float16", "float32"]),
     default="float16",
     show_default=True,
-    help="The format of its arrays.",
+    help="The format of the kernel's arrays.",
 )
 def kernels(name, show, precision):
-    """Show what computes each kernel, and what is generated from its NumPy reference.
+    """Show how each kernel is computed, and the code generated from its NumPy reference.
 
-    A kernel is one formula between numbers that are stored: what it reads is widened to float32,
-    and each result is rounded once to its format. It is computed by a kernel that was written by
-    hand, or by one that is derived from its reference, or by the reference itself, in NumPy.
-    Without NAME all are listed.
+    A kernel is one formula: it reads stored numbers, widens them to float32, computes, and rounds
+    each result once to its format. It runs as code written by hand, as code generated from its
+    NumPy reference, or as that reference itself. Without NAME, all kernels are listed.
 
     NAME is a kernel (silu_dx, or activation.silu_dx), an operation (silu), a family (activation),
-    or a file of yours, soft_cap.py, which is run: all kernels that it makes with fp.kernel.
+    or a Python file of yours (soft_cap.py). Such a file is run, and all kernels that it defines
+    with fp.kernel are shown.
 
     \b
     What --show takes:

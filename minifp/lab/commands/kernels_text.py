@@ -100,7 +100,7 @@ def named(name: str) -> list[kernels.Kernel]:
         parts = {part for n in full for part in (n, *n.split("."), stem_of(n))}
         near = nearest(name, sorted(parts))
         hint = f"did you mean {' or '.join(near)}?" if near else "`minifp kernels` lists all"
-        raise ArgumentError(f"there is no kernel, and no family of kernels, {name!r}; {hint}")
+        raise ArgumentError(f"no kernel and no family of kernels {name!r}; {hint}")
     return chosen
 
 
@@ -108,11 +108,13 @@ def in_file(path: str) -> list[kernels.Kernel]:
     """The kernels that a file of somebody's own makes, which is run. Raises ArgumentError where it
     is not there, fails, or makes none."""
     if not Path(path).is_file():
-        raise ArgumentError(f"there is no file {path!r}")
+        raise ArgumentError(f"no file {path!r}")
     before = len(kernels.KERNELS)
     run_file(Path(path))
     if len(kernels.KERNELS) == before:
-        raise ArgumentError(f"the file {path!r} makes no kernel: expected one of fp.kernel")
+        raise ArgumentError(
+            f"the file {path!r} defines no kernel: expected one made with fp.kernel"
+        )
     return kernels.KERNELS[before:]
 
 

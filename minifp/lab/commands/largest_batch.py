@@ -19,7 +19,7 @@ from minifp.shell.results import picture_format, where
     "--memory",
     required=True,
     metavar="SIZE",
-    help="Bytes of arrays that a step may hold: 2GB (10^9 each), 512MB, 1.5GiB (2^30).",
+    help="How many bytes of arrays a step may hold: 2GB (10^9 each), 512MB, 1.5GiB (2^30).",
 )
 @options.precisions
 @options.out("Keep all trials, the page and the picture in this folder.")
@@ -27,12 +27,12 @@ from minifp.shell.results import picture_format, where
 @options.device
 @options.quiet
 def largest_batch(task, data, memory, precisions, out, figures, device, quiet):
-    """Find the largest batch that TASK can be trained with in a given memory.
+    """Find the largest batch of TASK whose training step fits a memory size.
 
-    TASK is one that `minifp compare` knows. For each precision real training steps are tried, each
-    in a process of its own, with twice the batch until one does not fit, and closer from there.
-    What counts are weights, masters, optimizer state, activations and gradients at the peak of a
-    step; beside it stands by how much the process grew.
+    TASK is one that `minifp compare` knows. For each precision, real training steps are tried, each
+    in its own process: the batch doubles until a step does not fit, then the search narrows.
+    Weights, masters, optimizer state, activations and gradients count, at the peak of a step. The
+    table also shows by how much the process grew.
 
     \b
     Examples:

@@ -13,14 +13,17 @@ from minifp.shell.results import products, where
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=options.Place(file_okay=False))
-@options.out("A new folder for the whole; without it, merge only says whether they fit.")
+@options.out(
+    "Write the joined comparison into this new folder. Without it, only check whether the folders "
+    "fit."
+)
 @options.products
 def merge(folders, out, **made):
-    """Put the runs of FOLDERS together, two or more that `minifp compare` wrote.
+    """Join the runs of two or more FOLDERS that `minifp compare` wrote.
 
-    So seeds or precisions can be divided among machines. It is refused where settings, data, task
-    or margin differ, which are named. A run that is in several folders must have the same results
-    there, to the last bit; only its times may differ.
+    This lets you divide seeds or precisions among machines. Folders whose settings, data, task or
+    margin differ are not joined; the error names the difference. A run that is in several folders
+    must have the same results in each, to the last bit. Only its times may differ.
 
     \b
     Examples:
@@ -32,7 +35,7 @@ def merge(folders, out, **made):
     whole = lab.merge(*folders, out=out, **products(out, **made))
     found = sum(len(lab.Comparison.load(folder).runs) for folder in folders)
     runs = words.plural(len(whole.runs), "run")
-    twice = f", {found - len(whole.runs)} of them twice and the same to the last bit"
+    twice = f", {found - len(whole.runs)} of them twice, with the same bits"
     click.echo(whole.table() + "\n")
     click.echo(f"{runs} in all{twice if found > len(whole.runs) else ''}.")
     if out:

@@ -24,13 +24,13 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name", type=options.Place(dir_okay=False))
 def new(kind, name):
-    """Write a program of your own to begin from: a training that runs as it is, in seconds.
+    """Write a training program to start from, which runs as it is, in seconds.
 
-    KIND is cnn (pictures of digits), lstm (Shakespeare, character by character) or compare (a task
-    of your own in several precisions). Each has under 60 lines: bundled data, mixed precision, a
-    checkpoint to go on from, and the microscope. NAME is the file, a notebook if it ends in
-    .ipynb; what it writes goes into runs/, in a folder of the same name. A file that is there is
-    not overwritten.
+    KIND is cnn (pictures of digits), lstm (Shakespeare, character by character) or compare (your
+    own task in several precisions). Each has under 60 lines, with bundled data, mixed precision, a
+    checkpoint to resume from, and the microscope. NAME is the file to write: a notebook if it ends
+    in .ipynb. The program writes its results into runs/, in a folder of the same name. An existing
+    file is never overwritten.
 
     \b
     Examples:
@@ -41,12 +41,12 @@ def new(kind, name):
     path = Path(name)
     path = path if path.suffix in (".py", NOTEBOOK) else path.with_name(f"{path.name}.py")
     if path.exists():
-        raise ArgumentError(f"{path} is there already, and stays as it is: give another name")
+        raise ArgumentError(f"{path} already exists and was not changed: choose another name")
     text = program(kind, path.stem)
     files.write(path, notebook(text) if path.suffix == NOTEBOOK else text)
     program_of = "-m jupyter lab " if path.suffix == NOTEBOOK else ""
     how = f"{python_word()} {program_of}{path}"
-    click.echo(f"{path} is written. Run it as it is: {how}")
+    click.echo(f"Wrote {path}. Run it: {how}")
 
 
 def program(kind: str, stem: str) -> str:

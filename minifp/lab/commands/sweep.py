@@ -23,22 +23,35 @@ class ManySettings(options.ManyValues):
 @click.argument("task", required=False)
 @options.data
 @options.precisions
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUES...", help="What is varied.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUES...",
+    help="Settings to vary, with their values.",
+)
 @click.option(
     "--grid",
     type=options.Place(dir_okay=False),
     metavar="FILE",
-    help="A TOML file that says task, precision, seeds and set, in place of these.",
+    help="Read task, precision, seeds and set from this TOML file instead.",
 )
 @click.option(
-    "--seeds", callback=options.seeds_of, metavar="N", help="How many, or which.  [default: 5]"
+    "--seeds",
+    callback=options.seeds_of,
+    metavar="N",
+    help="How many seeds, or which ones: 0,3,7.  [default: 5]",
 )
 @options.epochs
 @options.steps
 @options.dial
-@options.out("Keep all cells in this folder, and go on from what is there.")
+@options.out("Keep all cells in this folder, and resume from what is there.")
 @options.figures
-@click.option("--dry-run", is_flag=True, help="Say how many runs there are, and about how long.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only say how many runs there are, and about how long they take.",
+)
 @options.device
 @options.jobs
 @options.scheduler
@@ -46,14 +59,15 @@ class ManySettings(options.ManyValues):
 def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **rest):
     """Compare precisions at every point of a grid of settings.
 
-    --set takes names with their values: lr=1e-4..1e-1:5 for five values, each so many times the one
-    before, lr=0..0.1:5:lin for steps of equal size, or values such as loss_scale=1,8,128,dynamic. A
-    name is a setting of the optimizer (lr, weight_decay), of the task (batch_size, epochs, steps,
-    clip_norm, accumulate, dial), or a switch of the precision (loss_scale, master_weights, reduce),
-    which float32 does not take: all are compared with it.
+    --set takes names with values: lr=1e-4..1e-1:5 is five values with equal ratios, lr=0..0.1:5:lin
+    five values with equal steps, and loss_scale=1,8,128,dynamic a list. A name is a setting of the
+    optimizer (lr, weight_decay), a setting of the task (batch_size, epochs, steps, clip_norm,
+    accumulate, dial), or a switch of the precision (loss_scale, master_weights, reduce). Switches
+    do not change float32, the baseline.
 
-    In DIR each cell is a folder as `minifp compare` writes it; beside them are sweep.html, with
-    heat maps and curves, sweep.csv and sweep.json. The same command goes on after Ctrl-C.
+    In DIR, each cell is a folder as `minifp compare` writes it. sweep.html has heat maps and
+    curves; sweep.csv and sweep.json have the numbers. After Ctrl-C, run the same command again to
+    resume.
 
     \b
     Examples:
@@ -63,10 +77,12 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **
     """
     if grid is None:
         if task is None or not settings:
-            raise click.UsageError("give a TASK and --set NAME=VALUES, or --grid FILE")
+            raise click.UsageError("expected a TASK and --set NAME=VALUES, or --grid FILE")
         given = dict(map(named, settings))
         if len(given) < len(settings):
-            raise click.UsageError("--set: each name once; values are separated by commas")
+            raise click.UsageError(
+                "--set: write each name once, with its values separated by commas"
+            )
         seeds, precisions = 5 if seeds is None else seeds, precisions or PRECISIONS
         whole = grid_of(
             task, given, precisions, seeds, epochs=epochs, steps=steps, dial=dial, data=data
@@ -74,7 +90,9 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **
     else:
         given = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
         if any(value is not None for value in given):
-            raise click.UsageError(f"--grid {grid} says what is trained: give nothing of it again")
+            raise click.UsageError(
+                f"--grid {grid} already says what to train: leave out the task and its options"
+            )
         whole = read_grid(grid)
     carry_out(whole, **rest)
 

@@ -19,16 +19,17 @@ from minifp.shell import options
 @options.steps
 @options.dial
 @options.checkpoint(
-    "--save", "Write a checkpoint there, a safetensors file.  [default: --resume's path]"
+    "--save", "Write checkpoints to this safetensors file.  [default: --resume's path]"
 )
 @click.option(
     "--every",
     type=int,
     metavar="N",
-    help="Save after every N steps, and at the end.  [default: about once an epoch]",
+    help="Save after every N steps, and at the end.  [default: about once per epoch]",
 )
 @options.checkpoint(
-    "--resume", "Go on from this checkpoint, bit for bit as if training had never stopped."
+    "--resume",
+    "Resume from this checkpoint. The run ends with the same bits as one that never stopped.",
 )
 @options.device
 @click.option(
@@ -42,15 +43,15 @@ def train(
 ):
     """Train TASK once, and save checkpoints.
 
-    TASK is one that `minifp compare` knows: mlp, lenet, charlstm, or one of your own, as
-    file.py:name. A checkpoint holds the weights in float32 under PyTorch's names, the optimizer
-    with its master weights, the loss scale, the schedule of the learning rate, the place in the
-    data and the state of the random numbers. It is replaced only when the next one is complete.
+    TASK is mlp, lenet, charlstm, or your own, as file.py:name. A checkpoint holds the weights in
+    float32 under PyTorch's names, the optimizer with its master weights, the loss scale, the
+    schedule of the learning rate, the place in the data and the state of the random numbers. The
+    old file is replaced only once the new one is complete.
 
-    --resume trains on to the length that was asked for at first. With --epochs N the run ends after
-    N epochs, those before the checkpoint included: more than at first or fewer, but not fewer than
-    are done. From the checkpoint on the learning rate is that of a run of N epochs; where it had
-    fallen to 0 already, it is raised again.
+    --resume trains to the length that was first requested. With --epochs N, the run ends after N
+    epochs, counted from its first start. N may be more or fewer than before, but not fewer than are
+    already done. From the checkpoint on, the learning rate follows the schedule of a run of N
+    epochs. If it had already fallen to 0, it rises again.
 
     \b
     Examples:
@@ -76,12 +77,12 @@ def train(
     click.echo(f"\nCheckpoint: {path}" if path else NOTHING)
 
 
-NOTHING = "\nNothing was written: --save PATH writes a checkpoint."
+NOTHING = "\nNothing was saved: --save PATH writes a checkpoint."
 
 
 def how_to_go_on(path) -> str:
     """What an interrupted training leaves."""
     if path is None:
-        return "Nothing was saved: with --save PATH an interrupted run can be resumed."
+        return "Nothing was saved: --save PATH makes a run resumable."
     there = Path(path).is_file()
-    return f"Go on with --resume {path}." if there else "Nothing was saved yet; see --every."
+    return f"Resume with --resume {path}." if there else "Nothing was saved yet; see --every."

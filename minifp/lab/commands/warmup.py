@@ -15,21 +15,22 @@ from minifp.teach.warming import jobs_for_lessons
 
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--all", "everything", is_flag=True, help="All models that minifp.models has.")
+@click.option("--all", "everything", is_flag=True, help="Compile for all models in minifp.models.")
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="In how many processes.  [default: one for each core]",
+    help="How many processes to use.  [default: one per core]",
 )
 @options.quiet
 def warmup(models, everything, jobs, quiet):
-    """Compile now what lessons or models need, so that no first step waits for it later.
+    """Compile what lessons or models need now, so that no first step has to wait.
 
-    MODEL is mlp, lenet, charlstm, resnet, vgg or chargru, one or more; all that the lessons need
-    where none is named. Each is trained for two steps on little data in several precisions. What is
-    compiled is kept on disk, and written down: doing it again takes a second, and compiles nothing.
+    MODEL is one or more of mlp, lenet, charlstm, resnet, vgg and chargru. Without MODEL, everything
+    that the lessons need is compiled. Each model is trained for two steps, on little data, in
+    several precisions. Compiled kernels are kept on disk. A second call takes a second and compiles
+    nothing.
 
     \b
     Examples:
@@ -51,10 +52,10 @@ def warmup(models, everything, jobs, quiet):
         click.echo(line)
     count, seconds = sum(len(part.kernels) for part in parts), time.perf_counter() - began
     if count:
-        click.echo(f"Compiled {count} kernels in {seconds:.1f} s, for once.")
+        click.echo(f"Compiled {count} kernels in {seconds:.1f} s. This is needed only once.")
     else:
-        click.echo(f"All kernels are there: nothing was compiled ({seconds:.1f} s).")
-    click.echo(f"They are kept: {kernel_cache.summary()}")
+        click.echo(f"All kernels were compiled already ({seconds:.1f} s).")
+    click.echo(f"The cache: {kernel_cache.summary()}")
 
 
 def lines_of(parts: list[Compiled]) -> list[str]:

@@ -30,14 +30,14 @@ def notes(comparison) -> list[str]:
                 found.append(f"{arm}, seed {run.seed} {run.status}: {run.note}.")
             if "repeated" in run.made:
                 why = run.made["repeated"]
-                found.append(f"{arm}, seed {run.seed} was made twice: {why}.")
+                found.append(f"{arm}, seed {run.seed} was run twice: {why}.")
     elsewhere = Counter(r.made["environment"] for r in comparison.runs if "environment" in r.made)
     for made, runs in elsewhere.items():
         of = f"{runs} of {len(comparison.runs)} runs"
-        found.append(f"{of} were made on another machine: {made}.")
+        found.append(f"{of} ran on another machine: {made}.")
     if comparison.missing():
         left = f"{len(comparison.missing())} of {len(comparison.asked)} runs"
-        found.append(f"{left} are still to be made.")
+        found.append(f"{left} are still missing.")
     return found
 
 
@@ -66,9 +66,9 @@ def converged_notes(comparison) -> list[str]:
     arms = f"of {words.listed(plain)}" if len(found) < len(comparison.precisions) else "in all arms"
     by = f"{mean(list(found.values())):.2g} {task.difference_unit}".strip()
     return [
-        f"Not converged: over the last quarter of the steps the {task.metric_name} "
-        f"{arms} still became better by {by}, more than the margin of "
-        f"{task.margin:g}. What holds here may not hold after longer training."
+        f"Not converged: over the last quarter of the steps the {task.metric_name} {arms} still "
+        f"improved by {by}, more than the margin of {task.margin:g}. These results may not hold "
+        "after longer training."
     ]
 
 
@@ -77,6 +77,6 @@ def partner_notes(comparison) -> list[str]:
     controls = [row for row in comparison.rows() if row.is_control]
     alone = [row for row in controls if row.against not in comparison.precisions]
     return [
-        f"{r.precision} has nothing to be held against: add {r.against} to the precisions."
+        f"{r.precision} has nothing to compare with: add {r.against} to the precisions."
         for r in alone
     ]

@@ -82,7 +82,7 @@ def warnings(comparison) -> list[str]:
         return []
     more = f", and {len(found) - 1} more" if found[1:] else ""
     return [
-        f"NOT REPEATABLE: {found[0]}{more}. A run that is done again must be the same to the last "
-        "bit. This machine does not repeat its own results, so that a difference may come from "
-        "anything: find out why before believing any."
+        f"NOT REPEATABLE: {found[0]}{more}. A repeated run must give the same bits. This machine "
+        "does not repeat its own results, so a difference may come from anything: find out why "
+        "before you believe any."
     ]

@@ -48,8 +48,8 @@ class DetectionEvaluation:
         check_count("DetectionEvaluation: keep", self.keep, least=0)
         if not isinstance(self.metrics, Mapping) or not all(map(callable, self.metrics.values())):
             raise ArgumentError(
-                f"DetectionEvaluation: metrics={self.metrics!r}: expected functions of (outputs, "
-                "targets), by name"
+                f"DetectionEvaluation: metrics={self.metrics!r}: expected a dict of functions of "
+                "(outputs, targets)"
             )
 
     def __call__(self, state, test_set) -> dict[str, Any]:

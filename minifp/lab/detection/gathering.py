@@ -49,8 +49,8 @@ def gathered(outputs: Sequence[Mapping], targets: Sequence[Mapping]) -> tuple[Fo
     for name, items in (("outputs", outputs), ("targets", targets)):
         if not isinstance(items, (list, tuple)) or not all(isinstance(i, Mapping) for i in items):
             raise ArgumentError(
-                f"{name}: expected a list with a dict for each picture, as detectors return one "
-                f"of boxes, scores and labels, got {type(items).__name__}"
+                f"{name}: expected a list with a dict of boxes, scores and labels for each "
+                f"picture, as detectors return, got {type(items).__name__}"
             )
     if len(outputs) != len(targets) or not targets:
         raise ArgumentError(

@@ -1,8 +1,8 @@
 """A claim that something does nothing, tested at several doses of it: the response to each.
 
 For each dose: how many steps were skipped, and the difference of the metric from float32, paired by
-seed. Over all doses a slope: of each seed that of the differences over the share of skipped steps,
-by least squares, and the mean of these with its interval.
+seed. Over all doses a slope: for each seed, the least-squares slope of the difference against the
+share of skipped steps; then the mean of these slopes, with its interval.
 """
 
 from dataclasses import dataclass

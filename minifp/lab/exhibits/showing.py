@@ -131,13 +131,13 @@ def gallery(
 ) -> Gallery:
     """Test claims of the literature on small networks and data, and return the Gallery.
 
-    names: wings, such as "classification", or exhibits of them, such as "vgg-d". scale: "quick",
-    some minutes that show how it is done; "evening", some hours; or "full", with all pictures and
-    more seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the
-    scale's. out: a folder that keeps a folder for each exhibit, as `compare` does, and
-    gallery.json, .csv, .md and .html; the same call goes on from there. look: what looks at the
-    exhibits that ask for it before they are trained, as `minifp.scope.beforehand.look` does, and
-    `minifp gallery` lets it. The others are those of `compare`.
+    names: wings, such as "classification", or exhibits of them, such as "vgg-d". scale: "quick", a
+    few minutes to see how it works; "evening", some hours; or "full", with all pictures and more
+    seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the scale's.
+    out: a folder that keeps a folder for each exhibit, as `compare` does, and gallery.json, .csv,
+    .md and .html; the same call resumes from there. look: a function that observes exhibits before
+    training, such as `minifp.scope.beforehand.look`, which `minifp gallery` uses. The other
+    arguments are those of `compare`.
 
     Raises ArgumentError for what is not in the gallery.
     """

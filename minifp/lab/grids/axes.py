@@ -66,13 +66,13 @@ def spread(name: str, low: str, high: str, count: str, how: str | None) -> list:
         a = b = math.nan
     if not (math.isfinite(a) and math.isfinite(b) and a != b and 2 <= n <= MOST):
         raise ArgumentError(
-            f"{name}={low}..{high}:{count}: expected two numbers, and how many values there are, "
-            f"from 2 to {MOST:,}"
+            f"{name}={low}..{high}:{count}: expected two numbers and a count of values, from 2 to "
+            f"{MOST:,}"
         )
     if how != "lin" and min(a, b) <= 0:
         raise ArgumentError(
-            f"{name}={low}..{high}:{count}: the steps of a range are ratios, so both ends must be "
-            f"above 0; for steps of equal size write {low}..{high}:{count}:lin"
+            f"{name}={low}..{high}:{count}: the values of a range have equal ratios, so both ends "
+            f"must be above 0; for equal steps write {low}..{high}:{count}:lin"
         )
     at = [i / (n - 1) for i in range(n)]
     inner = [a + (b - a) * x if how == "lin" else a * (b / a) ** x for x in at[1:-1]]
@@ -106,6 +106,6 @@ def check_switch(name: str, value: Any, precisions: list[str]) -> None:
         switched(precision, {name: value})
     if all(map(is_plain, precisions)):
         raise ArgumentError(
-            f"{name}={told(value)} would change nothing: {' and '.join(precisions)} stay as they "
-            "are, as what others are compared with; add another precision, such as mixed"
+            f"{name}={told(value)} would change nothing: {' and '.join(precisions)} are baselines "
+            "and stay as they are; add another precision, such as mixed"
         )

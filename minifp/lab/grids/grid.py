@@ -64,7 +64,9 @@ class Grid:
 
     def __post_init__(self):
         if not self.axes:
-            raise ArgumentError("nothing is set: give at least one name with its values, as lr")
+            raise ArgumentError(
+                "nothing to vary: give at least one name with its values, such as lr"
+            )
         count = math.prod(map(len, self.axes.values()))
         if count > MOST:
             told = " · ".join(f"{len(values):,} of {name}" for name, values in self.axes.items())
@@ -134,7 +136,7 @@ def grid_of(
     twice = [name for name, value in lengths.items() if value is not None and name in axes]
     if twice or {"epochs", "steps"} <= axes.keys():
         names = " and ".join(twice or ("epochs", "steps"))
-        raise ArgumentError(f"{names}: give it once, as a value or as what is set")
+        raise ArgumentError(f"{names}: give it once, as an argument or in set")
     return Grid(
         load_task(task, data), axes, canonical(precisions), seed_list(seeds), lengths, source or {}
     )

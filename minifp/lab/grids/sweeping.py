@@ -99,12 +99,13 @@ def sweep(
     set: for each name its values, a list or a text: {"lr": "1e-4..1e-1:5", "loss_scale": [1, 8,
     "dynamic"]}. A name is a setting of the optimizer (lr, weight_decay, ...), a field of the task
     (batch_size, accumulate, clip_norm, epochs, steps, dial), or a switch of the precision
-    (loss_scale, master_weights, reduce, ...), which float32 does not take. grid: the TOML file that
-    has all this, in place of the other arguments. out: a folder that keeps a folder for each cell,
-    as `compare` does, and sweep.json, sweep.csv and sweep.html; the same call goes on from there.
-    The others are those of `compare`.
+    (loss_scale, master_weights, reduce, ...), which float32 does not take. grid: a TOML file with
+    all this, instead of the other arguments. out: a folder that keeps a folder for each cell, as
+    `compare` does, and sweep.json, sweep.csv and sweep.html; the same call resumes from there. The
+    other arguments are those of `compare`.
 
-    Raises ArgumentError for what cannot be, or would change nothing, before anything is trained.
+    Raises ArgumentError for invalid settings, or settings without effect, before anything is
+    trained.
     """
     whole = the_grid(task, set, precisions, seeds, grid, epochs, steps, dial)
     engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
@@ -131,7 +132,9 @@ def the_grid(task, set, precisions, seeds, grid, epochs, steps, dial) -> Grid:
     twice += [] if precisions is PRECISIONS else ["precisions"]
     twice += [] if seeds is SEEDS else ["seeds"]
     if twice:
-        raise ArgumentError(f"{', '.join(twice)} beside grid={str(grid)!r}: the file says all that")
+        raise ArgumentError(
+            f"{', '.join(twice)} beside grid={str(grid)!r}: the file already sets that"
+        )
     return grid if isinstance(grid, Grid) else read_grid(grid)
 
 
@@ -190,5 +193,5 @@ def interrupted(swept: Sweep) -> str:
     missing = sum(len(c.missing()) for c in swept.comparisons)
     told = f"{swept.grid.runs - missing} of {swept.grid.runs} runs are finished"
     if swept.out is None:
-        return f"{told}. With a folder (out) they would have been kept."
-    return f"{told}, and kept in {swept.out}; the same call goes on from there."
+        return f"{told}. Pass out=DIR to keep finished runs."
+    return f"{told} and saved in {swept.out}. Make the same call again to resume."

@@ -70,8 +70,8 @@ def paths_of(places: Any) -> list[Path]:
         inside = sorted(place.rglob(f"*{ENDING}")) if place.is_dir() else [place]
         if not inside:
             raise ArgumentError(
-                f"no checkpoint in the folder {place}: `minifp compare --keep-weights --out "
-                f"{place}` keeps them there, and `minifp train --save` writes one"
+                f"no checkpoint in the folder {place}: write checkpoints with `minifp compare "
+                f"--keep-weights --out {place}` or `minifp train --save`"
             )
         found |= dict.fromkeys(inside)
     if not found:
@@ -105,15 +105,15 @@ def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:
         return named, origin.get("data")
     if named:
         raise CheckpointError(
-            f"checkpoint {str(path)!r} is of the task {named!r}, which is Python that would run, "
-            "and a file may name any: if you trust it, name it yourself, "
-            f"--task {shlex.quote(str(named))} or task={named!r}"
+            f"checkpoint {str(path)!r} is of the task {named!r}, Python code that would run, and a "
+            "file may name any code: if you trust it, name it yourself, with --task "
+            f"{shlex.quote(str(named))} or task={named!r}"
         )
     if ours:
         name = told_by_file["settings"].get("task")
-        why = f"its task {name!r} was made in a program, and has no name to find it by"
+        why = f"its task {name!r} was created in a program, and has no name to find it by"
     else:
-        why = "it holds weights, but not of which task they are"
+        why = "it holds weights, but does not name their task"
     raise CheckpointError(
         f"checkpoint {str(path)!r}: {why}: name it, as with --task lenet or --task FILE.py:NAME"
     )
@@ -127,7 +127,7 @@ def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:
     if settings.get("task") != task.name:
         raise CheckpointError(
             f"checkpoint {str(path)!r} is of the task {settings.get('task')!r}, not of "
-            f"{task.name!r}: leave the task out, or give that one"
+            f"{task.name!r}: leave the task out, or name that one"
         )
     from minifp.lab.environment import installed
 

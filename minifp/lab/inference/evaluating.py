@@ -153,18 +153,18 @@ def evaluate(
     """Judge trained weights on their test sets in several precisions, and return the Inference.
 
     checkpoints: files that `minifp train --save` or `compare(keep_weights=True)` wrote, or folders
-    of them. precisions: float32, or else the first, is what the others are held against; weights
-    are rounded into the format of each, and all is computed as it says. task, data: as `load_task`
-    takes them, where a file does not tell (any safetensors file of weights will do then), or names
-    one that is not minifp's own: a file's word runs no program.
+    of them. precisions: float32, or else the first, is the baseline; weights are rounded to the
+    format of each, which then computes. task, data: as for `load_task`, needed if a file does not
+    name its task (then any safetensors file of weights will do), or names a task that is not
+    minifp's: code named by a file is never run.
     examples: how many of the test set, the first ones, by default all. batch: examples in a batch
     of which time and bytes are measured, by default that of an evaluation, four times the task's.
-    repeats: timed passes, of which the median counts; the precisions take turns. out: a folder for
+    repeats: timed passes; the median counts, and precisions take turns. out: a folder for
     evaluation.json, .csv, .html and changed.csv; figures: the pictures too, as "png", "svg" or
     "pdf". device: as in `compare`.
 
-    Raises ArgumentError for arguments that cannot be, and CheckpointError for a file that is no
-    checkpoint, does not tell its task, or is of another one.
+    Raises ArgumentError for invalid arguments, and CheckpointError for a file that is not a
+    checkpoint, does not name its task, or belongs to another one.
     """
     from minifp.lab.page.figures import check
     from minifp.lab.settings import canonical
@@ -177,7 +177,7 @@ def evaluate(
     if figures is not None:
         check(figures)
         if out is None:
-            raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
+            raise ArgumentError(f"figures={figures!r} without out: give the folder to put them in")
     if out is not None:
         folder = files.as_path(out)
         files.check_writable(folder / "evaluation.json")
@@ -229,7 +229,7 @@ def judge(trained: Trained, precisions: list[str], batch, repeats: int, bar: Any
         with policy.precision(precision):
             batches[precision] = costs.batches_of(task, trained.test_set, size)
     if not costs.can_be_called(states[precisions[0]], precisions[0], batches[precisions[0]]):
-        found.left_out.append("time and memory: the task calls its model in a way of its own")
+        found.left_out.append("time and memory, because the task calls its model in its own way")
         bar.update(repeats * len(precisions))
         return found
     for precision, state in states.items():
@@ -285,7 +285,7 @@ def loss_in_float32(task, outputs, targets):
 def left_out(task, results: dict[str, Result]) -> list[str]:
     """What cannot be said of this task, and why."""
     if task.evaluate is not None:
-        return ["changed predictions: the task evaluates in a way of its own"]
+        return ["changed predictions, because the task evaluates in its own way"]
     if any(r.predictions is None for r in results.values()):
-        return ["changed predictions: the outputs name no classes"]
+        return ["changed predictions, because the outputs are not classes"]
     return []

@@ -17,13 +17,13 @@ def about(found) -> str:
     threads = words.plural(found.threads, "thread")
     return (
         f"{words.plural(len(found.judged), 'checkpoint')} in "
-        f"{words.plural(len(found.precisions), 'precision')}, nothing trained. Change: of the "
-        f"metric from {found.precisions[0]}. Changed: predictions that name another class than "
+        f"{words.plural(len(found.precisions), 'precision')}, without training. Change: of the "
+        f"metric, from {found.precisions[0]}. Changed: predictions of another class than "
         f"{found.precisions[0]}'s; p: of being right equally often (McNemar's exact test). "
-        f"Example: the time of a forward pass for one example, the median where the precisions "
-        f"took {words.plural(found.repeats, 'turn')}, with {threads}. "
-        "Weights and activations: bytes at the peak of one batch, without the workspace inside "
-        f"operations; x: times {found.precisions[0]}'s."
+        "Example: the time of a forward pass per example, the median when the precisions took "
+        f"{words.plural(found.repeats, 'turn')}, with {threads}. Weights and activations: bytes at "
+        "the peak of one batch, without the workspace inside operations; x: times "
+        f"{found.precisions[0]}'s."
     )
 
 

@@ -45,15 +45,15 @@ def note(comparison, name) -> str:
     if name == "loss":
         return f"{lines_text(comparison)} {astray_text(comparison)}".strip()
     texts = {
-        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; such a step "
-        "has no norm, so that of the step before is drawn.",
-        "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the mean "
-        f"with its {curves.CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
-        "points to a mean that is too far off to be drawn.",
-        "power": "The chance that the verdict is EQUIVALENT, if there is truly no difference and "
-        "differences spread as they do here; a mark: the seeds that there are.",
-        "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
-        "were measured in these runs, on the machine named in the report.",
+        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN. A skipped "
+        "step has no norm; the previous step's norm is drawn.",
+        "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the "
+        f"mean with its {curves.CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
+        "points to a mean outside the picture.",
+        "power": "The chance of the verdict EQUIVALENT, if there is truly no difference and "
+        "differences spread as they do here. The mark shows the present number of seeds.",
+        "memory": "Bytes of the arrays that exist at the peak of one training step. Times were "
+        "measured in these runs, on the machine named in the report.",
     }
     return texts[name]
 
@@ -78,8 +78,8 @@ def astray_text(comparison) -> str:
     if all(run.finished for run in comparison.runs):
         return ""
     return (
-        "Where a run did not finish, all seeds of its precision are drawn one by one; a cross: the "
-        "loss is NaN from there on; a triangle: it leaves the picture."
+        "If a run did not finish, all seeds of its precision are drawn separately. A cross: the "
+        "loss is NaN from there on. A triangle: it leaves the picture."
     )
 
 

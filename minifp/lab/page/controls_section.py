@@ -7,9 +7,9 @@ from minifp.report import words
 from minifp.report.markup import code, paragraph, section, table
 
 ABOUT = (
-    "Controls disturb a run in a way that cannot matter, and show how far apart equally good runs "
-    "end. Mean size: of the differences without their signs. p: were the arm one more control, in "
-    "so many of all cases it would stand out as much from the others, in the mean or in size (a "
+    "Controls disturb a run in a harmless way, and show how far apart equally good runs end. Mean "
+    "size: the mean of the differences without their signs. p: if the arm were just another "
+    "control, the share of cases in which it would stand out this much, in the mean or in size (a "
     "permutation test within each seed, adjusted by Holm for both and for all arms). Distances: "
     "medians over seeds at the end of training, relative to the size of the baseline's; "
     "predictions: the share of test examples with another class."

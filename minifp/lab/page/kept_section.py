@@ -39,7 +39,7 @@ def kept_section(comparison) -> str:
     shown = [run for of_arm in runs for run in of_arm if run.seed == seeds[0] and run.kept]
     names = dict.fromkeys(name for run in shown for name in run.kept)
     said = f"Of the runs with seed {seeds[0]}, after their last evaluation"
-    said += ". Those of other seeds are in the folder." if len({*seeds}) > 1 else "."
+    said += ". Other seeds are in the folder." if len({*seeds}) > 1 else "."
     parts = [of_name(name, [found(comparison, r, name) for r in shown if name in r.kept])
              for name in names]  # fmt: skip
     return "\n".join([paragraph(said), *parts])
@@ -70,7 +70,7 @@ def of_name(name, things: list[Kept]) -> str:
 def shown(name, one: Kept) -> str:
     """One of them: itself, or where it is."""
     if one.content is None:
-        return paragraph(f"{one.file} is not there any more")
+        return paragraph(f"{one.file} no longer exists")
     if not one.kind or (one.kind != "text/plain" and len(one.content) > LARGEST):
         return f"<p>{code(one.file)}</p>"
     if one.kind == "text/plain":

@@ -70,7 +70,7 @@ def histories(comparison, prefix, names=None) -> list[Panel]:
         "metric": {"points": True},
         "gradients": {
             "log": True, "smooth": True,
-            "note": "A skipped step has no norm: that of the step before is drawn.",
+            "note": "A skipped step has no norm: the previous step's norm is drawn.",
         },
         "scale": {
             "powers": True, "stepped": True, "interval": False, "minus": False,
@@ -157,8 +157,8 @@ def distances(comparison) -> list[Panel]:
         log = name != "predictions" and any((np.asarray(li.y) > 0).any() for li in lines)
         envelope = bool(controls) and any(not split(arm)[1] for arm in shown)
         band = (
-            "Grey band: from the lowest to the highest run of the controls, each beside the run "
-            "that it disturbs: what any small disturbance does."
+            "Grey band: from the lowest to the highest control, each relative to the run that it "
+            "disturbs. It shows what any small disturbance does."
         )
         note = f"{what[:1].upper()}{what[1:]}. {band if envelope else ''}".strip()
         said = f"{what}. {ends(lines)}"

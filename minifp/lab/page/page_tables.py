@@ -64,7 +64,7 @@ def scale_table(comparison) -> str:
         cells = [words.count_text(row.skipped), *(words.raised(words.scale_text(s)) for s in ends)]
         rows.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
     head = ["precision", "skipped steps", "lowest scale", "highest", "at the end"]
-    return table("Skipped steps and final scale: means of the runs.", head, rows)
+    return table("Skipped steps and final scale: means over runs.", head, rows)
 
 
 def cost_table(comparison) -> str:

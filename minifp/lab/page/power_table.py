@@ -13,10 +13,10 @@ from minifp.report.plain_text import columns, fill
 HEAD = ("margin", "pairs", "SD", "power now", "seeds needed", "80% interval")
 SHOWN = 8  # numbers of seeds of a power curve in text
 ABOUT = (
-    "Seeds needed: with so many, the verdict is EQUIVALENT with a chance of {power:.0%} if there "
-    "is truly no difference, and differences spread (SD) as those of the pairs that there are; "
-    "each precision by itself, without Holm's correction. From few pairs that spread is "
-    "uncertain; the interval has the seeds needed at the ends of its own interval (80%)."
+    "Seeds needed: with this many, the verdict is EQUIVALENT with a chance of {power:.0%}, if "
+    "there is truly no difference and differences spread (SD) as they do in the present pairs. "
+    "Each precision counts alone, without Holm's correction. A spread from few pairs is "
+    "uncertain: the interval shows the seeds needed at both ends of its 80% interval."
 )
 
 
@@ -25,17 +25,17 @@ def plan_text(plan) -> str:
     pilot, needs = plan.pilot, plan.needs
     if not needs:
         least = "the pilot has fewer than two pairs of runs that finished"
-        return fill(f"{pilot.task.name}: nothing can be planned, because {least}.")
+        return fill(f"{pilot.task.name}: no plan is possible, because {least}.")
     seeds = words.plural(len(pilot.seeds), "seed")
     rows = [(f"{n.arm}, {n.score}", *cells(n)) for n in needs]
     few = counts(needs)
     few = few[:: -(-len(few) // SHOWN)]
     powers = [(n.arm, *(f"{p:.2f}" for p in curve(n, few))) for n in needs]
     where = (
-        f"The pilot's runs are in {pilot.out}: with --seeds {plan.seeds} and the same --out only "
-        "the rest is trained."
+        f"The pilot's runs are in {pilot.out}. With --seeds {plan.seeds} and the same --out, only "
+        "the missing runs are trained."
         if pilot.out
-        else "With a folder (--out) the pilot's runs would be kept, and count."
+        else "With a folder (--out), the pilot's runs are kept and count."
     )
     blocks = [
         fill(f"{pilot.task.name}, a pilot of {seeds}. {ABOUT.format(power=plan.power)}"),

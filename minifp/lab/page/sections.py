@@ -152,9 +152,9 @@ def scale_note(comparison) -> str:
     if not any(over_steps.is_scaled(run) for run in comparison.runs):
         return "None of these precisions scales its loss, and no step was skipped."
     return (
-        "Gradients are multiplied by the scale while they are stored in few bits, and divided by "
-        "it in float32 before the update. An overflow skips the step and halves the scale; a long "
-        "run without one doubles it."
+        "Gradients are multiplied by the scale while they are stored in few bits. Before the "
+        "update they are divided by it, in float32. An overflow skips the step and halves the "
+        "scale; many steps without one double it."
     )
 
 
@@ -203,9 +203,10 @@ def seeds_text(seeds) -> str:
 def again(comparison) -> str:
     """How to make it again, and how far the same numbers come out."""
     said = (
-        "The same seeds give the same initial weights, batches and dropout masks on every machine; "
-        "the last bits of sums may differ between BLAS libraries. The script reproduce.sh beside "
-        "the results does it with all settings, and holds the two against each other."
+        "The same seeds give the same initial weights, batches and dropout masks on every "
+        "machine; the last bits of sums may differ between BLAS libraries. The script "
+        "reproduce.sh beside the results repeats everything with the same settings and compares "
+        "the two."
     )
     return markup.command(command(comparison)) + paragraph(said)
 

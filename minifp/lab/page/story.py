@@ -17,15 +17,14 @@ INTRODUCTION = (
     "the memory of float32, and hardware for it is several times as fast. Trained naively in it, a "
     "network can go wrong in three ways, and mixed-precision training has one technique against "
     "each: float32 master weights, loss scaling, and sums in float32.",
-    "Here each technique is switched off by itself, in training that would otherwise end where "
-    "float32 ends. Every run of an experiment begins from the same weights and sees the same "
-    "batches, so whatever differs comes from the numbers alone.",
+    "Here each technique is switched off alone, in training that would otherwise end where "
+    "float32 ends. All runs of an experiment start from the same weights and see the same "
+    "batches, so every difference comes from the numbers alone.",
 )
 CLOSING = (
-    "What is stored here is what a half-precision GPU would store, rounded at the same places, so "
-    "the effects on training are those of the numbers. The times are not: a CPU has no fast "
-    "float16 arithmetic. They were measured in these runs on the machine below, and say nothing of "
-    "a GPU.",
+    "minifp stores what a half-precision GPU would store, rounded at the same places, so the "
+    "effects on training are the same. The times are not: a CPU has no fast float16 arithmetic. "
+    "They were measured in these runs, on the machine below, and say nothing about a GPU.",
 )
 
 

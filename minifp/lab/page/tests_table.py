@@ -9,14 +9,14 @@ from minifp.report import words
 from minifp.report.markup import code, details, paragraph, table
 
 ABOUT = (
-    "Differences are paired by seed. p equivalent is small where the difference is shown to be "
-    "within the margin (the larger p of two one-sided tests: TOST), p different where it is shown "
-    "to be beyond it, and p not worse where it is shown not to be worse by more than the margin "
-    "(non-inferiority). In brackets, adjusted for all claims of its kind on the page (Holm): below "
-    "0.05 a claim holds together with the others. Sign-flip p: how often a mean this far from 0 "
-    "comes up where the sign of each difference is chance; no distribution is assumed. Bootstrap: "
-    "the interval again, without one (BCa). Pairing gain: how many times as many seeds it would "
-    "take without pairs."
+    'Differences are paired by seed. A small "p equivalent" shows that the difference is within '
+    'the margin (the larger p of two one-sided tests: TOST), a small "p different" that it is '
+    'beyond it, and a small "p not worse" that it is not worse by more than the margin '
+    "(non-inferiority). In brackets: adjusted for all claims of its kind on the page (Holm); "
+    "below 0.05 a claim holds together with the others. Sign-flip p: how often a mean this far "
+    "from 0 comes up if the sign of each difference is chance; it assumes no distribution. "
+    "Bootstrap: the interval again, without assuming one (BCa). Pairing gain: how many times as "
+    "many seeds it would take without pairs."
 )
 
 

@@ -49,7 +49,7 @@ def products_of(out, figures, style, width, font, tensorboard) -> Products:
     wanted |= {"tensorboard": True} if tensorboard else {}
     for name, value in wanted.items():
         if out is None:
-            raise ArgumentError(f"{name}={value!r} without out: say in which folder to put them")
+            raise ArgumentError(f"{name}={value!r} without out: give the folder to put them in")
     if given and figures is None:
         told = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise ArgumentError(f"{told} without figures: say in which format, as figures='pdf'")

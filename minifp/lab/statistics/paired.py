@@ -89,7 +89,7 @@ def differ_by(values: Sequence[float], baseline: Sequence[float]) -> Difference:
     if len(values) != len(baseline) or len(values) < 2:
         raise ArgumentError(
             f"compare_paired: got {len(values)} values and {len(baseline)} of the baseline, "
-            "expected the same number of each, at least 2: train more seeds"
+            "expected equally many, at least 2: train more seeds"
         )
     return _differ_by(tuple(values), tuple(baseline))
 

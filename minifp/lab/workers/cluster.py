@@ -51,8 +51,9 @@ def connected(address: str | None) -> Iterator[Any]:
         client = Client(address, timeout=ANSWER)
     except (OSError, ValueError, TimeoutError) as error:
         raise ArgumentError(
-            f"no Dask scheduler answers at {address!r}: {error}. Start one by `dask scheduler`, "
-            "which tells its address, such as tcp://head:8786, and workers by `dask worker ADDRESS`"
+            f"no Dask scheduler answers at {address!r}: {error}. Start one with `dask scheduler`, "
+            "which prints its address, such as tcp://head:8786, and workers with `dask worker "
+            "ADDRESS`"
         ) from error
     with client:
         yield client
@@ -150,7 +151,7 @@ class Cluster:
                 f"client is a {type(client).__name__}, expected a distributed.Client"
             )
         if getattr(client, "asynchronous", False):
-            raise ArgumentError("client is asynchronous: give one made by Client(address)")
+            raise ArgumentError("client is asynchronous: create it with Client(address)")
         self.client, self.topic = client, f"minifp-{uuid.uuid4().hex}"
         self.events: SimpleQueue = SimpleQueue()
         self.begun: dict[int, list[str]] = {}  # the workers at which each run has begun
@@ -164,7 +165,7 @@ class Cluster:
         self.client.subscribe_topic(self.topic, lambda event: self.events.put(event[1]))
         self.futures: list = []
         if not self.client.nthreads():
-            text = "the cluster has no workers yet: runs begin when there are some"
+            text = "the cluster has no workers yet: runs start as soon as it has"
             warnings.warn(text, RuntimeWarning, stacklevel=level_of_user())
         return self
 
@@ -201,8 +202,9 @@ class Cluster:
                 yield one, outcome
         if lost:
             raise TrainingError(
-                f"{len(lost)} of {len(wanted)} runs are given up, as their processes or workers "
-                f"died again: {'; '.join(lost)}. They may want memory. All other runs are kept"
+                f"{len(lost)} of {len(wanted)} runs were given up, because their processes or "
+                f"workers died again: {'; '.join(lost)}. They may need more memory. All other runs "
+                "are saved"
             )
 
     def _submitted(self, wanted):
@@ -235,6 +237,6 @@ class Cluster:
             lost.append(f"{one} ({error})")
         except ModuleNotFoundError as error:
             raise ArgumentError(
-                f"a worker cannot import what {one} needs: {error}. All machines need minifp, and "
-                "the modules of the task: install them there, or client.upload_file('mytask.py')"
+                f"a worker cannot import what {one} needs: {error}. All machines need minifp and "
+                "the task's modules: install them there, or call client.upload_file('mytask.py')"
             ) from error

@@ -15,7 +15,7 @@ def engine_for(jobs: int = 1, client: Any = None) -> Any:
     machine. Raises ArgumentError."""
     if client is not None:
         if checked_jobs(jobs) != 1:
-            raise ArgumentError(f"jobs={jobs} and a client: a cluster has as many as its workers")
+            raise ArgumentError(f"jobs={jobs} and a client: a cluster has as many jobs as workers")
         return Cluster(client)
     return Here() if possible_jobs(jobs) == 1 else Local(jobs)
 
@@ -25,5 +25,5 @@ def possible_jobs(jobs: int) -> int:
     count = checked_jobs(jobs)
     if count == 1 or not IN_BROWSER:
         return count
-    warn_once("jobs", f"jobs={jobs}: a browser has no processes, runs are made one by one: jobs=1")
+    warn_once("jobs", f"jobs={jobs}: a browser has no processes, so runs go one by one: jobs=1")
     return 1

@@ -83,9 +83,9 @@ def check_same(job: Job, found: dict) -> None:
             for key in differing
         )
         raise DataError(
-            f"the task {job.config['task']!r} is another one in the process that is to train it: "
-            f"{told}. Data must be the same whenever a task's data function is called, so give its "
-            "random numbers a seed; and minifp, files and modules must be the same on all machines"
+            f"the task {job.config['task']!r} differs in the process that should train it: {told}. "
+            "A task's data function must return the same data at each call, so give its random "
+            "numbers a seed. minifp, files and modules must be the same on all machines"
         )
 
 

@@ -203,12 +203,12 @@ class Local:
 def how_it_died(error: BaseException) -> str:
     """The signal or the exit code, as loky tells it, such as "SIGKILL(-9)"."""
     codes = re.search(r"\{(.*?)\}", str(error))
-    return codes[1] if codes else "without a reason told"
+    return codes[1] if codes else "for no stated reason"
 
 
 def _lost(lost, deaths, count):
     told = "; ".join(f"{one} ({', '.join(deaths[id(one)])})" for one in lost)
     return (
-        f"the process of {len(lost)} of {count} runs died {TRIES} times: {told}. SIGKILL may be "
-        "the system's, for want of memory: try fewer jobs. All other runs are kept"
+        f"the process of {len(lost)} of {count} runs died {TRIES} times: {told}. A SIGKILL often "
+        "means that the machine ran out of memory: try fewer jobs. All other runs are saved"
     )

@@ -111,9 +111,7 @@ def carried(task: Task) -> Carried:
     try:
         import cloudpickle
     except ImportError:
-        raise ArgumentError(
-            f"to train in other processes, minifp needs loky, which is not here: {HOW_TO_GET}"
-        ) from None
+        raise ArgumentError(f"training in other processes needs loky: {HOW_TO_GET}") from None
     try:
         pickled = cloudpickle.dumps(task)
     except Exception as error:
@@ -132,7 +130,7 @@ def _not_picklable(task, error):
             culprits.append(field.name)
     return (
         f"the task {task.name!r} cannot be sent to other processes, because of its "
-        f"{' and '.join(culprits) or 'fields'}: {error}. Put it into a file of its own and give "
-        "its name, as in minifp compare mytask.py:task or fp.compare('mytask.py:task'); or make "
-        "what cannot be pickled (a lock, an open file, a generator) inside of its functions"
+        f"{' and '.join(culprits) or 'fields'}: {error}. Put it into its own file and name that, "
+        "as in minifp compare mytask.py:task or fp.compare('mytask.py:task'); or create whatever "
+        "cannot be pickled (a lock, an open file, a generator) inside its functions"
     )

@@ -43,8 +43,8 @@ def warn_of_nan(scores: np.ndarray) -> None:
     if not np.isfinite(scores).all():
         warn_once(
             "classes of NaN",
-            "a detector's logits are NaN or Inf: nothing is detected there. Look for where the "
-            "first one arose, as by fp.microscope",
+            "a detector's logits are NaN or Inf: nothing is detected there. Find out where the "
+            "first one arose, for example with fp.microscope",
         )
 
 

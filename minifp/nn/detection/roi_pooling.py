@@ -9,7 +9,7 @@ class RoIAlign(FunctionLayer, of=F.roi_align):
     """Means of an input (N, C, H, W) inside of boxes: (K, C, *output_size). See F.roi_align.
 
     Called with the input and the boxes: a list of (L, 4) for each picture, or (K, 5) with the
-    picture's number in front. aligned=True is exact; False moves boxes by half a place.
+    picture's number first. aligned=True is exact; False moves boxes by half a place.
     """
 
     output_size: Ints

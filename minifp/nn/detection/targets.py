@@ -63,8 +63,8 @@ def objects_of(target: Any, i: int) -> Objects:
         )
     if is_narrow(boxes.dtype):
         raise DTypeError(
-            f"targets[{i}]: boxes of {boxes.dtype}, in which coordinates are rounded: expected "
-            "float32; make them by fp.tensor(boxes, dtype='float32')"
+            f"targets[{i}]: boxes of {boxes.dtype}, which rounds coordinates: expected float32; "
+            "create them with fp.tensor(boxes, dtype='float32')"
         )
     if labels.size and labels.dtype.kind not in "iu":
         raise DTypeError(f"targets[{i}]: labels of {labels.dtype}: expected integers")
@@ -95,12 +95,12 @@ def check_numbers(
         problem = f"label {labels[k]}: expected 1 to {classes - 1}, as 0 is the background"
         if outside[k]:
             problem = (
-                f"box {boxes[k].tolist()} is not inside of its picture, {width} wide and {height} "
-                "high: expected x1, y1, x2, y2 in pixels; F.clip_boxes_to_image cuts boxes"
+                f"box {boxes[k].tolist()} is not inside its picture, {width} wide and {height} "
+                "high: expected x1, y1, x2, y2 in pixels; F.clip_boxes_to_image clips boxes"
             )
         elif empty[k]:
             problem = (
                 f"box {boxes[k].tolist()} has no area: expected x1 < x2 and y1 < y2; "
-                "F.remove_small_boxes finds those that have"
+                "F.remove_small_boxes finds boxes with an area"
             )
         raise ArgumentError(f"targets[{pictures[k]}]: {problem}")

@@ -48,8 +48,8 @@ class DetectionTransform:
     ) -> None:  # fmt: skip
         if len(mean) != len(std) or 0 in std:
             raise ArgumentError(
-                f"image_mean={tuple(mean)} and image_std={tuple(std)}: expected as many numbers, "
-                "one for each channel, and none of image_std 0"
+                f"image_mean={tuple(mean)} and image_std={tuple(std)}: expected one number per "
+                "channel in both, and no 0 in image_std"
             )
         for name, n in (("min_size", min_size), ("max_size", max_size), ("multiple", multiple)):
             if n is not None:
@@ -60,7 +60,7 @@ class DetectionTransform:
     def __call__(self, images: Any) -> ImageBatch:
         """images: a list of pictures (C, H, W) of floating numbers, or a batch (N, C, H, W).
 
-        Raises DTypeError for what are no floating tensors, ShapeError for other shapes and other
+        Raises DTypeError for anything but floating tensors, ShapeError for other shapes and other
         numbers of channels than there are means.
         """
         parts = [images] if isinstance(images, Tensor) else self._as_parts(images)
@@ -91,7 +91,7 @@ class DetectionTransform:
             kind = part.dtype if isinstance(part, Tensor) else f"a {type(part).__name__}"
             raise DTypeError(
                 f"images: pictures are {kind}: expected tensors of floating numbers from 0 to 1; "
-                "of bytes make them by x.float() / 255"
+                "convert bytes with x.float() / 255"
             )
         if part.ndim != 4 or part.shape[1] != len(self.mean):
             shape = part.shape[1:] if part.ndim == 4 else part.shape

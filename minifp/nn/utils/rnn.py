@@ -36,7 +36,7 @@ class PackedSequence(
         sizes = as_integers("PackedSequence: batch_sizes", batch_sizes)
         if sizes.ndim != 1 or not len(sizes):
             raise ArgumentError(
-                f"PackedSequence: batch_sizes={batch_sizes!r}: expected a size each step"
+                f"PackedSequence: batch_sizes={batch_sizes!r}: expected one size per step"
             )
         if sorted_indices is not None and unsorted_indices is None:
             order = as_integers("PackedSequence: sorted_indices", sorted_indices)
@@ -88,8 +88,8 @@ def pack_padded_sequence(
     lengths = as_lengths(name, lengths, x.shape[1], x.shape[0])
     if enforce_sorted and (np.diff(lengths) > 0).any():
         raise ArgumentError(
-            f"{name}: lengths {lengths.tolist()} do not fall: sort the sequences, or pass "
-            "enforce_sorted=False"
+            f"{name}: lengths {lengths.tolist()} are not in falling order: sort the sequences, or "
+            "pass enforce_sorted=False"
         )
     order = np.argsort(-lengths, kind="stable")
     sizes = np.sum(lengths > np.arange(lengths.max())[:, None], axis=1)

@@ -24,7 +24,7 @@ def row_conv(input: Tensor, weight: Tensor) -> Tensor:
 
     input: (T, N, H), or (T, H) of one sequence; weight: (H, C), where weight[:, 0] is for the step
     itself; result: the input's shape. Behind the last step there are zeros. Raises DTypeError for
-    what are no floating tensors, and ShapeError where shapes do not fit.
+    anything but floating tensors, and ShapeError where shapes do not fit.
     """
     check_tensors("row_conv", input=input, weight=weight)
     fits = weight.ndim == 2 and input.ndim in (2, 3) and input.shape[-1] == weight.shape[0]

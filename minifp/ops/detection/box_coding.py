@@ -200,7 +200,7 @@ def check_sizes(function, **tensors):
             where = tuple(int(i) for i in np.argwhere(empty)[0])
             raise ArgumentError(
                 f"{function}: {name} {array[where].tolist()} at {where}: expected a width and a "
-                "height above 0: take such boxes out, as F.remove_small_boxes finds them"
+                "height above 0: remove such boxes (F.remove_small_boxes finds the others)"
             )
 
 
@@ -212,9 +212,9 @@ def encode_boxes(
 
     boxes, references: (..., 4), left, top, right and bottom, that broadcast; weights: of the four,
     (10, 10, 5, 5) in Fast R-CNN and, as variances 0.1 and 0.2, in SSD. In float32 (float64 of
-    float64). Raises DTypeError for what are no floating tensors, ShapeError for what are no boxes
-    or do not broadcast, ArgumentError for weights that are not four positive numbers, and (but on
-    a GPU) for a box without width or height.
+    float64). Raises DTypeError for anything but floating tensors, ShapeError for anything but boxes
+    that broadcast, ArgumentError for weights that are not four positive numbers, and (but on a GPU)
+    for a box without width or height.
     """
     check_boxes("encode_boxes", boxes=boxes, references=references)
     check_broadcast("encode_boxes", boxes=boxes, references=references)

@@ -146,8 +146,8 @@ generalized_box_iou_loss_op = op(overlap, name="generalized_box_iou_loss")
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """Intersection over union of all pairs of boxes (N, 4) and (M, 4): (N, M), from 0 to 1.
 
-    In float32 (float64 of float64); 0 where both boxes are empty. Raises DTypeError for what are no
-    floating tensors, ShapeError for what are no boxes.
+    In float32 (float64 of float64); 0 where both boxes are empty. Raises DTypeError for anything
+    but floating tensors, ShapeError for anything but boxes.
     """
     check_boxes("box_iou", 2, boxes1=boxes1, boxes2=boxes2)
     return box_iou_op(boxes1, boxes2, pairwise=True, generalized=False, eps=0.0)
@@ -169,8 +169,8 @@ def generalized_box_iou_loss(
 ) -> Tensor:
     """1 - GIoU of boxes (..., 4) with those at the same places: (...), or a float32 scalar.
 
-    eps: is added to areas that are divided by. Raises DTypeError for what are no floating tensors,
-    ShapeError for what are no boxes of one shape, ArgumentError for another reduction than "none",
+    eps: is added to areas that are divided by. Raises DTypeError for anything but floating tensors,
+    ShapeError for anything but boxes of one shape, ArgumentError for another reduction than "none",
     "mean" and "sum", and for a negative eps.
     """
     function = "generalized_box_iou_loss"

@@ -33,7 +33,7 @@ from minifp.runtime.device import placed
 
 
 def check_boxes(function: str, ndim: int | None = None, **tensors: Any) -> None:
-    """Raise DTypeError for what are no floating tensors, ShapeError for what are no boxes.
+    """Raise DTypeError for anything but floating tensors, ShapeError for anything but boxes.
 
     ndim: how many axes they must have. Warns once of boxes that have lost whole pixels already.
     """
@@ -59,8 +59,9 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
         return
     warn_once(
         f"pixels lost in {function}",
-        f"{function}: {name} in {narrow.name}, with coordinates from {exact_to:g} on, where it "
-        "has no odd pixels: make boxes in float32, as by fp.tensor(boxes, dtype='float32')",
+        f"{function}: {name} in {narrow.name}, with coordinates from {exact_to:g} on, where this "
+        "format has no odd numbers: create boxes in float32, with fp.tensor(boxes, "
+        "dtype='float32')",
     )
 
 
@@ -107,7 +108,7 @@ def box_area_op(boxes):
 def box_area(boxes: Tensor) -> Tensor:
     """The areas (...) of boxes (..., 4), in float32 (float64 of float64); of an empty one 0.
 
-    Raises DTypeError for what is no floating tensor, ShapeError for what are no boxes.
+    Raises DTypeError for anything but a floating tensor, ShapeError for anything but boxes.
     """
     check_boxes("box_area", boxes=boxes)
     return box_area_op(boxes)
@@ -166,8 +167,8 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Boxes (..., 4) written in another way, in float32 (float64 of float64).
 
     in_fmt, out_fmt: "xyxy", the edges; "xywh", left, top, width and height; "cxcywh", the center,
-    width and height. Raises ArgumentError for another, DTypeError for what is no floating tensor,
-    ShapeError for what are no boxes.
+    width and height. Raises ArgumentError for another, DTypeError for anything but a floating
+    tensor, ShapeError for anything but boxes.
     """
     check_boxes("box_convert", boxes=boxes)
     for name, way in (("in_fmt", in_fmt), ("out_fmt", out_fmt)):
@@ -214,8 +215,8 @@ def clip_boxes_op(boxes, *, most):
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Boxes (..., 4) without what lies outside of a picture of size (height, width), in float32.
 
-    Its gradient is 0 for edges outside. Raises ArgumentError for what is no size, DTypeError for
-    what is no floating tensor, ShapeError for what are no boxes.
+    Its gradient is 0 for edges outside. Raises ArgumentError for anything but a size, DTypeError
+    for anything but a floating tensor, ShapeError for anything but boxes.
     """
     check_boxes("clip_boxes_to_image", boxes=boxes)
     height, width = check_picture("clip_boxes_to_image", size)
@@ -227,7 +228,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
     """The places (int64) of those of boxes (N, 4) that have at least `min_size` on both sides.
 
     On a GPU it is waited for how many there are. Raises ArgumentError for a size below 0,
-    DTypeError for what is no floating tensor, ShapeError for what are no boxes.
+    DTypeError for anything but a floating tensor, ShapeError for anything but boxes.
     """
     check_boxes("remove_small_boxes", 2, boxes=boxes)
     check_range("remove_small_boxes: min_size", min_size)

@@ -85,8 +85,8 @@ def finite_places(function, boxes, scores):
     warn_once(
         f"{function}: not finite",
         f"{function}: {len(fine) - fine.sum()} of {len(fine)} boxes have a score of NaN, or a "
-        "coordinate that is NaN or Inf: they are left out. Look for where the first one arose, as "
-        "by fp.microscope",
+        "coordinate that is NaN or Inf: they are left out. Find out where the first one arose, "
+        "for example with fp.microscope",
     )
     return np.flatnonzero(fine)
 
@@ -95,7 +95,7 @@ def finite_places(function, boxes, scores):
 
 
 def check_candidates(function: str, boxes: Any, scores: Any, iou_threshold: float) -> None:
-    """Raise for what are no boxes (N, 4) with a score each, or for what is no threshold."""
+    """Raise for anything but boxes (N, 4) with a score each, or for an invalid threshold."""
     check_boxes(function, 2, boxes=boxes)
     check_tensors(function, scores=scores)
     if scores.shape != boxes.shape[:1]:
@@ -106,7 +106,7 @@ def check_candidates(function: str, boxes: Any, scores: Any, iou_threshold: floa
     check_range(f"{function}: iou_threshold", iou_threshold, 0, 1)
 
 
-ONE_BY_ONE = "one box is looked at after the other"  # why no GPU does it
+ONE_BY_ONE = "it looks at one box after the other"  # why no GPU does it
 
 
 @public("F")
@@ -118,7 +118,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     over union with a kept one of a higher score (or of the same, and before it) is above
     iou_threshold. Boxes that are not finite, and scores of NaN, are left out, with a warning. On a
     GPU's tensors it runs on the CPU, and says so once.
-    Raises DTypeError for what are no floating tensors, ShapeError for other shapes, ArgumentError
+    Raises DTypeError for anything but floating tensors, ShapeError for other shapes, ArgumentError
     for a threshold that is not from 0 to 1.
     """
     check_candidates("nms", boxes, scores, iou_threshold)
@@ -132,7 +132,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     score.
 
     idxs: (N) integers: only boxes of the same one suppress each other. Otherwise as nms; raises
-    DTypeError for what are no integers, too.
+    DTypeError for anything but integers, too.
     """
     check_candidates("batched_nms", boxes, scores, iou_threshold)
     groups = array_of(idxs)

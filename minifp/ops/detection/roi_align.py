@@ -158,7 +158,7 @@ def roi_align(
     """What input (N, C, H, W) is inside of boxes: (K, C, P, Q), in its format, bin after bin.
 
     boxes: a list of (L, 4) for each picture, left, top, right and bottom, or (K, 5) with the
-    picture's number in front. output_size: (P, Q), or one number for both. spatial_scale: how many
+    picture's number first. output_size: (P, Q), or one number for both. spatial_scale: how many
     places of input there are for one of the coordinates of boxes. sampling_ratio: how many samples
     a bin has along each axis; by default as many as it has places, rounded up. aligned: whether
     pixels are areas, whose centers lie at halves, as is exact; else a box is moved by half a place,

@@ -100,7 +100,7 @@ def roi_pool(
     """The largest of input (N, C, H, W) in each of P x Q bins of boxes: (K, C, P, Q).
 
     boxes: a list of (L, 4) for each picture, left, top, right and bottom, or (K, 5) with the
-    picture's number in front. output_size: (P, Q), or one number for both. spatial_scale: how many
+    picture's number first. output_size: (P, Q), or one number for both. spatial_scale: how many
     places of input there are for one of the coordinates of boxes. What lies outside of input does
     not count; a bin with nothing inside is 0. Raises as roi_align does.
     """

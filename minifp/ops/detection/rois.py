@@ -25,7 +25,7 @@ Regions: TypeAlias = Tensor | Sequence[Tensor]
 def as_regions(function: str, input: Any, boxes: Regions) -> tuple[Any, Any]:
     """(boxes (K, 4) in float32 or wider, the numbers (K) of their pictures in `input`).
 
-    boxes: a list of boxes (L, 4) for each picture, or (K, 5) with the picture's number in front.
+    boxes: a list of boxes (L, 4) for each picture, or (K, 5) with the picture's number first.
     Raises DTypeError or ShapeError for others, and for an input that is not (N, C, H, W);
     ArgumentError for boxes that require a gradient, and (but on a GPU) for what is no picture.
     """
@@ -45,7 +45,7 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
     if len(boxes) != n:
         raise ShapeError(
             f"{function}: boxes for {len(boxes)} pictures, input has {n}: expected a tensor (L, 4) "
-            "for each, of no boxes where there are none"
+            "for each, with L = 0 for a picture without boxes"
         )
     for i, some in enumerate(boxes):
         check_regions(function, f"boxes[{i}]", some, 4)
@@ -56,11 +56,11 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
 
 
 def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
-    """The same of boxes (K, 5) with the picture's number in front."""
+    """The same of boxes (K, 5) with the picture's number first."""
     if not hasattr(boxes, "ndim"):
         raise DTypeError(
             f"{function}: boxes is a {type(boxes).__name__}: expected a list of tensors (L, 4), or "
-            "a tensor (K, 5) with the picture's number in front"
+            "a tensor (K, 5) whose first column is the picture's number"
         )
     check_regions(function, "boxes", boxes, 5)
     array = array_of(boxes)
@@ -81,7 +81,7 @@ def check_regions(function: str, name: str, boxes: Any, columns: int) -> None:
     check_tensors(function, **{name: boxes})
     check_constants(function, **{name: boxes})
     if boxes.ndim != 2 or boxes.shape[1] != columns:
-        expected = "(K, 5), with the picture's number in front" if columns == 5 else "(L, 4)"
+        expected = "(K, 5), with the picture's number first" if columns == 5 else "(L, 4)"
         raise ShapeError(f"{function}: {name} of shape {boxes.shape}: expected {expected}")
     warn_of_lost_pixels(function, name, getattr(boxes, "array", boxes)[:, columns - 4 :])
 

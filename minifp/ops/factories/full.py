@@ -126,7 +126,7 @@ def arange(
     if step == 0:
         raise ArgumentError("arange: step=0: expected another number")
     if (end - start) / step < 0:
-        raise ArgumentError(f"arange: from {start} to {end} in steps of {step}: the wrong way")
+        raise ArgumentError(f"arange: steps of {step} do not lead from {start} to {end}")
     numbers = np.arange(start, end, step)
     if numbers.dtype.kind == "i":
         numbers = np.asarray(numbers, np.int64)  # in a browser NumPy's own have 32 bits

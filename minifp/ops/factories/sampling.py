@@ -156,7 +156,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> T
     else:
         if (np.count_nonzero(rows, -1) < n).any():
             raise ArgumentError(
-                f"multinomial: {n} samples without replacement: expected as many weights above 0"
+                f"multinomial: {n} samples without replacement: expected at least as many "
+                "weights above 0"
             )
         u = np.asarray(random.uniform(rows.shape, purpose="multinomial"), np.float64)
         with np.errstate(divide="ignore"):

@@ -94,7 +94,7 @@ def binary_cross_entropy_with_logits(
     """Cross entropy of logits with targets between 0 and 1, both of one shape, in nats.
 
     weight, pos_weight: of elements and of positive targets, broadcast to input's shape. A float32
-    scalar unless "none". Raises DTypeError for what are no floating tensors, ShapeError where
+    scalar unless "none". Raises DTypeError for anything but floating tensors, ShapeError where
     shapes do not fit, ArgumentError for weights that require a gradient.
     """
     function = "binary_cross_entropy_with_logits"
@@ -113,15 +113,15 @@ def binary_cross_entropy(
 
     Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16
     those above 0.99976 are 1, where the loss can be 100 but never 9, and the gradient is up to 1e12
-    and overflows. So where a recorded sigmoid has made them, in less than float32 or under
-    autocast, the loss is computed from the sigmoid's own input, of which a warning tells
-    once. Other probabilities in less than float32 are warned of, and under autocast refused, unless
-    the process trains in mixed precision automatically.
+    and overflows. So if they come from a recorded sigmoid, in less than float32 or under autocast,
+    the loss is computed from the sigmoid's own input, and a warning says so once. Other
+    probabilities in less than float32 get a warning, and are an error under autocast, unless the
+    process trains in mixed precision automatically.
 
     weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
-    DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError
+    DTypeError for anything but floating tensors, ShapeError where shapes do not fit, ArgumentError
     for weights that require a gradient and for numbers outside of 0 to 1 (NaN is passed on; and on
-    a GPU the numbers are not looked at, as one would have to wait for them).
+    a GPU the numbers are not checked, which would have to wait for them).
     """
     check_reduction("binary_cross_entropy", reduction)
     check_pair("binary_cross_entropy", input, target)
@@ -129,7 +129,7 @@ def binary_cross_entropy(
     divisor, precision = divisor_of(reduction, input.shape), policy.get_precision()
     logits = _logits_of(input, precision.operations is not None)
     if logits is not None:
-        _warn("took the input of the sigmoid that made its probabilities, in float32")
+        _warn("used the input of the sigmoid instead of its probabilities, in float32")
         return with_logits_op(logits, target, weight, None, divisor=divisor)
     for name, v in (("input", as_array(input)), ("target", as_array(target))):
         if is_on_device(v):
@@ -142,7 +142,7 @@ def binary_cross_entropy(
                 f"binary_cross_entropy: {name} {v[where]} at {where}: expected numbers from 0 to 1"
             )
     if is_narrow(input.dtype):
-        _warn("computes in float32, from probabilities that were rounded before")
+        _warn("computes in float32, but from rounded probabilities")
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
@@ -160,8 +160,8 @@ def _without_casts(precision):
 def _warn(what):
     warn_once(
         "rounded probabilities",
-        f"binary_cross_entropy {what}: sigmoid rounds what is near to 1 to 1, where the loss has "
-        "no gradient, or one that overflows. Leave the sigmoid out and write "
+        f"binary_cross_entropy {what}: sigmoid rounds probabilities near 1 to 1, where the loss "
+        "has no gradient, or one that overflows. Leave the sigmoid out and write "
         "F.binary_cross_entropy_with_logits, or nn.BCEWithLogitsLoss()",
     )
 

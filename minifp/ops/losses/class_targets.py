@@ -69,7 +69,7 @@ def check_scores(function, input, weight, ignore_index):
 
 
 def as_classes(function, input, target, ignore_index):
-    """The targets, a list as an array. Raises DTypeError for what is no array of integers,
+    """The targets, a list as an array. Raises DTypeError for anything but an array of integers,
     ShapeError for a shape that is not input's without its classes, ArgumentError for no class.
 
     On a GPU the classes are not looked at, as one would have to wait for them: there the loss and
@@ -78,7 +78,7 @@ def as_classes(function, input, target, ignore_index):
     try:
         target = target if hasattr(target, "ndim") else np.asarray(target)
     except ValueError as error:
-        raise DTypeError(f"{function}: target is no array: {error}") from None
+        raise DTypeError(f"{function}: target is not an array: {error}") from None
     t, axis = as_array(target), class_axis(input.ndim)
     if t.dtype.kind not in "iu":
         raise DTypeError(f"{function}: targets of {t.dtype}: expected integers, the class numbers")

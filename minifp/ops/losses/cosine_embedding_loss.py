@@ -76,9 +76,9 @@ def cosine_embedding_loss(
     """1 - cosine of the pairs whose target is 1; the cosine above `margin` of those with -1.
 
     input1, input2: (N, D) or (D)  target: 1 or -1, (N) or (). A float32 scalar unless "none".
-    Raises DTypeError for what are no floating tensors (or targets no tensor), ShapeError where
-    shapes do not fit, ArgumentError for a margin outside of -1 to 1 and for other targets (which on
-    a GPU are not looked at, as one would have to wait for them).
+    Raises DTypeError for anything but floating tensors (as target, any tensor), ShapeError where
+    shapes do not fit, ArgumentError for a margin outside of -1 to 1 and for other targets (not
+    checked on a GPU, which would have to wait for them).
     """
     check_reduction("cosine_embedding_loss", reduction)
     check_range("cosine_embedding_loss: margin", margin, -1.0, 1.0)

@@ -174,9 +174,9 @@ def ctc_loss(
         gradient) count as 0 and have gradient 0.
 
     Result: the mean over the batch of losses divided by their target lengths, a float32 scalar;
-    "sum"; or with reduction "none" the losses, (N). Raises DTypeError for what are no floating
-    tensor and no integers, ShapeError where shapes do not fit, ArgumentError for lengths and
-    labels outside of their range.
+    "sum"; or with reduction "none" the losses, (N). Raises DTypeError for anything but a floating
+    tensor and integers, ShapeError where shapes do not fit, ArgumentError for lengths and labels
+    outside of their range.
     """
     check_reduction("ctc_loss", reduction)
     check_flag("ctc_loss: zero_infinity", zero_infinity)

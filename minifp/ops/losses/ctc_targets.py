@@ -16,7 +16,7 @@ def as_array(values):
 def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
     """(labels (N, L) padded with blanks, steps (N), lengths (N)), as arrays of indices.
 
-    log_probs: (T, N, C) or (T, C). Raises DTypeError for what are no integers, ShapeError where
+    log_probs: (T, N, C) or (T, C). Raises DTypeError for anything but integers, ShapeError where
     shapes do not fit, ArgumentError for lengths, labels and a blank outside of their range.
     """
     (T, *batch, C), N = log_probs.shape, log_probs.shape[1] if log_probs.ndim == 3 else 1

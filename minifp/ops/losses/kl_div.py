@@ -42,7 +42,7 @@ def kl_div(
     Shapes broadcast. log_target: whether targets are logarithms too. reduction: "batchmean" divides
     the sum by input's first size, which is the divergence; "mean" divides by the number of
     elements, which is not; "sum"; "none". A float32 scalar unless "none". Raises DTypeError for
-    what are no floating tensors, ShapeError where shapes do not fit.
+    anything but floating tensors, ShapeError where shapes do not fit.
     """
     check_reduction("kl_div", reduction, ("batchmean", *REDUCTIONS))
     check_flag("kl_div: log_target", log_target)

@@ -73,7 +73,7 @@ def check_reduction(function, reduction, choices=REDUCTIONS):
 
 
 def check_pair(function, input, target):
-    """Raise DTypeError for what are no floating tensors, ShapeError for two shapes."""
+    """Raise DTypeError for anything but floating tensors, ShapeError for two shapes."""
     check_tensors(function, input=input, target=target)
     if input.shape != target.shape:
         raise ShapeError(

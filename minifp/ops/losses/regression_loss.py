@@ -66,7 +66,7 @@ def _compared(function, operation, input, target, reduction, **settings):
 def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none".
 
-    Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
+    Raises DTypeError for anything but floating tensors, ShapeError for two shapes.
     """
     return _compared("mse_loss", mse_op, input, target, reduction)
 
@@ -75,7 +75,7 @@ def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tenso
 def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean absolute difference of two tensors of one shape; a float32 scalar unless "none".
 
-    Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
+    Raises DTypeError for anything but floating tensors, ShapeError for two shapes.
     """
     return _compared("l1_loss", l1_op, input, target, reduction)
 
@@ -86,7 +86,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squared differences (over 2 beta) below `beta`, absolute ones (less beta / 2) above.
 
-    A float32 scalar unless "none". beta = 0 is l1_loss. Raises DTypeError for what are no floating
+    A float32 scalar unless "none". beta = 0 is l1_loss. Raises DTypeError for anything but floating
     tensors, ShapeError for two shapes, ArgumentError for a beta below 0.
     """
     check_range("smooth_l1_loss: beta", beta)
@@ -99,8 +99,8 @@ def huber_loss(
 ) -> Tensor:
     """Half the squared differences up to `delta`, delta (|d| - delta / 2) above.
 
-    A float32 scalar unless "none". Raises DTypeError for what are no floating tensors, ShapeError
-    for two shapes, ArgumentError for a delta that is not above 0.
+    A float32 scalar unless "none". Raises DTypeError for anything but floating tensors, ShapeError
+    for two shapes, ArgumentError for a delta not above 0.
     """
     check_positive("huber_loss: delta", delta)
     return _compared("huber_loss", huber_op, input, target, reduction, delta=float(delta))

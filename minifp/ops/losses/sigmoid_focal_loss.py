@@ -65,8 +65,8 @@ def sigmoid_focal_loss(
     inputs, targets: of one shape, targets from 0 to 1. alpha: the weight of targets of 1, 1 - alpha
     that of 0; -1 for none. gamma: how fast the weight falls, 0 for binary cross entropy. reduction:
     "none" for losses of inputs' shape and format, or "sum" or "mean" for a float32 scalar.
-    Raises DTypeError for what are no floating tensors, ShapeError for two shapes, ArgumentError for
-    an alpha that is neither -1 nor from 0 to 1, and for a negative gamma.
+    Raises DTypeError for anything but floating tensors, ShapeError for two shapes, ArgumentError
+    for an alpha that is neither -1 nor from 0 to 1, and for a negative gamma.
     """
     function = "sigmoid_focal_loss"
     check_reduction(function, reduction)

@@ -92,9 +92,9 @@ def batch_norm(
 
     In training by the batch's own mean and variance, which are
     then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
-    not finite; otherwise by the running ones. Raises DTypeError for what is no floating tensor,
+    not finite; otherwise by the running ones. Raises DTypeError for anything but a floating tensor,
     ShapeError where shapes do not fit and for fewer than two values a channel in training,
-    ArgumentError for a momentum outside of 0 to 1, an eps that is not above 0, and in evaluation
+    ArgumentError for a momentum outside of 0 to 1, an eps not above 0, and in evaluation
     without running statistics.
     """
     check_positive("batch_norm: eps", eps)
@@ -107,9 +107,7 @@ def batch_norm(
         check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
     constant = not training
     if constant and running_mean is None:
-        raise ArgumentError(
-            "batch_norm: running statistics must be given in evaluation (training=False)"
-        )
+        raise ArgumentError("batch_norm: evaluation (training=False) needs running statistics")
     count = input.shape[0] * prod(input.shape[2:])
     mean: Any = running_mean
     var: Any = running_var

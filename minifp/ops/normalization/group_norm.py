@@ -98,9 +98,9 @@ def group_norm(
 ) -> Tensor:  # fmt: skip
     """Normalise each group of channels of each element of the batch.   input: (N, C, ...).
 
-    num_groups: divides C.  weight, bias: (C). Raises DTypeError for what is no floating tensor,
+    num_groups: divides C.  weight, bias: (C). Raises DTypeError for anything but a floating tensor,
     ShapeError where shapes do not fit or there is one value in all, ArgumentError for other numbers
-    of groups and for an eps that is not above 0.
+    of groups and for an eps not above 0.
     """
     check_tensors("group_norm", input=input)
     check_positive("group_norm: eps", eps)
@@ -133,9 +133,9 @@ def instance_norm(
 
     With use_input_stats by its own mean and variance, which (averaged over the batch, the variance
     unbiased) are then mixed into the running ones, if given, with weight `momentum`, unless they
-    are not finite; else by the running ones. Raises DTypeError for what is no floating tensor,
+    are not finite; else by the running ones. Raises DTypeError for anything but a floating tensor,
     ShapeError where shapes do not fit or there is one position, ArgumentError for a momentum
-    outside of 0 to 1, an eps that is not above 0, or running statistics that are not there.
+    outside of 0 to 1, an eps not above 0, or running statistics that are not there.
     """
     check_tensors("instance_norm", input=input)
     check_positive("instance_norm: eps", eps)

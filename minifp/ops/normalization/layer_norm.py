@@ -71,7 +71,7 @@ def as_normalized_shape(function, normalized_shape):
 def as_rows(function, input, normalized_shape, **parameters):
     """input as (..., D) and its parameters as (D), D being the size of `normalized_shape`.
 
-    Raises DTypeError for what is no floating tensor, ShapeError where shapes do not fit.
+    Raises DTypeError for anything but a floating tensor, ShapeError where shapes do not fit.
     """
     check_tensors(function, input=input)
     shape = as_normalized_shape(function, normalized_shape)
@@ -89,7 +89,7 @@ def layer_norm(
 ) -> Tensor:  # fmt: skip
     """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple).
 
-    weight, bias: of shape `normalized_shape`. Raises DTypeError for what is no floating tensor,
+    weight, bias: of shape `normalized_shape`. Raises DTypeError for anything but a floating tensor,
     ShapeError where shapes do not fit, ArgumentError for an eps below 0.
     """
     check_range("layer_norm: eps", eps)

@@ -88,8 +88,8 @@ def normalize_op(x, *, p, axes, eps):
 def normalize(input: Tensor, p: float = 2.0, dim: Ints = 1, eps: float = 1e-12) -> Tensor:
     """input divided by its p-norm along `dim` (an axis or several), or by eps where that is larger.
 
-    p: a number above 0, or inf. Raises DTypeError for what is no floating tensor, ShapeError for an
-    axis that is not there, ArgumentError for other p and an eps below 0.
+    p: a number above 0, or inf. Raises DTypeError for anything but a floating tensor, ShapeError
+    for an axis that is not there, ArgumentError for other p and an eps below 0.
     """
     check_tensors("normalize", input=input)
     check_p("normalize: p", p)

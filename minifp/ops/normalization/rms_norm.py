@@ -55,8 +55,8 @@ def rms_norm(
 
     eps: None is the gap after 1 of the format in which it is computed: 2^-23 for float16 and
     float32 tensors (float16's own, 2^-10, would change rows of numbers below 0.1), 2^-52 for
-    float64. Raises DTypeError for what is no floating tensor, ShapeError where shapes do not fit,
-    ArgumentError for an eps below 0.
+    float64. Raises DTypeError for anything but a floating tensor, ShapeError where shapes do not
+    fit, ArgumentError for an eps below 0.
     """
     rows = as_rows("rms_norm", input, normalized_shape, weight=weight)
     if eps is None:

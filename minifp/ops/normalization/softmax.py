@@ -99,7 +99,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Positive numbers that sum to 1 along `dim`.
 
     dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
-    Raises DTypeError for what is no floating tensor and for a dim that is no integer (None too:
+    Raises DTypeError for anything but a floating tensor and for a dim that is no integer (None too:
     which axis that is has changed in PyTorch), ShapeError for an axis that is not there.
     """
     axis = _as_axis("softmax", input, dim)

@@ -104,7 +104,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha (e^(x / alpha) - 1) where x <= 0. Raises ArgumentError for an alpha of 0."""
     numbers = as_numbers("celu", alpha=alpha)
     if numbers["alpha"] == 0:
-        raise ArgumentError("celu: alpha=0: expected another number, for x is divided by it")
+        raise ArgumentError("celu: alpha=0: expected another number, because celu divides by it")
     return celu_op(input, **numbers)
 
 
@@ -178,7 +178,9 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """
     numbers = as_numbers("softplus", beta=beta, threshold=threshold)
     if numbers["beta"] == 0:
-        raise ArgumentError("softplus: beta=0: expected another number, for it is divided by")
+        raise ArgumentError(
+            "softplus: beta=0: expected another number, because softplus divides by it"
+        )
     return softplus_op(input, **numbers)
 
 

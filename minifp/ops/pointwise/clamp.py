@@ -70,7 +70,7 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
     ArgumentError without any.
     """
     if min is None and max is None:
-        raise ArgumentError("clamp: neither min nor max is given: expected at least one")
+        raise ArgumentError("clamp: without min and max: expected at least one")
     if hasattr(min, "ndim") or hasattr(max, "ndim"):
         return clamp_op(input, min, max)
     limits = {n: v for n, v in (("min", min), ("max", max)) if v is not None}

@@ -130,8 +130,8 @@ def _arrays(name, *tensors):
         raise explained(error, name, arrays) from error
     if len({device_of(a) for a in arrays if np.ndim(a)}) > 1:
         raise DeviceError(
-            f"{name}: arguments on the CPU and on the GPU: move them to one device, as by "
-            "x.to(device='cuda')"
+            f"{name}: some arguments are on the CPU, others on the GPU: move them to one device, "
+            "as with x.to(device='cuda')"
         )
     return [as_native(a)[()] if hasattr(a, "dtype") else a for a in arrays]  # [()]: or a number
 

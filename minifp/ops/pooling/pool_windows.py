@@ -127,7 +127,7 @@ def axes_of(name, shape, ndim, kernel_size, stride, padding, ceil_mode, dilation
     if any(s.start >= s.stop for a in axes if a.padding for s in a.slices()):
         raise ShapeError(
             f"{name}: with dilation={dilation} and padding={padding}, a window of {size} would see "
-            f"nothing but padding of input of shape {shape}"
+            f"only padding around input of shape {shape}"
         )
     return axes
 

@@ -36,8 +36,8 @@ def read(equation, operands):
     out = (*before, *(rest if dots else ()), *after)
     if len({*out}) < len(out) or not {*out} <= {*found}:
         raise ArgumentError(
-            f'einsum("{equation}"): the result "{result}" may have each letter of the operands '
-            "once, and no others"
+            f'einsum("{equation}"): in the result "{result}" each letter of the operands may stand '
+            "once, and no other letters"
         )
     return terms, out
 
@@ -47,7 +47,7 @@ def _parts(equation, term):
     before, dots, after = term.partition("...")
     if any(not (n.isascii() and n.isalpha()) for n in before + after):
         raise ArgumentError(
-            f'einsum("{equation}"): "{term}": expected letters, and perhaps one ellipsis'
+            f'einsum("{equation}"): "{term}": expected letters, with at most one ellipsis'
         )
     return before, dots, after
 

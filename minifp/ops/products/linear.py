@@ -75,8 +75,8 @@ def _guess(shape, w_shape):
     """The end of an error: what is missing where the numbers are as many as one example has."""
     if len(w_shape) == 2 and len(shape) > 1 and prod(shape) == w_shape[1]:
         return (
-            "; all of its numbers are those of one example: give a model examples with a batch "
-            "axis, x.unsqueeze(0), and flatten from axis 1 on"
+            "; this looks like a single example: give the model a batch axis, x.unsqueeze(0), and "
+            "flatten from axis 1 on"
         )
     if len(w_shape) == 2 and len(shape) > 2 and prod(shape[1:]) == w_shape[1]:
         return "; it fits as x.flatten(1)"

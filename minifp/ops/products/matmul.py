@@ -111,12 +111,12 @@ def addmm_op(c, x, y, *, beta, alpha):
 
 
 def check_arrays(name, **tensors):
-    """Raise DTypeError, naming the function and the argument, for what is no tensor or array."""
+    """Raise DTypeError, which names function and argument, for anything but a tensor or array."""
     for argument, t in tensors.items():
         if not hasattr(t, "ndim"):
             raise DTypeError(
-                f"{name}: {argument} is a {type(t).__name__}: expected a tensor; "
-                "make one by fp.tensor(...)"
+                f"{name}: {argument} is a {type(t).__name__}: expected a tensor; create one with "
+                "fp.tensor(...)"
             )
 
 

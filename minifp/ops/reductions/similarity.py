@@ -111,8 +111,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between x1 and x2 along `dim`, after broadcasting; without that axis.
 
     eps: the smallest length by which is divided. The gradient of a vector of zeros is x2 / eps,
-    which overflows in float16. Raises DTypeError for what is no floating tensor, ShapeError where
-    shapes do not fit, ArgumentError for an eps below 0.
+    which overflows in float16. Raises DTypeError for anything but a floating tensor, ShapeError
+    where shapes do not fit, ArgumentError for an eps below 0.
     """
     shape = _broadcast_shape("cosine_similarity", x1, x2)
     check_range("cosine_similarity: eps", eps)
@@ -126,8 +126,8 @@ def pairwise_distance(
 ) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last axis, after broadcasting.
 
-    p: a number above 0, or inf. Raises DTypeError for what is no floating tensor, ShapeError where
-    shapes do not fit, ArgumentError for other p and an eps below 0.
+    p: a number above 0, or inf. Raises DTypeError for anything but a floating tensor, ShapeError
+    where shapes do not fit, ArgumentError for other p and an eps below 0.
     """
     if not _broadcast_shape("pairwise_distance", x1, x2):
         raise ShapeError("pairwise_distance of tensors without dimensions: expected (..., D)")

@@ -88,7 +88,7 @@ def as_settings(name, dim, unbiased, correction):
     if unbiased is None:
         correction = 1 if correction is None else correction
     elif correction is not None:
-        raise ArgumentError(f"{name}: unbiased and correction are given: expected one of them")
+        raise ArgumentError(f"{name}: both unbiased and correction: expected one of them")
     else:
         correction = 1 if unbiased else 0
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):

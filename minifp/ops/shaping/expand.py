@@ -35,7 +35,7 @@ def expand(input: Tensor, *shape: Ints) -> Tensor:
     shape = as_integers(shape, "expand", -1)
     added = len(shape) - input.ndim
     if -1 in shape[: max(added, 0)]:
-        raise ShapeError(f"expand of {input.shape} to {shape}: -1 is for an axis that is there")
+        raise ShapeError(f"expand of {input.shape} to {shape}: -1 keeps an existing axis")
     kept = tuple(input.shape[i - added] if n == -1 else n for i, n in enumerate(shape))
     return expand_op(input, shape=kept)
 

@@ -33,7 +33,7 @@ from minifp.runtime.cuda.arrays import is_on_device, to_device
 def as_indices(index, n, name, input):
     """A tensor of places of an axis of size n, as an array of its own, where `input` is.
 
-    Raises DTypeError for what are no integers, ArgumentError for a place that is not there. On a
+    Raises DTypeError for anything but integers, ArgumentError for a place that is not there. On a
     GPU the places are not looked at, as one would have to wait for them: what is read of one that
     is not there is NaN, and nothing is added to it. Raises DeviceError for one on a GPU of an input
     that is not.
@@ -197,7 +197,7 @@ def scatter_op(x, src, index, *, axis):
 
 
 @public("fp Tensor", in_place=True, autocast="exact")
-@on_host("the last of several for one place wins: CuPy writes them in any order")
+@on_host("if several values go to one place, the last one wins: CuPy writes them in any order")
 @takes_tensor
 def scatter(
     input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,
@@ -252,7 +252,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     i = array_of(tensor)
     if num_classes == -1:
         if not i.size:
-            raise ArgumentError("one_hot of no numbers: say how many classes there are")
+            raise ArgumentError("one_hot of no numbers: give num_classes")
         num_classes = int(np.max(i)) + 1
     i, classes = as_indices(i, num_classes, "one_hot", i), np.arange(num_classes)
     classes = to_device(classes) if is_on_device(i) else classes

@@ -99,8 +99,8 @@ def as_part(p):
     a = p.array if isinstance(p, Tensor) else p
     if not is_array(a) and not isinstance(a, (np.generic, int)):
         raise DTypeError(
-            f"getitem: an index of type {type(a).__name__}: only integers, slices, None, "
-            "an ellipsis, and tensors of integers or booleans are indices"
+            f"getitem: an index of type {type(a).__name__}: expected integers, slices, None, an "
+            "ellipsis, or tensors of integers or booleans"
         )
     a = a if is_array(a) else np.asarray(a)
     if a.dtype.kind not in "iub":
@@ -117,7 +117,7 @@ def as_list(p):
     try:
         a = np.array([v.array if isinstance(v, Tensor) else v for v in p])
     except ValueError as error:
-        raise DTypeError(f"getitem: an index that is no array: {error}") from None
+        raise DTypeError(f"getitem: an index that is not an array: {error}") from None
     return a if a.size else np.zeros(a.shape, np.intp)
 
 

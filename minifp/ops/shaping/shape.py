@@ -48,7 +48,8 @@ def view_op(x, *, shape):
     y = x.reshape(shape)
     if x.size and not np.may_share_memory(x, y):
         raise ShapeError(
-            f"view: {x.shape} as {y.shape} is no view of the strides {x.strides}: use reshape"
+            f"view: {x.shape} as {y.shape} cannot be a view with the strides {x.strides}: use "
+            "reshape"
         )
     return y, (x.shape,), view_backward
 

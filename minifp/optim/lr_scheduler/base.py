@@ -58,8 +58,8 @@ class LRScheduler:
         kind = type(self).__name__
         if last_epoch != -1:
             raise ArgumentError(
-                f"{kind}: last_epoch={last_epoch!r}, expected -1: to continue, make the scheduler "
-                "as at the beginning and call load_state_dict(state)"
+                f"{kind}: last_epoch={last_epoch!r}, expected -1: to continue, create the "
+                "scheduler as at first and call load_state_dict(state)"
             )
         self.optimizer = optimizer
         self.optimizers = list(getattr(optimizer, "optimizers", [optimizer]))
@@ -91,7 +91,7 @@ class LRScheduler:
         return [self.values(i, self.count)["lr"] for i in range(len(self.base_lrs))]
 
     def _defines(self, name):
-        """Whether a subclass, of one's own, defines a method of PyTorch's by itself."""
+        """Whether a subclass, of your own, defines a method of PyTorch's by itself."""
         return getattr(type(self), name) is not getattr(LRScheduler, name)
 
     def chained(self, rate: float, base: float, count: int, i: int) -> float:
@@ -125,7 +125,7 @@ class LRScheduler:
         if len(self.groups) != len(self.base_lrs):
             raise ArgumentError(
                 f"{type(self).__name__}: the optimizer has {len(self.groups)} groups, and had "
-                f"{len(self.base_lrs)} when the scheduler was made: make another one"
+                f"{len(self.base_lrs)} when the scheduler was created: create a new one"
             )
         if self._defines("get_lr"):
             return [{"lr": rate} for rate in self._own_rates(count)]
@@ -189,7 +189,7 @@ class LRScheduler:
             warn_once(
                 "schedule first",
                 f"{type(self).__name__}.step() before optimizer.step(): the first rate of the "
-                "schedule is never used. Step the optimizer first, and the schedule after it",
+                "schedule is never used. Step the optimizer first, then the schedule",
                 owner=self,
             )
         self.count, self._seen = count, progress
@@ -216,8 +216,8 @@ class LRScheduler:
             if self in o.schedulers[:-1]:
                 raise ArgumentError(
                     f"{type(self).__name__}.step() after steps of another scheduler, a "
-                    f"{type(o.schedulers[-1]).__name__}, on the same optimizer: each sets the rate "
-                    "by its own count; join them by SequentialLR or ChainedScheduler"
+                    f"{type(o.schedulers[-1]).__name__}, on the same optimizer: each sets the "
+                    "rate by its own count; join them with SequentialLR or ChainedScheduler"
                 )
         for o in self.optimizers:
             if self not in o.schedulers:

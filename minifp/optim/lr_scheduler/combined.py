@@ -18,11 +18,11 @@ def checked(kind, schedulers, optimizer):
         if s._defines("get_lr"):
             raise ArgumentError(
                 f"{kind}: a {type(s).__name__} cannot be one of its schedulers: its get_lr() may "
-                "read the rates of groups, which others set as well; define rate(base, count, i), "
-                "the rate of group i after so many steps, in its place"
+                "read the groups' rates, which the other schedulers also set; define rate(base, "
+                "count, i) instead, the rate of group i after so many steps"
             )
         if [id(o) for o in s.optimizers] != optimizers:
-            raise ArgumentError(f"{kind}: its {type(s).__name__} is of another optimizer")
+            raise ArgumentError(f"{kind}: its {type(s).__name__} belongs to another optimizer")
     return list(schedulers)
 
 
@@ -46,8 +46,8 @@ class SequentialLR(LRScheduler):
         ascending = several and sorted(set(milestones)) == milestones
         if not ascending or len(self.schedulers) != len(milestones) + 1:
             raise ArgumentError(
-                f"{len(self.schedulers)} schedulers with milestones {given}: expected one "
-                "milestone less than schedulers, ascending"
+                f"{len(self.schedulers)} schedulers with milestones {given}: expected ascending "
+                "milestones, one fewer than schedulers"
             )
         self.milestones = milestones
 

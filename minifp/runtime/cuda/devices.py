@@ -59,8 +59,8 @@ def generation(capability: tuple[int, int] | str) -> Generation:
     if not found:
         raise DeviceError(
             f"this GPU has compute capability {capability[0]}.{capability[1]}: minifp needs 7.0 "
-            f"(Volta) or later, which multiply float16 matrices with float32 sums in tensor cores; "
-            f"use device 'cpu'"
+            "(Volta) or later, with tensor cores that multiply float16 matrices with float32 "
+            "sums; use device 'cpu'"
         )
     return found[-1]
 

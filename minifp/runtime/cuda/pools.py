@@ -33,7 +33,7 @@ class PrivatePool:
             lost = blocks - self.pool.n_free_blocks()
             if lost > (not grown) or grown not in (0, -(-size // UNIT) * UNIT):
                 notes.forbid(
-                    f"runs out of memory, {size:,} bytes, while it is captured (take a smaller "
+                    f"runs out of memory, {size:,} bytes, while it is captured (use a smaller "
                     "batch, or precision 'mixed')"
                 )
 

@@ -35,20 +35,20 @@ def wants_colour() -> bool:
 @click.command(context_settings={"ignore_unknown_options": True})  # -0.1 is a number
 @click.option(
     "--formats", metavar="FORMAT,...",
-    help="In which formats: names, or their bits, as in float16,e5m7,e4m3+saturates=on.",
+    help="Formats to show, by name or by bits: float16,e5m7,e4m3+saturates=on.",
 )  # fmt: skip
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="NUMBER [+|-|*|/ NUMBER]")
 def explain(words, formats):
-    """Show what each number format makes of NUMBER, or of a calculation with two.
+    """Show what each number format makes of NUMBER, or of a calculation with two numbers.
 
-    The formats, if --formats names no others, are float64, float32, float16, bfloat16 and both
-    float8: e4m3fn (no Inf, at most 448) and e5m2 (at most 57344). For a number: its bits, value,
-    neighbours and rounding error, and whether it is normal, subnormal, flushed to zero or too
-    large. For a calculation: how its two numbers are rounded, which bits of the result are lost,
-    and whether adding changes anything.
+    By default the formats are float64, float32, float16, bfloat16 and both float8: e4m3fn (no Inf,
+    at most 448) and e5m2 (at most 57344). For a number you see its bits, value, neighbours and
+    rounding error, and whether it is normal, subnormal, flushed to zero or too large. For a
+    calculation you see how its two numbers are rounded, which bits of the result are lost, and
+    whether adding changes anything.
 
-    A number is written as 0.1, 1e-8, 0x1.8p-3, 2^-24, inf or nan. It is read exactly and rounded
-    once to each format. What is printed is exact, or correctly rounded where a "~" precedes it.
+    Write a number as 0.1, 1e-8, 0x1.8p-3, 2^-24, inf or nan. It is read exactly and rounded once to
+    each format. Printed values are exact; a "~" marks those that are correctly rounded.
 
     \b
     Examples:
@@ -60,15 +60,15 @@ def explain(words, formats):
       minifp explain 30 --formats float6_e3m2,e4m3
       minifp explain "3e4 * 3"  # in quotes, or the shell takes * for names of files; or 3e4 x 3
 
-    In a terminal the output is coloured, unless the environment variable NO_COLOR is set.
+    A terminal shows colours, unless the environment variable NO_COLOR is set.
     """
     if not words:
         raise click.UsageError(
-            'which number? `minifp explain 0.1`, or a calculation: `minifp explain "1 + 0.0005"`'
+            'no number: try `minifp explain 0.1`, or a calculation: `minifp explain "1 + 0.0005"`'
         )
     if len(words) > 3:
         raise click.UsageError(
-            f"{len(words)} words: expected a number, or two with +, -, * or / between. Put a "
+            f"{len(words)} words: expected one number, or two with +, -, * or / between. Put a "
             'calculation with * in quotes, as in "3 * 0.1": the shell takes a bare * for files'
         )
     style = coloured if wants_colour() else plain

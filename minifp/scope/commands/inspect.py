@@ -24,11 +24,11 @@ from minifp.shell.results import where
     default=20,
     show_default=True,
     metavar="N",
-    help="Look at the first step, and at every N-th after it.",
+    help="Look at the first step, then at every N-th.",
 )
 @options.checkpoint(
     "--checkpoint",
-    "Look at a single step, with one batch, from this checkpoint; the file is not changed.",
+    "Look at a single step, with one batch, from this checkpoint. The file is not changed.",
 )
 @click.option(
     "--check",
@@ -41,13 +41,13 @@ from minifp.shell.results import where
 def inspect(
     task, data, precision, seed, epochs, steps, dial, every, checkpoint, check, out, device, quiet
 ):
-    """Train TASK under the microscope: where its numbers lie, and what is lost.
+    """Train TASK under the microscope: see where its numbers lie, and what is lost.
 
-    TASK is one that `minifp compare` knows. The report shows how many weights, activations and
-    gradients lie in each power of two, with a slider for the loss scale; which loss scales would
-    do; which operation caused a skipped step; and which updates were lost. Of one step, which is
-    done again some tens of times, it shows every kernel with its format, the error that each
-    operation adds, what holds memory, and what limits the speed, on this machine and on GPUs.
+    TASK is one that `minifp compare` knows. The report counts weights, activations and gradients by
+    power of two, with a slider for the loss scale. It says which loss scales would work, which
+    operation caused a skipped step, and which updates were lost. One step is repeated some tens of
+    times, to show every kernel with its format, the error that each operation adds, what holds
+    memory, and what limits the speed, on this machine and on GPUs.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def inspect(
       minifp train lenet --save runs/lenet.safetensors
       minifp inspect lenet --checkpoint runs/lenet.safetensors --out runs/one-batch
 
-    After Ctrl-C it prints and writes what it has seen so far.
+    After Ctrl-C, it prints and writes what it has seen so far.
     """
     if out is not None:
         files.check_writable(*places(out))
@@ -73,4 +73,4 @@ def inspect(
     click.echo("\n" + where(out and findings.write(out, progress=not quiet)))
     if inspecting.INTERRUPTED in findings.about:
         when = findings.about[inspecting.INTERRUPTED]
-        raise KeyboardInterrupt(f"What was seen so far is above ({when}).")
+        raise KeyboardInterrupt(f"The results so far are above ({when}).")

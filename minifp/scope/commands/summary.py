@@ -35,23 +35,25 @@ class ManyNumbers(click.Command):
 )  # fmt: skip
 @click.option("--batch", default=1, show_default=True, metavar="N", help="How many examples.")
 @click.option(
-    "--depth", default=3, show_default=True, metavar="N", help="How deep layers are shown."
+    "--depth", default=3, show_default=True, metavar="N", help="How many levels of layers to show."
 )
-@click.option("--integers", is_flag=True, help="The input is numbers of characters or words.")
+@click.option(
+    "--integers", is_flag=True, help="The input is integers: indices of characters or words."
+)
 @click.option(
     "--optimizer", type=click.Choice([*STATES]), default="adam", show_default=True,
-    help="Whose state is counted among the bytes.",
+    help="The optimizer whose state counts in the bytes.",
 )  # fmt: skip
 @click.option(
     "--precision", "precisions", multiple=True, metavar="NAME...",
-    help=f"Precisions whose bytes are shown.  [default: {' '.join(PRECISIONS)}]",
+    help=f"Precisions to count bytes for.  [default: {' '.join(PRECISIONS)}]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def summary(model, sizes, settings, batch, depth, integers, optimizer, precisions, as_json):
     """Print the layers of MODEL: shapes, parameters, multiply-adds, and bytes in each precision.
 
-    MODEL is a class of minifp.models, such as ResNet50, or one of your own, as file.py:Name. No
-    weight is made and nothing is computed, so networks of any size are shown at once.
+    MODEL is a class in minifp.models, such as ResNet50, or your own, as file.py:Name. No weights
+    are allocated and nothing is computed, so networks of any size are shown at once.
 
     \b
     Examples:
@@ -92,14 +94,14 @@ def check_arguments(name, build, given):
     except TypeError as error:
         takes = ", ".join(str(p) for p in inspect.signature(build).parameters.values())
         raise ArgumentError(
-            f"{name}: {error}. Give its arguments by --set NAME=VALUE; it takes {takes}"
+            f"{name}: {error}. Set its arguments with --set NAME=VALUE; it takes {takes}"
         ) from error
 
 
 def of_file(path, name):
     """What a Python file calls by a name."""
     if not path.is_file():
-        raise ArgumentError(f"there is no file {path}")
+        raise ArgumentError(f"no file {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

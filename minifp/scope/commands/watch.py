@@ -24,16 +24,16 @@ from minifp.shell import options
     default=20,
     show_default=True,
     metavar="N",
-    help="Look at the first step, and at every N-th after it.",
+    help="Look at the first step, then at every N-th.",
 )
 @options.device
 def watch(task, data, precision, seed, epochs, steps, dial, every, device):
-    """Train TASK, and follow it in the terminal: loss, loss scale, and where its numbers lie.
+    """Train TASK, and watch it in the terminal: loss, loss scale, and where its numbers lie.
 
-    TASK is one that `minifp compare` knows. Drawn are, in place, the loss and the loss scale, the
-    skipped steps and lost updates, and how many weights, activations and gradients lie in each
-    power of two, above what their format holds. Where the output is no terminal, each step that is
-    looked at gets a line. For a page with all of it use `minifp inspect`.
+    TASK is one that `minifp compare` knows. The screen shows the loss, the loss scale, skipped
+    steps, lost updates, and how many weights, activations and gradients lie in each power of two,
+    above the range of their format. If the output is not a terminal, each observed step prints a
+    line. For a page with everything, use `minifp inspect`.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def watch(task, data, precision, seed, epochs, steps, dial, every, device):
       minifp watch charlstm --precision mixed,loss_scale=off --dial 11 --steps 200
       minifp watch lenet --data digits --every 5
 
-    Ctrl-C ends it, and the last drawing stays.
+    Ctrl-C stops it. The last picture stays.
     """
     views = []
 
@@ -58,4 +58,4 @@ def watch(task, data, precision, seed, epochs, steps, dial, every, device):
     views[0].finish()
     click.echo("\n" + "\n".join(fill(said) for said in headlines(scope)))
     if inspecting.INTERRUPTED in scope.about:
-        raise KeyboardInterrupt(f"It ended {scope.about[inspecting.INTERRUPTED]}.")
+        raise KeyboardInterrupt(f"Stopped {scope.about[inspecting.INTERRUPTED]}.")

@@ -58,7 +58,7 @@ def bits(x: Stored) -> Pieces:
 def reading(x: Stored) -> Pieces:
     """How the fields give the value."""
     if not x.is_finite:
-        return [("muted", "no number: this code is kept for "), ("", str(x))]
+        return [("muted", "not a number: this code is reserved for "), ("", str(x))]
     stored, width = x.exponent_field, 2**x.format.mantissa_bits
     pieces = [("sign", "-" if x.negative else "+"), ("", f"({int(stored > 0)} + ")]
     pieces += [("mantissa", str(x.mantissa_field)), ("", f"/{width}) x 2^(")]
@@ -131,7 +131,7 @@ def aligned(x: Operation, a: Alignment) -> Rows:
     if a.shift:
         moved = f"the smaller one moves right by {bit_count(a.shift)}"
     if a.fallen:
-        moved += ", and what is behind the bar falls off"
+        moved += ", and the bits behind the bar are dropped"
     if a.larger is x.b:
         moved = f"magnitudes, that of b first; {moved}"
     return [
@@ -191,7 +191,7 @@ def total(x: Operation) -> Pieces:
     if x.total_error is None:
         return [("muted", f"none: without rounding it would be {short(x.true.value)}")]
     if not x.total_error:
-        return [("good", "0"), ("muted", "  against the numbers as given")]
+        return [("good", "0"), ("muted", "  against the original numbers")]
     pieces = [("lost", brief(x.total_error))]
     if x.relative_error is not None:
         pieces.append(("", f", relative {brief(x.relative_error)}"))

@@ -17,8 +17,8 @@ from minifp.scope.explaining.rounding import Rounded, rounded
 
 ONCE = "Rounded once, directly to each format, to nearest, ties to even."
 STEPWISE = (
-    "In each format a and b are rounded once, to nearest, ties to even; the exact result of what "
-    "is then stored is rounded once more."
+    "In each format, a and b are rounded once, to nearest, ties to even. Then the exact result of "
+    "the stored numbers is rounded once more."
 )
 
 

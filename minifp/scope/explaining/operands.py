@@ -44,7 +44,7 @@ def operand(x: Any) -> Operand:
     if isinstance(x, Tensor) or is_array(x) or isinstance(x, np.generic):
         return element(x)
     if isinstance(x, str):
-        return Operand(parsed(x), shortened(x.strip()), "a text, read exactly")
+        return Operand(parsed(x), shortened(x.strip()), "a string, read exactly")
     if isinstance(x, Decimal):
         return Operand(parsed(str(x)), shortened(str(x)), "a Decimal, read exactly")
     if isinstance(x, float):
@@ -52,7 +52,7 @@ def operand(x: Any) -> Operand:
     if isinstance(x, (int, Fraction)) and not isinstance(x, bool):
         return fraction(x)
     raise DTypeError(
-        f"explain: {x!r:.60} is a {type(x).__name__}: expected a number, a text such as "
+        f"explain: {x!r:.60} is a {type(x).__name__}: expected a number, a string such as "
         f"{EXAMPLES}, or an array or tensor of one floating-point number"
     )
 
@@ -114,11 +114,11 @@ def parsed(text: str) -> Exact:
     """The number that a text says, without rounding. Raises ArgumentError."""
     word = text.strip().lower().replace("snan", "nan")
     if len(word) > LONGEST:
-        raise ArgumentError(f"explain: a text of {len(word)} characters: expected {LONGEST}")
+        raise ArgumentError(f"explain: a string of {len(word)} characters: expected {LONGEST}")
     if not re.fullmatch(NUMBER, word, FLAGS):
         raise ArgumentError(
-            f"explain: {text.strip()!r:.60} is no number: expected a text such as {EXAMPLES}, or "
-            'two of them with +, -, * or / between, such as "1 + 2^-11"'
+            f"explain: {text.strip()!r:.60} is not a number: expected a string such as {EXAMPLES}, "
+            'or two of them with +, -, * or / between, such as "1 + 2^-11"'
         )
     negative, word = word[0] == "-", word.lstrip("+-")
     if word[0] in "in":

@@ -60,7 +60,7 @@ def saturated(x: Rounded) -> str:
     """Why the largest number is stored."""
     why = "it is at least half an ulp beyond it" if x.exact.is_finite else "there is no Inf here"
     if x.format.has_inf and not x.exact.is_finite:
-        why = "Inf is taken for a number that is too large"
+        why = "Inf counts as a number that is too large"
     return f"saturates at the largest number, {largest(x)}: {why}"
 
 
@@ -120,7 +120,7 @@ def decision(x: Rounded) -> str:
     if not x.exact.is_finite:
         return "not rounded"
     if x.saturates:
-        return "beyond the largest number, which is stored instead"
+        return "beyond the largest number, so that one is stored"
     if x.direction == "exact":
         return "not needed: it fits" if x.is_finite else "it fits the mantissa, not the exponent"
     why = {True: "above", False: "below"}[x.rest * 2 > 1] + " half an ulp"
@@ -153,7 +153,7 @@ def of_operation(x: Operation) -> Verdict:
         ) else "rounded once, by half an ulp: a tie"
     if x.a.is_exact and x.b.is_exact:
         return "good", "exact: nothing is lost"
-    return "good", "the operation is exact: nothing is lost but what storing a and b lost"
+    return "good", "the operation is exact: only storing a and b lost something"
 
 
 def not_finite(x: Operation) -> Verdict:
@@ -194,7 +194,7 @@ def vanishes(x: Operation) -> str:
 def cancels(x: Operation) -> Verdict:
     """A difference of numbers that are nearly equal."""
     inherited = "" if x.a.is_exact and x.b.is_exact else (
-        ", so the error of storing a and b is all the larger beside it"
+        ", so the error of storing a and b weighs more"
     )  # fmt: skip
     if not x.result.code:
         return ("bad" if inherited else "good"), f"all bits cancel{inherited}"

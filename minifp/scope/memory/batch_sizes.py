@@ -42,7 +42,7 @@ class BatchMemory:
         pairs = list(zip(memory.timeline, larger.timeline))
         same = len(memory.timeline) == len(larger.timeline)
         if not same or any(str(a) != str(b) for a, b in pairs):
-            raise ArgumentError("BatchMemory: two ledgers of different steps")
+            raise ArgumentError("BatchMemory: the two ledgers are of different steps")
         small, large = scratch_of(memory), scratch_of(larger)
         totals = [(a.total - small, b.total - large) for a, b in pairs]
         lines = _through(totals, batch, larger_batch, max(small, large))
@@ -58,7 +58,7 @@ class BatchMemory:
             return 0
         growing = [line for line in self.lines if line[1] > 0]
         if not growing:
-            raise ArgumentError("BatchMemory: nothing in this step grows with its batch")
+            raise ArgumentError("BatchMemory: nothing in this step grows with the batch")
         return int(min((capacity - fixed) / each for fixed, each in growing))
 
 

@@ -156,8 +156,8 @@ def of_norm(changes: list[Change], factors: list[float], norm: float) -> Finding
         "norm",
         f"{named(changes)} multiplied by {by}, as clipping by a norm does, while multiplied by "
         f"{seed:g}",
-        f"the norm that was compared is {before:.3g}, and {before / seed:.3g} in truth; what is "
-        f"left of it, {norm:.3g}, the step divides by {seed:g}: as if the largest norm were "
+        f"the norm that was compared is {before:.3g}, but the true norm is {before / seed:.3g}. "
+        f"The step divides the clipped norm, {norm:.3g}, by {seed:g}: as if the largest norm were "
         f"{norm / seed:.2g}",
         f"Use fp.MixedOptimizer(..., clip_norm={norm:.3g}), or optimizer.unscale_() and then "
         "nn.utils.clip_grad_norm_",
@@ -170,7 +170,7 @@ def of_limit(changes: list[Change], limit: float, share: float) -> Finding:
     return Finding(
         "value",
         f"{named(changes)} cut at {limit:.3g} while multiplied by {seed:g}",
-        f"{share:.0%} of the numbers were beyond it; of true gradients that is a limit of "
+        f"{share:.0%} of the numbers were beyond it; for true gradients, that is a limit of "
         f"{limit / seed:.2g}",
         f"Use optimizer.unscale_() and then nn.utils.clip_grad_value_(model.parameters(), "
         f"{limit:.3g})",
@@ -184,9 +184,9 @@ def of_decay(changes: list[Change], multiple: float) -> Finding:
         "decay",
         f"{multiple:.2g} times the weights was added to {named(changes)} while multiplied by "
         f"{seed:g}",
-        f"the step divides both by {seed:g}, so that the weight decay is {multiple / seed:.2g}: "
-        f"{seed:g} times weaker than it says",
-        f"Use weight_decay={multiple:.2g} of the optimizer, as optim.SGD(parameters, lr, "
+        f"the step divides both by {seed:g}, so the real weight decay is {multiple / seed:.2g}, "
+        f"{seed:g} times weaker",
+        f"Use the optimizer's weight_decay={multiple:.2g}, as in optim.SGD(parameters, lr, "
         f"weight_decay={multiple:.2g}), or optimizer.unscale_() before adding it",
     )
 
@@ -198,8 +198,9 @@ def of_other(changes: list[Change]) -> Finding:
     return Finding(
         "other",
         f"{named(changes)} changed ({share:.0%} of the numbers) while multiplied by {seed:g}",
-        f"what was added to gradients, or compared with them, the step divides by {seed:g} too",
-        "Call optimizer.unscale_() after backward, and change them then",
+        f"the step also divides by {seed:g} whatever was added to the gradients or compared with "
+        "them",
+        "Call optimizer.unscale_() after backward, then change them",
     )
 
 
@@ -215,7 +216,7 @@ def replaced(changes: list[Change], factors: list, was: float) -> Finding | None
     return Finding(
         "replaced",
         f"{named(changes)} was replaced by a tensor made of gradients multiplied by {was:g}",
-        "the new tensor does not know of the loss scale, so that the step does not divide by it: "
-        f"updates are made of gradients up to {was * max(forgotten):.3g} times too large",
-        "Call optimizer.unscale_() after backward, and replace .grad then",
+        "the new tensor does not know the loss scale, so the step does not divide by it: updates "
+        f"use gradients up to {was * max(forgotten):.3g} times too large",
+        "Call optimizer.unscale_() after backward, then replace .grad",
     )

@@ -112,10 +112,10 @@ class GradientReadings:
             fix = "by its .seed, which is that number"
         return (
             f"{names[0]}.grad{more} read, by {reading.by}, while multiplied by {reading.seed:g} "
-            f"(the loss scale{dial}) at {line} : its norm is {reading.norm:.3g} as it is read and "
-            f"{reading.norm / reading.seed:.3g} in truth. Divide what was read by "
-            f"{reading.seed:g}, or {fix}. The true norm of all gradients is grad_norm of what "
-            "optimizer.step() returns"
+            f"(the loss scale{dial}) at {line} : its norm reads {reading.norm:.3g}, but the true "
+            f"norm is {reading.norm / reading.seed:.3g}. Divide the numbers by {reading.seed:g}, "
+            f"or {fix}. For the true norm of all gradients, use grad_norm of the result of "
+            "optimizer.step()"
         )
 
 

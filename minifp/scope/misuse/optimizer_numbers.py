@@ -92,10 +92,10 @@ def told_of_masters(parameters: list, names: str) -> str:
     format, count = format_of(parameters[0].dtype), sum(p.array.size for p in parameters)
     return (
         f"the masters of {names} ({count:,} numbers) are all numbers of {format.name}: they were "
-        f"made from rounded weights, as of a checkpoint in {format.name}. What trained weights had "
-        f"below half an ulp, up to {format.eps / 2:.2g} of each, is lost, and with it the small "
-        "updates that had gathered there. Save masters with the weights, by "
-        "fp.save(path, model, optimizer), and load them by fp.load(path, model, optimizer)"
+        f"created from rounded weights, such as a checkpoint in {format.name}. Everything below "
+        f"half an ulp, up to {format.eps / 2:.2g} of each weight, is lost, and with it the small "
+        "updates that had added up there. Save masters with the weights, with fp.save(path, "
+        "model, optimizer), and load them with fp.load(path, model, optimizer)"
     )
 
 
@@ -130,9 +130,9 @@ def told_of_squares(o: Any, block: Any, name: str) -> str:
         least = math.sqrt(format.smallest_subnormal / 2 / format.max)
         return (
             f"{type(o).__name__} keeps {name} in {format.name}, with scales: it is 0 where "
-            f"gradients are less than 2^{math.log2(least):.1f} times the largest of the same "
-            f"scale, and then eps={eps:g} is all that is divided by. Keep it in a format with more "
-            "bits of exponent, and only first moments in this one: second_moment=float16"
+            f"gradients are less than 2^{math.log2(least):.1f} times the largest with the same "
+            f"scale, and then the update divides by eps={eps:g} alone. Use a format with more "
+            "exponent bits for it, and this one only for first moments: second_moment=float16"
         )
     b = group["betas"][1] if "betas" in group else group.get("alpha", group.get("rho", 0.0))
     tiny = format.smallest_subnormal

@@ -27,18 +27,19 @@ class Untrained:
         if left:
             share = sum(p.array.size for p in left) / sum(p.array.size for p in parameters)
             self.tell("no optimizer", None, (
-                f"{listed(left, self.name)} of the model: no optimizer has them, {share:.0%} of "
-                "all weights, so they stay as they began. Make the optimizer of all of them, after "
-                "the last layer is in place: optimizer = fp.MixedOptimizer(optim.Adam("
-                "model.parameters())), or say p.requires_grad_(False) of what is frozen on purpose"
+                f"{listed(left, self.name)} of the model: no optimizer has them ({share:.0%} of "
+                "all weights), so they never change. Create the optimizer with all of them, after "
+                "the last layer is in place: optimizer = "
+                "fp.MixedOptimizer(optim.Adam(model.parameters())); or call "
+                "p.requires_grad_(False) for those that you froze on purpose"
             ))  # fmt: skip
         strange = without(trained, parameters)
         if strange:
             self.tell("not the model's", None, (
                 f"{len(strange)} of the optimizer's parameters are not the model's "
                 f"({listed(strange, self.name)}): perhaps a layer was replaced after the optimizer "
-                "was made, which then trains the old one. Make it last: "
-                "optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))"
+                "was created, which then trains the old one. Create the optimizer last: optimizer "
+                "= fp.MixedOptimizer(optim.Adam(model.parameters()))"
             ))  # fmt: skip
 
     def on_update(self, gradients: list) -> None:
@@ -58,10 +59,10 @@ class Untrained:
         left, self.without = list(self.without.values()), {}
         if left and self.updates:
             self.tell("no gradient", None, (
-                f"{listed(left, self.name)}: the optimizer has them, and no gradient came in the "
-                "first steps that were looked at. Either the loss does not depend on them (a layer "
-                "that forward does not call, or whose result was detached or made under "
-                "fp.no_grad()), or they are frozen: then say so, p.requires_grad_(False)"
+                f"{listed(left, self.name)}: the optimizer has them, but they got no gradient in "
+                "the first observed steps. Either the loss does not depend on them (forward does "
+                "not call the layer, or its result was detached or computed under fp.no_grad()), "
+                "or they are frozen: then call p.requires_grad_(False)"
             ))  # fmt: skip
 
 

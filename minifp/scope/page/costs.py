@@ -27,8 +27,8 @@ def memory_section(findings: Record, prefix: str) -> str:
     said = f"{words.bytes_text(here['peak'])} at the peak of a step, in {here['at']}"
     if single:
         said += (
-            f"; the same step in float32: {words.bytes_text(single['peak'])}. Beyond what is held "
-            f"all the time the step takes {words.bytes_text(here['growth'])}, in float32 "
+            f"; the same step in float32: {words.bytes_text(single['peak'])}. On top of the "
+            f"constant part, the step takes {words.bytes_text(here['growth'])}, in float32 "
             f"{words.bytes_text(single['growth'])}"
         )
     caption = "Bytes by kind: at the peak (left), and over the operations of this run's step."
@@ -92,8 +92,8 @@ def hardware_section(findings: Record, prefix: str) -> str:
         f"make all kernels together at most {law} times as fast (Amdahl's law)."
     )
     caption = (
-        "Each kernel: how many operations it does for each byte that it moves, and how many in a "
-        "second; the line is the most that this machine's memory and arithmetic allow."
+        "Each kernel: its operations per byte moved, and per second. The line is the limit of "
+        "this machine's memory and arithmetic."
     )
     return section(
         "Hardware",
@@ -119,7 +119,7 @@ def machines_table(machines: dict) -> str:
         *("machine", "Tflop/s", "GB/s", "ridge, flop/byte", "least µs, float16", "float32"),
         *("by memory", "by arithmetic", "by latency"),
     )
-    caption = "The least time that the step's kernels could take, and the share that each limit has"
+    caption = "The least time that the step's kernels could take, and the share of each limit"
     return table(caption, heads, rows)
 
 

@@ -27,8 +27,8 @@ def reference_section(findings: Record, prefix: str) -> str:
     parts = [paragraph(f"Step {step}: {result_of(run)}") for run in runs]
     caption = (
         f"Compared with a reference run in {runs[0]['reference']}: the operations that add the "
-        "largest errors, each with the error that it adds by itself and the error that it inherits "
-        "from the operations before it."
+        "largest errors. Each has the error that it adds itself, and the error that it inherits "
+        "from earlier operations."
     )
     name = f"{prefix}-reference"
     parts.append(figure(findings, reference_figure, name, "Errors by operation", caption))
@@ -65,7 +65,7 @@ def contributions(run: dict) -> str:
         for c in run["contributions"]
     ]  # fmt: skip
     heads = ("operation", "error it adds", "error of gradients", "error of the loss", "line")
-    caption = f"What the error of each operation does by itself, compared with {run['reference']}"
+    caption = f"The effect of each operation's error alone, compared with {run['reference']}"
     return folded(caption, heads, rows, (4,)) if rows else ""
 
 
@@ -134,9 +134,9 @@ def tape_of(findings: Record, prefix: str) -> str:
     """The tape as a picture, and as Graphviz's text."""
     tape = findings.details["tape"]
     caption = (
-        "The tape, which records what the backward pass goes through: inputs and weights at the "
-        "top, the loss at the bottom. Blue: float16 and all of fewer bits than float32; yellow and "
-        "thicker: float32; grey and dashed: integers."
+        "The tape, which records the path of the backward pass: inputs and weights at the top, "
+        "the loss at the bottom. Blue: float16 and other formats with fewer bits than float32. "
+        "Yellow and thicker: float32. Grey and dashed: integers."
     )
     few = len(tape["boxes"]) <= MOST_BOXES
     drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption) if few else ""

@@ -10,10 +10,10 @@ from minifp.scope.what_if import Stored, stored_in
 
 FORMAT_HEADS = ("format", "weights", "activations", "gradients", "at the best S", "S that do")
 SAID = (
-    "What each format would lose if numbers were stored in it: the share of those that are not 0 "
-    "that would be rounded to 0 or be too large, in all steps that were looked at. Gradients: "
-    "without a loss scale, and with the largest constant one, S, at which nothing overflows. Those "
-    "S that do are what is advised in that format. What rounding costs beside is not counted."
+    "What each format would lose if it stored the numbers of all observed steps: the share of "
+    "nonzero numbers that would round to 0 or be too large. Gradients: without a loss scale, and "
+    "with the largest constant scale S at which nothing overflows. The scales that pass are the "
+    "ones we recommend for that format. Rounding error is not included."
 )
 
 

@@ -21,18 +21,18 @@ from minifp.scope.record import Record
 LEAST, MOST = -4, 32  # log2 of the scales that the slider has
 HEADS = ("layer", "numbers", "0", "flushed", "subnormal", "overflow", "headroom", "Inf, NaN")
 INTRODUCTION = (
-    "Exact counts by power of two, of everything that was stored in a step. Shaded: what a format "
-    "can hold: that in which most of these numbers were stored (float16 where it was float32), or "
-    "one that you choose; paler where digits are missing (subnormal). Blue numbers are kept, "
-    "orange ones are lost. The first slider moves gradients as another loss scale would: what it "
-    "shows is counted, not guessed."
+    "Exact counts, by power of two, of everything that a step stored. Shaded: the range of a "
+    "format. It is the format that stored most of these numbers (float16 if that was float32), or "
+    "one that you choose; it is paler where digits are missing (subnormal). Blue numbers are "
+    "kept, orange ones are lost. The first slider moves gradients as another loss scale would; it "
+    "shows counts, not guesses."
 )
 HOW_TO_READ = (
-    "All four pictures have one axis. Bars: all layers together, as shares of the numbers that are "
-    "not 0; cells: each layer by itself, the stronger the colour, the larger the share; in grey "
-    "beside its name: the share of its zeros. Flushed, subnormal, overflow: of the numbers that "
-    "are not 0, if they were stored in the format; what overflows becomes Inf, NaN or the largest "
-    "number, as the format does. Headroom: bits between the largest number and the format's."
+    "All four pictures share one axis. Bars: all layers together, as shares of the nonzero "
+    "numbers. Cells: each layer separately; a stronger colour is a larger share. Grey, beside its "
+    "name: the share of zeros. Flushed, subnormal, overflow: shares of the nonzero numbers, if "
+    "the format stored them. A number that overflows becomes Inf, NaN or the largest number, "
+    "depending on the format. Headroom: bits between the largest number and the format's."
 )
 AS_STORED = "as in the run"
 
@@ -84,7 +84,7 @@ def panel(findings: Record, kind: str, prefix: str) -> str:
     format = findings.format_of(kind)
     heading = f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n'
     if not layers:
-        said = f"No {kind} were stored in the steps that were looked at."
+        said = f"The observed steps stored no {kind}."
         return f'{heading}{paragraph(said)}\n<p class="scope-said" hidden></p>\n</figure>'
     drawn = kind_svg(findings, kind, prefix) if drawing.is_available() else ""
     all_of = [("all", "all layers", step.total(kind))]

@@ -34,8 +34,8 @@ def headlines(findings: Record) -> list[str]:
     last = next((s for s in reversed(findings.steps) if s.updates), None)
     if last is not None and last.rates and not any(last.rates):
         said.append(
-            f"The learning rate of step {last.step} is 0, as where a schedule has ended: no weight "
-            "changes, so that there are no updates to be seen."
+            f"The learning rate of step {last.step} is 0, perhaps because a schedule has ended: no "
+            "weight changes, so there are no updates to show."
         )
     elif last is not None:
         updates = last.updates.values()
@@ -69,8 +69,8 @@ def advice_section(findings: Record, prefix: str) -> str:
         for k in ks
     ]
     said = (
-        "Flushed and overflowing: of all gradients that are not 0. Error: how far off the gradient "
-        "of the worst layer would be, relative to its norm."
+        "Flushed and overflowing: shares of all nonzero gradients. Error: of the worst layer's "
+        "gradient, relative to its norm."
     )
     heads, caption = (
         ("scale", "flushed", "overflow", "error", "advice"),
@@ -80,9 +80,9 @@ def advice_section(findings: Record, prefix: str) -> str:
     return section(
         "Which loss scale",
         paragraph(
-            "What each constant loss scale would have done in the steps that were looked at. "
-            f"Advised are those at which no layer's gradient, stored in {advice.format}, is off by "
-            "more than 5%, and nothing overflows."
+            "What each constant loss scale would have done in the observed steps. A scale is "
+            f"advised if no layer's gradient, stored in {advice.format}, is off by more than 5%, "
+            "and nothing overflows."
         ),
         drawn,
         details(caption, table(caption, heads, rows, text_columns=(4,))),
@@ -203,10 +203,10 @@ def updates_section(findings: Record, prefix: str) -> str:
     if not steps:
         return ""
     said = (
-        "An update is lost where the optimizer computed one that is not 0, but the weight that it "
-        "updates (the float32 master weight, if there is one) did not change; with weights of a "
-        "format alone, where the rounded weight did not. The stronger the colour, the larger the "
-        "share. In master only: the master weight changed, but not its rounded copy."
+        "An update is lost if it is not 0, but the weight (the float32 master weight, if there is "
+        'one) did not change. "With weights alone" asks whether the rounded weight would have '
+        'changed. A stronger colour is a larger share. "In master only": the master weight '
+        "changed, but not its rounded copy."
     )
     formats = alone_in(findings)
     rows = [
@@ -223,8 +223,8 @@ def updates_section(findings: Record, prefix: str) -> str:
     )
     shown = [what for what, _ in lost_anywhere(findings)]
     none = {  # a sentence, where the picture would be blank
-        LOST: "In the steps that were looked at no update was lost.",
-        **{n: f"With {n} weights alone none would have been lost either." for n in formats},
+        LOST: "No update was lost in the observed steps.",
+        **{n: f"With {n} weights alone, none would have been lost either." for n in formats},
     }
     drawn = paragraph(" ".join(text for what, text in none.items() if what not in shown))
     if shown:

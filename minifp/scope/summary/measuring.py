@@ -49,11 +49,11 @@ class Layer:
 
 @dataclass(repr=False)
 class Summary:
-    """What `summary` found.
+    """The result of `summary`.
 
-    parameters, trainable, buffers: numbers of numbers. multiply_adds: of one forward pass of the
-    whole batch. bytes: for each precision by kind, at the peak of a training step: "weights" (and
-    buffers), "masters", "optimizer_state", "activations", "gradients": see lab/memory.py.
+    parameters, trainable, buffers: how many numbers they have. multiply_adds: of one forward pass
+    of the whole batch. bytes: for each precision by kind, at the peak of a training step: "weights"
+    (and buffers), "masters", "optimizer_state", "activations", "gradients": see lab/memory.py.
     unknown: kernels whose products are not counted.
     """
 
@@ -88,16 +88,16 @@ def summary(
     model: Module | Callable[[], Module], input_shape: Any, batch: int = 1, *,
     optimizer: str = "adam", precisions: Any = PRECISIONS, integers: bool = False,
 ) -> Summary:  # fmt: skip
-    """Say of a model what it is made of and what it needs, without computing anything.
+    """List the layers of a model and the memory it needs, without computing anything.
 
-    model: the class, or what builds it, such as `lambda: ResNet50(classes=10)`: then its weights
-    are never made either, and each precision builds its own. A module that is there already is
-    looked at as it is, in its own precision alone. input_shape: of one example, (3, 224, 224).
-    batch: how many examples. integers: whether the input is numbers of characters or words.
+    model: a class, or a function that builds the model, such as `lambda: ResNet50(classes=10)`:
+    then weights are never allocated, and each precision builds its own. An existing module is
+    summarised as it is, only in its own precision. input_shape: of one example, (3, 224, 224).
+    batch: how many examples. integers: whether the input is indices of characters or words.
     optimizer: "sgd", "momentum" or "adam", which keep 0, 1 or 2 numbers a weight.
 
-    Returns a Summary, which prints itself as a tree of layers. Raises ArgumentError for a shape or
-    an optimizer that cannot be, and the model's own error where the shape does not fit it.
+    Returns a Summary, which prints itself as a tree of layers. Raises ArgumentError for an invalid
+    shape or optimizer, and the model's own error if the shape does not fit.
     """
     shape = _shape(input_shape)
     check_count("summary: batch", batch)
@@ -106,7 +106,8 @@ def summary(
     built = isinstance(model, Module)
     if not built and not callable(model):
         raise ArgumentError(
-            f"summary: model is a {type(model).__name__}, expected a module, or what builds one"
+            f"summary: model is a {type(model).__name__}, expected a module, or a function that "
+            "builds one"
         )
     whole = (batch, *shape)
     chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]

@@ -111,10 +111,10 @@ def ending(
 def given(stored: str, precision: Precision, phase: str) -> str:
     """Where a result's format comes from that its rule leaves to the caller."""
     if phase == FORWARD:
-        return "the format that was asked for"
+        return "the requested format"
     if stored == precision.gradients:
         return f"the format of that gradient (gradients={stored})"
-    return "the format of the value that it is the gradient of"
+    return "the format of the value whose gradient it is"
 
 
 def of_operation(operation: str, precision: Precision) -> str:
@@ -122,7 +122,7 @@ def of_operation(operation: str, precision: Precision) -> str:
     if precision.operations is None:
         return ""
     row = precision.operations.row(operation)
-    works = "works in the formats it is given" if row.format == autocast.GIVEN else row.format
+    works = "works in the formats of its inputs" if row.format == autocast.GIVEN else row.format
     return f"autocast: {operation}: {works}: {row.reason}"
 
 
@@ -131,7 +131,7 @@ def of_cast(reader: str, stored: str, precision: Precision) -> str:
     if precision.has_door and stored == precision.activations:
         return f'activations of the part "{precision.base}" of this precision are {stored}'
     if precision.operations is None:
-        return f"what {reader} reads beside its weights" if reader else ""
+        return f"what {reader} reads besides its weights" if reader else ""
     said = of_operation(reader, precision) if reader else ""
     return said if f": {stored}: " in said or autocast.WIDEST in said else ""
 
@@ -141,6 +141,6 @@ def of_sum(summed_in: Any, stored: Any, precision: Precision) -> str:
     named = sum_format(precision.reduce)
     used = named if summed_in == named.whole else SumFormat(summed_in)
     return (
-        f"gradients that meet: summed in {summed_in.name} "
+        f"gradients of one value: summed in {summed_in.name} "
         f"({switch('reduce', precision, used)}), rounded once to {stored.name}"
     )

@@ -24,15 +24,15 @@ def check_recorded(what: str, recorded: Recorded) -> None:
             given: tuple = (node.array,)
         elif node.call is None:
             raise TapeError(
-                f"{what}: what {node.op} was called with is let go: ask between "
+                f"{what}: what {node.op} was called with is already released: ask between "
                 "optimizer.backward(loss) and optimizer.step()"
             )
         else:
             given = node.call[1]
         if any(is_array(a) and is_on_device(a) for a in given):
             raise DeviceError(
-                f"{what}: the step is on a GPU, and doing it again is for the CPU only: train one "
-                "step with the model and its batch on device='cpu'"
+                f"{what}: the step ran on a GPU, but steps can be repeated on the CPU only: train "
+                "one step with the model and its batch on device='cpu'"
             )
 
 

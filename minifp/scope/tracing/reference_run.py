@@ -85,7 +85,7 @@ class ReferenceRun:
         ]
         if not any(row.added for row in self.rows):
             return lines[0] + "; no operation adds an error"
-        lines += ["what that comes from, one operation at a time:"]
+        lines += ["its causes, one operation at a time:"]
         lines += [f"  {each}" for each in self.contributions[:8]]
         lines += [f"  (measured: {len(self.contributions)} of {self.sources} that add an error)"]
         lines += ["the values with the largest errors of their own:"]

@@ -31,7 +31,7 @@ class Trace:
 
     @property
     def flops(self) -> int:
-        """Of the step."""
+        """Floating-point operations in the step."""
         return sum(row.flops for row in self.rows)
 
     @property
@@ -41,7 +41,7 @@ class Trace:
 
     @property
     def seconds(self) -> float:
-        """In kernels."""
+        """Seconds spent in kernels."""
         return sum(row.seconds for row in self.rows)
 
     @property

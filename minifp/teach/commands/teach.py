@@ -8,7 +8,7 @@ from minifp.shell.group import Index
 COMMANDS = {
     "lessons": ("teach", "List the lessons, and copy their notebooks."),
     "status": ("teach", "Show your predictions, and which exercises are solved."),
-    "forget": ("teach", "Delete what is kept of your predictions and exercises."),
+    "forget": ("teach", "Delete the record of your predictions and exercises."),
 }
 
 
@@ -16,8 +16,8 @@ COMMANDS = {
 def teach():
     """Copy the lessons, and see how far you have come with them.
 
-    What is kept of your work, your predictions and which exercises you have solved, is one file on
-    this machine. Nothing is sent anywhere.
+    Your predictions and the exercises you solved are recorded in one file on this machine. Nothing
+    is sent anywhere.
 
     \b
     Examples:

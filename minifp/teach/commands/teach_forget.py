@@ -9,9 +9,9 @@ from minifp.teach.standing import standings
 @click.command(name="forget")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def teach_forget(yes):
-    """Delete the file of your predictions and solved exercises, after asking.
+    """Delete the record of your predictions and solved exercises, after asking.
 
-    Notebooks stay as they are. A file that is none of minifp's is refused, and stays.
+    Notebooks are not changed. A file that minifp did not write is an error, and is kept.
 
     \b
     Examples:
@@ -20,11 +20,11 @@ def teach_forget(yes):
     place = progress.place()
     found = standings()
     if not place.exists():
-        click.echo(f"Nothing is kept: there is no file {place}.")
+        click.echo(f"Nothing to delete: there is no file {place}.")
         return
     click.echo(f"{place}: {standing_shown.summary(found)}")
     if yes or click.confirm("Delete it?"):
         progress.forget()
-        click.echo("It is deleted.")
+        click.echo("Deleted.")
     else:
-        click.echo("It stays.")
+        click.echo("Not deleted.")

@@ -9,18 +9,18 @@ from minifp.report.plain_text import columns
 from minifp.shell import options
 from minifp.teach.copying import chosen, copy
 
-HOW = "--out DIR copies their notebooks; open them with `{} -m jupyter lab DIR`, or in an editor."
+HOW = "Copy the notebooks with --out DIR, and open them: `{} -m jupyter lab DIR`, or in an editor."
 
 
 @click.command(name="lessons")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@options.out("Copy the notebooks into this folder; no file that is there is overwritten.")
-@click.option("--again", is_flag=True, help="Copy beside a file that is there, as NAME-2.ipynb.")
+@options.out("Copy the notebooks into this folder. Existing files are never overwritten.")
+@click.option("--again", is_flag=True, help="If a file exists, copy beside it, as NAME-2.ipynb.")
 def teach_lessons(names, out, again):
-    """List the lessons, or copy the notebooks of those that are named, or of all.
+    """List the lessons, or copy the notebooks of some or all of them.
 
-    Minutes are those of all cells in full, on two cores. With FAST=1 in the environment they take
-    fewer steps, and show the same.
+    The minutes are for running all cells in full, on two cores. With FAST=1 in the environment,
+    lessons take fewer steps and show the same.
 
     \b
     Examples:
@@ -29,7 +29,7 @@ def teach_lessons(names, out, again):
       minifp teach lessons 01-sixteen-bits --out lessons --again
     """
     if again and out is None:
-        raise click.UsageError("--again is for copies: say where to with --out DIR")
+        raise click.UsageError("--again needs --out DIR, the folder for the copies")
     lessons = chosen(names)
     if out is None:
         rows = [(l.name, l.title, l.question, minutes(l.minutes)) for l in lessons]

@@ -12,12 +12,12 @@ from minifp.teach.standing import standings
 
 @click.command(name="status")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@options.checkpoint("--out", "Write it there as a page of HTML too, which needs no network.")
+@options.checkpoint("--out", "Also write it to this file, as an HTML page that needs no network.")
 def teach_status(as_json, out):
-    """Show how far you have come: your predictions, and the exercises solved and tried.
+    """Show your progress: your predictions, and the exercises you solved or tried.
 
-    It is read from one file on this machine, whose place is told; nothing is sent anywhere. The
-    environment variable MINIFP_TEACH_FILE names another.
+    It is read from one file on this machine, whose path is printed. Nothing is sent anywhere. To
+    use another file, set the environment variable MINIFP_TEACH_FILE.
 
     \b
     Examples:

@@ -47,12 +47,12 @@ def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
     LESSON,
     "Loss scaling in the loop",
     hints=(
-        "By the chain rule, (loss * S).backward() makes every gradient S times larger. What comes "
-        "out at the end is to be the gradient of the loss itself.",
-        "Divide in float32: g.astype(np.float32) / S. In float16 the division would lose again "
-        "what the multiplication has saved.",
-        "Before anything is returned, look at all stored gradients: if one of their numbers is not "
-        "np.isfinite, the whole step is to be skipped, and None is returned.",
+        "By the chain rule, (loss * S).backward() makes every gradient S times larger. The result "
+        "must be the gradient of the loss itself.",
+        "Divide in float32: g.astype(np.float32) / S. In float16 the division would lose what the "
+        "multiplication has saved.",
+        "Before anything is returned, look at all stored gradients: if one number is not "
+        "np.isfinite, skip the whole step and return None.",
     ),
 )
 def gradients_of(answer):
@@ -127,8 +127,8 @@ def step_of(random: np.random.Generator) -> dict[str, np.ndarray]:
     hints=(
         "Of each array one number decides. Which of them reaches 65504 first when all are doubled "
         "together?",
-        "It is the one with the largest magnitude, np.abs(g).max(): gradients have signs, and what "
-        "is far below zero overflows too. It may be of weights or of activations.",
+        "It is the one with the largest magnitude, np.abs(g).max(): gradients have signs, and "
+        "numbers far below zero overflow too. It may belong to weights or to activations.",
         "S is the last power of two that is not above 65504 / largest: its logarithm is rounded "
         "down, not to the nearest.",
     ),
@@ -179,11 +179,11 @@ def stored_of(random: np.random.Generator, length: float, S: float) -> list[np.n
     LESSON,
     "Unscale before you clip",
     hints=(
-        "max_norm is meant for gradients without S. So what has to be done first?",
+        "max_norm is meant for gradients without S. So what must you do first?",
         "The length is one number for all gradients together: the root of the sum of all squares, "
-        "made in float32 or more. A square in float16 overflows above 255.",
-        "One factor, max_norm / length, for all of them, so that the direction stays, and only "
-        "where the length is more than max_norm: shorter ones are left as they are.",
+        "computed in float32 or more. A square in float16 overflows above 255.",
+        "One factor, max_norm / length, for all of them, so the direction stays. Apply it only if "
+        "the length is more than max_norm: leave shorter ones as they are.",
     ),
 )
 def clipped(answer):

@@ -30,7 +30,7 @@ def samples(seed: int, n: int, bias: float, shared: float) -> tuple[np.ndarray, 
         "distance over it.",
         "Two distances: from the mean to -margin, and from the mean to +margin. For each, the "
         "p value is 1 - t_cdf(distance / error, n - 1).",
-        "Equivalence needs both tests to reject: the p value of the two together is the larger.",
+        "Equivalence needs both tests to reject: the p value of both together is the larger one.",
     ),
 )
 def tost_p(answer):
@@ -53,8 +53,8 @@ def tost_p(answer):
     LESSON,
     "How many seeds a margin needs",
     hints=(
-        "The interval must fit into the margin: what counts is margin over standard error, and the "
-        "error falls with the square root of n.",
+        "The interval must fit into the margin: the ratio of margin to standard error counts, and "
+        "the error falls with the square root of n.",
         "Two quantiles of the normal distribution add up: 1.645 for tests at 5%, and 1.282 so that "
         "both of them reject in 80% of all cases.",
         "n = ((1.645 + 1.282) sd / margin)^2, rounded up, and never fewer than 3, below which "
@@ -84,8 +84,8 @@ def seeds_for(answer):
     "What pairing gains",
     hints=(
         "A mean of n numbers has the variance v / n. How many runs you need goes with v.",
-        "Unpaired, the variance of a difference is the sum of both variances. Paired, it is that "
-        "of the n differences, seed by seed.",
+        "Unpaired, the variance of a difference is the sum of both variances. Paired, it is the "
+        "variance of the n differences, seed by seed.",
         "The gain is the first over the second; np.var(..., ddof=1) of each.",
     ),
 )

@@ -76,10 +76,10 @@ def smallest_of(g: np.ndarray, tolerance: float) -> float | None:
     LESSON,
     "The smallest loss scale that is harmless",
     hints=(
-        "Try S = 1, 2, 4, ... in this order and return the first that will do. What is compared is "
-        "one number for the whole array, not one for each gradient.",
+        "Try S = 1, 2, 4, ... in this order and return the first that works. Compare one number "
+        "for the whole array, not one for each gradient.",
         "Store by .astype(np.float16), and divide by S afterwards in float32 or more: in float16 "
-        "the division loses again what the multiplication has saved.",
+        "the division loses what the multiplication has saved.",
         "np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g). Large S make Inf: then the "
         "difference is Inf too, and no further S will do. After the last one return None.",
     ),
@@ -118,10 +118,10 @@ def off(g, S) -> str:
     hints=(
         "Three questions, each of all numbers of the array: is it zero in float32? Is it zero in "
         "float16 only? Is it in float16 above zero, but below 2^-14?",
-        "What becomes zero is not what lies below 2^-24: lesson 1 found where the middle between 0 "
-        "and 2^-24 is, and to which side a tie goes. Let .astype(np.float16) decide.",
-        "Gradients have signs: take magnitudes. Subnormal is decided by what is stored: a number "
-        "just below 2^-14 may round up to it.",
+        "Not everything below 2^-24 becomes zero: lesson 1 found where the middle between 0 and "
+        "2^-24 is, and to which side a tie goes. Let .astype(np.float16) decide.",
+        "Gradients have signs: take magnitudes. The stored number decides what is subnormal: a "
+        "number just below 2^-14 may round up to it.",
     ),
 )
 def shares(answer):
@@ -160,8 +160,8 @@ def true_shares(g: np.ndarray) -> tuple[float, float, float]:
     hints=(
         "S is a factor of the loss. Forward comes before the loss, and backward after it.",
         "Compare the figure at two values of S, row by row: which rows move?",
-        "By the chain rule each gradient that backward computes has the factor S. What forward has "
-        "computed was there before.",
+        "By the chain rule each gradient that backward computes has the factor S. Forward was "
+        "computed before.",
     ),
 )
 def multiplied(answer):

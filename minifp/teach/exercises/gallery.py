@@ -33,8 +33,9 @@ def tables(seed: int, failing: float = 0.0) -> list[dict]:
         "The spread of float32's runs goes from the smallest of their results to the largest.",
         "A run counts if its result lies between the two, or on one of them. The mean plays no "
         "role.",
-        "What failed has NaN. It is within no spread, and must not become one end of it: "
-        "comparisons with NaN are False, and min and max of a list with NaN are not to be trusted.",
+        "A failed run has NaN. It is within no spread, and must not become an end of one: "
+        "comparisons with NaN are False, and min and max of a list with NaN are not to be "
+        "trusted.",
     ),
 )
 def within_spread(answer):
@@ -89,12 +90,12 @@ def main_effects(answer):
     LESSON,
     "Which techniques are needed",
     hints=(
-        "Needed is what cannot be taken away *alone*: compare the cell with all three to the one "
-        "in which that technique alone is missing.",
+        "A technique is needed if it cannot be taken away *alone*: compare the cell with all "
+        "three to the one that lacks only this technique.",
         "The metric is an accuracy. It is needed if the accuracy falls by more than the margin; if "
         "it rises, it is not.",
-        "A run that failed is NaN, and every comparison with NaN is False: ask whether what is "
-        "left is good enough, and negate that.",
+        "A run that failed is NaN, and every comparison with NaN is False: ask whether the "
+        "accuracy is good enough, and negate that.",
     ),
 )
 def needed(answer):

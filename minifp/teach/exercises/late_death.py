@@ -39,7 +39,8 @@ class Survives:
     hints=(
         "Each question is a training run. Ask in the middle: the answer rules out one half.",
         "Keep two powers: one below which it is not, and one that survives, as `high` does. Until "
-        "they meet, ask between them: what survives becomes the new high, else low goes above it.",
+        "they meet, ask between them: if it survives, it becomes the new high, else low goes "
+        "above it.",
         "while low < high: middle = (low + high) // 2. If middle survives, high = middle, else "
         "low = middle + 1. `high` itself is known to survive: it need not be asked.",
     ),
@@ -153,9 +154,9 @@ def curves():
     LESSON,
     "What became of a run",
     hints=(
-        "Three questions in this order: is it dead? Is it within what float32 runs reach? Else it "
-        "is worse.",
-        "Dead is what has risen by more than 0.1 above the lowest of its own losses: one that is "
+        "Three questions in this order: is it dead? Is it within the range of float32's runs? "
+        "Else it is worse.",
+        "A run is dead if its loss has risen by more than 0.1 above its own lowest: a run that is "
         "above float32 and still falls is not dead.",
         "NaN is neither above nor below anything: `nan > 3` is False. Ask np.isfinite first. What "
         "float32 reaches is the highest of the last losses of its seeds.",

@@ -87,8 +87,8 @@ def stored_gradients(random):
         "Look at the gradients before anything is computed from them: once v has an Inf, it keeps "
         "it for ever.",
         "Each number must be finite. A sum may overflow though all are; and NaN is no Inf.",
-        "Divide by S in float32: in float16 the quotient is rounded to what loss scaling was to "
-        "save it from.",
+        "Divide by S in float32: in float16 the quotient is rounded, which loss scaling was meant "
+        "to avoid.",
     ),
 )
 def careful_step(answer):

@@ -62,8 +62,8 @@ def bowls() -> list[Bowl]:
     LESSON,
     "The master copy",
     hints=(
-        "Two copies: a float32 one that takes all updates, made once, before the first step, and a "
-        "float16 one that the gradient is asked for.",
+        "Keep two copies: a float32 one, made once, before the first step, which takes all "
+        "updates, and a float16 one, at which you ask for the gradient.",
         "Gradients come in float16, multiplied by S. Convert them to float32 first, and divide "
         "there: divided in float16 they may become 0.",
         "In each step: gradient to float32, divided by S; master less lr times that; w is the "
@@ -199,11 +199,12 @@ def wrong_share(answer, low, share, random) -> str | None:
     LESSON,
     "Which format needs masters most",
     hints=(
-        "An update is lost where it is less than half the gap. Which part of a format decides how "
-        "wide the gap is, beside the weight: its exponent or its mantissa?",
+        "An update is lost if it is less than half the gap. Besides the weight, which part of a "
+        "format decides how wide the gap is: its exponent or its mantissa?",
         "The gap is 2^-m of the power of two below the weight, with m bits of mantissa. "
         "docs/precision.md lists them.",
-        "Mantissas have 23, 10, 7, 3 and 2 bits here. The fewer, the larger is what gets lost.",
+        "Mantissas have 23, 10, 7, 3 and 2 bits here. The fewer bits, the larger the updates that "
+        "get lost.",
     ),
 )
 def masters_by_need(answer):

@@ -37,8 +37,8 @@ def is_close(given: float, right: float) -> bool:
         "precision: 8 bytes.",
         "Mixed precision stores weights, their gradients and activations in 2 bytes each. What "
         "does it keep that float32 does not?",
-        "Masters: a float32 copy of each weight, 4 bytes; none of it in float32. Add up what a "
-        "weight has, in either precision, and be surprised.",
+        "Masters: a float32 copy of each weight, 4 bytes; none of it in float32. Add up the bytes "
+        "of a weight in each precision, and be surprised.",
     ),
 )
 def ledger(answer):
@@ -65,8 +65,8 @@ def ledger(answer):
     LESSON,
     "From which batch on is it worth it?",
     hints=(
-        "With Adam, what goes with the weights is 16 bytes each in both precisions. Only what goes "
-        "with the batch shrinks, from 4 bytes to 2.",
+        "With Adam, each weight costs 16 bytes in both precisions. Only the part that grows with "
+        "the batch shrinks, from 4 bytes to 2.",
         "With P weights and a activations for each example, batch B: float32 holds 16 P + 4 a B, "
         "mixed 16 P + 2 a B. Saved is the difference over the first.",
         "Solve 2 a B >= saved (16 P + 4 a B) for B and round up. If saved is 1/2 or more, no batch "
@@ -100,7 +100,7 @@ def smallest(weights: int, activations: int, saved: float) -> int | None:
     hints=(
         "Each of M, N and K is brought to the next multiple of 8. One that is a multiple already "
         "stays.",
-        "The work of a product is M N K multiplications. What is padded is multiplied as well.",
+        "The work of a product is M N K multiplications. The padding is multiplied as well.",
         "Wasted is 1 - M N K / (M' N' K') of the work that is done, where -(-n // 8) * 8 is n'.",
     ),
 )
@@ -118,7 +118,7 @@ def wasted_work(answer):
     LESSON,
     "Amdahl's law",
     hints=(
-        "Call the whole step's time 1. What is not sped up takes 1 - share, as before.",
+        "Call the whole step's time 1. The unchanged part takes 1 - share, as before.",
         "The rest took `share`, and takes share / times now.",
         "How many times faster is old time over new time: 1 over the sum of the two.",
     ),

@@ -33,8 +33,8 @@ def halves_and_midpoints() -> np.ndarray:
         "a whole number, multiply again. np.frexp finds e.",
         "np.rint rounds ties to even. Below 2^-14 the distance stays 2^-24: the exponent that you "
         "divide by has a smallest value.",
-        "What rounds to 65536 or more has no place: it is Inf. So are Inf and larger numbers "
-        "before rounding; NaN stays NaN, and the sign of zero stays as it is.",
+        "Numbers that round to 65536 or more do not fit: they are Inf. So are Inf and larger "
+        "numbers before rounding; NaN stays NaN, and the sign of zero stays as it is.",
     ),
 )
 def round_f16(answer):
