@@ -310,7 +310,7 @@ def test_targets_that_are_none_or_have_masks_are_refused():
         apply(Normalize(0, 1), boxes=target["boxes"] + 99)
     masks = {"masks": np.ones((2, 32, 32))}
     for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
-        refuses(fp.ArgumentError, "item 0: boxes would be moved, and", apply, transform, **masks)
+        refuses(fp.ArgumentError, "item 0: boxes would move, but", apply, transform, **masks)
     apply(RandomErasing(), **masks)  # which moves nothing
     (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)
     assert labels == [7] and np.array_equal(changed_one, picture[..., ::-1])

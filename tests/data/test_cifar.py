@@ -109,7 +109,7 @@ def test_cifar100_has_fine_and_coarse_labels(tmp_path, monkeypatch):
             assert part.name == f"CIFAR-100, {name}"
     assert data.cifar100()[0].classes[0] == "fine 0"
     refuses(ArgumentError, 'labels must be "fine" or "coarse", got', data.cifar100, labels="medium")
-    refuses(ArgumentError, "nothing but labels and normalize, by name", data.cifar100, "folder")
+    refuses(ArgumentError, "only labels and normalize, by name", data.cifar100, "folder")
     content = bytearray((inside / "train.bin").read_bytes())
     content[3074 + 1] = 100
     (inside / "train.bin").write_bytes(content)

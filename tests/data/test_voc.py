@@ -110,8 +110,8 @@ BOMB = (
     (of(("nan", 3, 4, 9)), "expected a number in bndbox/xmin"),
     (xml([]).replace("<width>", "<w>").replace("</width>", "</w>"), "number in size/width"),
     (xml([], (0, 40)), "its <size> is 40 x 0, expected that in pixels"), (xml([], (31, 40)), None),
-    (of((3, 3, 4, 9))[:150], "is no XML: .*It is damaged or cut off"), ("", "is no XML"),
-    (BOMB, "declares a document type, .* fill all memory: it is not read"),
+    (of((3, 3, 4, 9))[:150], "is not XML: .*It is damaged or cut off"), ("", "is not XML"),
+    (BOMB, "declares a document type, .* fill all memory: it was not read"),
 ])  # fmt: skip
 @pytest.mark.parametrize("utf", ["utf-8", "utf-16"])
 def test_a_wrong_annotation_is_named_and_what_is_wrong_with_it(root, content, message, utf):
@@ -152,7 +152,7 @@ def test_a_missing_or_damaged_file_is_named(root):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("one\none\n", "train.txt: 'one' is there twice"),
+    ("one\none\n", "train.txt lists 'one' twice"),
     ("../one\n", "expected names of pictures, one a line, got '../one'"), ("..\n", "got '..'"),
     ("\n\n", "no picture in .*train"),
 ])  # fmt: skip

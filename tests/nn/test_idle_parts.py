@@ -62,8 +62,8 @@ def plain(optimizer):
 
 @pytest.mark.parametrize("key, fix", [
     ("gain.fprop:accumulate", "linear layers, convolutions"), ("gain.wgrad:accumulate", "or dgrad"),
-    ("mixing.wgrad:accumulate", "those of @, einsum and attention are dgrad"),
-    ("first.dgrad:accumulate", "which the input of a first layer has not"),
+    ("mixing.wgrad:accumulate", "the gradients of @, einsum and attention are"),
+    ("first.dgrad:accumulate", "the input of a first layer needs none"),
 ])  # fmt: skip
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_product_that_is_not_there_is_told_once(key, fix, mixed):

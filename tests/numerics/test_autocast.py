@@ -186,7 +186,7 @@ def test_both_narrow_formats_may_be_in_one_table_and_a_row_given_or_refused():
     ("softmax", "operations='softmax': expected a dict .*, 'float16' or 'bfloat16', both"),
     (("bfloat16", {"softmax": "float8"}), "softmax='float8': expected float16, bfloat16"),
     (("float8", {}), r"operations=\('float8', {}\): expected a dict"),
-    ({3: "float16"}, "no operation 3"), ({"cast": "float32"}, "it is what casts"),
+    ({3: "float16"}, "no operation 3"), ({"cast": "float32"}, "this operation casts"),
     ({"softmax": []}, "expected float16"),
 ])  # fmt: skip
 def test_wrong_changes_are_refused(operations, problem):
