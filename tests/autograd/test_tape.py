@@ -312,7 +312,9 @@ def test_what_has_no_gradient_or_is_no_scalar_is_refused_by_its_shape_and_format
         refuses(fp.TapeError, "nothing to differentiate", nothing.backward)
     for data in ([1, 2], [True]):
         refuses(fp.TapeError, "only floating tensors have", fp.tensor, data, requires_grad=True)
-    refuses(fp.TapeError, "for leaves; this tensor is the result of exp", leaf(1.0).exp().requires_grad_)
+    refuses(
+        fp.TapeError, "for leaves; this tensor is the result of exp", leaf(1.0).exp().requires_grad_
+    )
     x = leaf(1.0, 2.0)
     refuses(fp.ShapeError, r"scalar, got shape \(2,\).*\.sum\(\).*gradient=", x.exp().backward)
     refuses(fp.ShapeError, r"gradient of shape \(3,\) for", x.exp().backward, gradient=np.ones(3))

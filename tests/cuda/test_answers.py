@@ -57,5 +57,7 @@ def test_whether_two_tensors_are_equal(dtype):
 @pytest.mark.parametrize("ask", [fp.equal, fp.isclose, fp.allclose])
 def test_tensors_on_two_devices_are_refused(ask):
     x = fp.tensor([1.0, 2.0])
-    with pytest.raises(fp.DeviceError, match=r"the CPU, others on the GPU: .* x.to\(device='cuda'\)"):
+    with pytest.raises(
+        fp.DeviceError, match=r"the CPU, others on the GPU: .* x.to\(device='cuda'\)"
+    ):
         ask(x.to(device="cuda"), x)

@@ -80,7 +80,12 @@ def test_all_of_one_speaker_may_be_held_out(tmp_path, monkeypatch):
     assert {*train.speakers} == {"anna"} and {*test.speakers} == {"bert"}
     assert len(train) == len(test) == 40 and "bert apart" in train.name
     refuses(ArgumentError, "held_out='carl': expected one of", data.spoken_digits, held_out="carl")
-    refuses(ArgumentError, r"spoken_digits\('bert'\): expected only held_out", data.spoken_digits, "bert")
+    refuses(
+        ArgumentError,
+        r"spoken_digits\('bert'\): expected only held_out",
+        data.spoken_digits,
+        "bert",
+    )
 
 
 @pytest.mark.parametrize(("held", "message"), [

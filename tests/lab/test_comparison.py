@@ -93,7 +93,7 @@ def test_progress_goes_to_standard_error_precisions_of_a_seed_before_the_next(tr
 
 @pytest.mark.parametrize("arguments, message", [
     ({"precisions": ["half"]}, "no precision 'half'"), ({"precisions": []}, "precisions is empty"),
-    ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed is given twice"),
+    ({"precisions": ["mixed", "mixed,loss_scale=dynamic"]}, "mixed appears twice"),
     ({"seeds": 0}, "seeds=0: expected how many (at least 1)"), ({"seeds": [1, 1]}, "seeds=[1, 1]"),
     ({"seeds": [-1]}, "seeds=[-1]"), ({"seeds": True}, "seeds=True"), ({"seeds": 1.5}, "seeds=1.5"),
     ({"seeds": "three"}, "seeds='three'"), ({"epochs": 1, "steps": 1}, "give one of them"),

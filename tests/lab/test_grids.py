@@ -43,7 +43,7 @@ def test_values_are_read_as_they_are_written_and_others_refused():
         assert found == values and [*map(type, found)] == [*map(type, values)]
     for given, message in (
         ("0..1:3", r"both ends must be above 0; .* write 0\.\.1:3:lin"),
-        ("1..2:1", "expected two numbers, and how many .* from 2 to 1,000"),
+        ("1..2:1", "expected two numbers and a count .* from 2 to 1,000"),
         *(("1e-4..1e-1:100000000", "from 2 to 1,000"), ("a..b:3", "expected two numbers")),
         ("1..2", "expected values such as 1,8,128,dynamic, or a range"),
         *(("1,,2", "expected values such as"), ("1,1.0", "each value once")),

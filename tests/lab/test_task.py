@@ -61,7 +61,7 @@ def test_accuracy_is_the_percentage_of_targets_named():
     ({"clip_norm": float("nan")}, "clip_norm is nan, expected a positive finite number"),
     ({"margin": 0}, "margin is 0, expected a positive finite number"),
     ({"margin": "half"}, "margin is 'half'"), ({"dial": 1.5}, "dial is 1.5, expected an integer"),
-    ({"model": nn.Linear(2, 2)}, "built already"),
+    ({"model": nn.Linear(2, 2)}, "an existing model"),
 ])  # fmt: skip
 def test_a_wrong_field_is_named(change, message):
     refuses(fp.ArgumentError, re.escape(message), Task, **{**GOOD, **change})

@@ -140,7 +140,9 @@ def test_states_masters_and_parameters_that_do_not_go_with_it_are_refused_or_tol
         refuses(fp.ArgumentError, "expected .*'compensation'", optimizer.load_state_dict, state)
     with fp.precision(precision):
         p = nn.Parameter(np.ones(3))
-    with pytest.raises(fp.PrecisionError, match="has no effect with master weights: .* without master_weights"):
+    with pytest.raises(
+        fp.PrecisionError, match="has no effect with master weights: .* without master_weights"
+    ):
         fp.MixedOptimizer(optim.SGD([p]), master_weights=True)
     with fp.precision(precision):
         norm = nn.LayerNorm(4)

@@ -36,7 +36,7 @@ def test_words_are_a_number_or_a_calculation():
 def test_what_is_no_number_ends_in_one_message():
     for words, said in (
         *(([], "no number: try"), (["foo"], "'foo' is not a number: expected a string such as")),
-        (["--fomat", "0.1"], "'--fomat 0.1' is no number"),
+        (["--fomat", "0.1"], "'--fomat 0.1' is not a number"),
         (["1", "%", "2"], "two of them with +, -, * or /"),
         (["3", "a.py", "b.py", "2"], "the shell takes a bare * for files"),
         (["1e99999"], "expected an exponent"),
