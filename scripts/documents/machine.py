@@ -145,7 +145,7 @@ class Machine:
 
 
 def outcome(began: float, text: str, path: Path) -> Outcome:
-    """Of what began then and has ended; with its last line, where it failed. path: what it printed."""
+    """Of what began then, and printed into path; where it failed, with its last line."""
     seconds, printed = time.monotonic() - began, path.read_text(encoding="utf-8", errors="replace")
     if text.startswith("failed") and printed.strip():
         text += f": {printed.strip().splitlines()[-1]}"

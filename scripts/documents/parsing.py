@@ -1,4 +1,4 @@
-"""Whether a command can be what it says: read by the parsers of its own program, which is not run."""
+"""Whether a program would take a command: its own parsers read it, and it is not run."""
 
 import argparse
 import configparser
@@ -76,7 +76,7 @@ def check_python(words: list[str]) -> None:
 
 
 def check_script(words: list[str]) -> None:
-    """A program of scripts/, up to where it has read its arguments. One that reads none is there."""
+    """A program of scripts/, until it has read its arguments. One that reads none must be there."""
     if not (path := ROOT / words[0]).is_file():
         raise NotUnderstood(f"{words[0]}: no such file")
     if "ArgumentParser" not in (text := path.read_text(encoding="utf-8")) and "click." not in text:
@@ -137,7 +137,7 @@ def check_minifp(words: list[str]) -> None:
     """A command of minifp's with its options, its task, and its precisions."""
     from minifp.errors import MinifpError
     from minifp.lab.arms import as_arm
-    from minifp.lab.load import load_task
+    from minifp.lab.tasks import load_task
 
     told = options(words)
     try:
