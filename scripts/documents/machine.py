@@ -4,6 +4,7 @@ coreutils, grep, sed), and a clean clone of the checkout. Nothing is activated.
 minifp as it would be published is a wheel of the clone, which pip finds by its name.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -117,21 +118,28 @@ class Machine:
         """Run a block of Python after those of its document before it, with warnings as errors.
 
         Its lines have the numbers that they have in the document."""
-        path, began = self.folder / f"{block.document.replace('/', '_')}.py", time.monotonic()
         if self.interpreter is None:
-            path.write_text(program(block.document), encoding="utf-8")
-            words = f"exec python -u -W error -c '{INTERPRETER}' {path}"
-            streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self.interpreter = self.start(words, stderr=self.said.open("a"), **streams)
+            self.interpreter = self.started(block.document)
+        began = time.monotonic()
         os.truncate(self.said, 0)
         span = block.line - 1, block.line - 1 + len(block.text.splitlines())
-        print(json.dumps(span), file=self.interpreter.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # it has ended: then it answers nothing
+            print(json.dumps(span), file=self.interpreter.stdin, flush=True)
+        text = self.late()
         if select.select([self.interpreter.stdout], [], [], self.limit)[0]:
             text = self.interpreter.stdout.readline().strip() or "failed: the interpreter ended"
-        else:
-            text = self.late()
+        if text not in ("ok", "failed"):
             self.close()
         return outcome(began, text, self.said)
+
+    def started(self, document: str) -> subprocess.Popen:
+        """An interpreter for the Python of a document."""
+        path = self.folder / f"{document.replace('/', '_')}.py"
+        path.write_text(program(document), encoding="utf-8")
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with self.said.open("a") as said:
+            words = f"exec python3 -u -W error -c '{INTERPRETER}' {path}"
+            return self.start(words, stderr=said, **streams)
 
     def late(self) -> str:
         """The outcome of what is ended at the limit."""
@@ -141,6 +149,9 @@ class Machine:
         """End the interpreter."""
         if self.interpreter is not None:
             kill(self.interpreter)
+            with contextlib.suppress(BrokenPipeError):
+                self.interpreter.stdin.close()
+            self.interpreter.stdout.close()
             self.interpreter = None
 
 

@@ -5,6 +5,7 @@ import configparser
 import contextlib
 import importlib.metadata
 import importlib.util
+import io
 import re
 import runpy
 import shutil
@@ -110,7 +111,7 @@ def stopped_when_parsed(arguments: list[str]) -> Iterator[None]:
         mock.patch.object(sys, "path", [str(ROOT / "scripts"), *sys.path]),
         mock.patch.object(argparse.ArgumentParser, "parse_args", parse_args),
         mock.patch.object(click.Command, "invoke", stop),
-        contextlib.redirect_stdout(None),
+        contextlib.redirect_stdout(io.StringIO()),
     ):
         yield
 
