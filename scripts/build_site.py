@@ -5,7 +5,7 @@ under Pyodide, the lessons in JupyterLite, and the explorables.
     python -m http.server --bind 127.0.0.1 --directory site
 
 It needs Node.js, which fetches Pyodide, and a network, from which NumPy and Matplotlib for Pyodide
-come; or folders with these (--pyodide, --wheels): see web/README.md. lock.json lists every file with
+come; or folders with these (--pyodide, --wheels): web/README.md. lock.json lists every file with
 its size and its hash; the browser refuses a package with another.
 """
 

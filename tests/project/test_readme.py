@@ -107,6 +107,14 @@ def test_the_command_beside_each_claim_runs(words, folder):
     assert python("-m", "minifp", *words, *SHORTEST[words[0]], cwd=folder)
 
 
+def test_a_learner_is_shown_a_scale_that_falls_to_one(folder):
+    text = PAPERS[ROOT / "docs" / "teaching" / "questions.md"]
+    (line,) = re.findall(r"^minifp (train .*)", text[: text.index("### 3.")], re.MULTILINE)
+    said = python("-m", "minifp", *shlex.split(line), cwd=folder)
+    assert re.search(r"they arose in forward: .* in few bits \(optimizer_state.*", said)
+    assert re.search(r"^loss scale +1$", said, re.MULTILINE)
+
+
 def test_the_precision_table_is_that_of_the_code():
     head = re.search(r"^\| field (.*)\|$", ALL, re.MULTILINE)[1]
     names = re.findall(r"`([\w-]+)`", head)

@@ -48,6 +48,12 @@ def test_every_command_is_understood_and_every_path_leads_on(paper, checkout):
     assert [text for text in refused if text] == [] and paths.missing(paper) == []
 
 
+def test_what_the_workflows_make_is_in_the_makefile():
+    texts = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").iterdir()]
+    commands = re.findall(r"make \w.* PYTHON=.*", "\n".join(texts))
+    assert len(commands) == 4 and [refusal(shlex.split(line)) for line in commands] == [None] * 4
+
+
 def test_every_document_is_reached_and_names_nothing_of_one_machine():
     links = {p: {os.path.normpath(os.path.join(os.path.dirname(p), link.partition("#")[0]))
                  for link in paths.LINK.findall(blocks.read(p))} for p in PAPERS}  # fmt: skip
