@@ -12,11 +12,14 @@ a remark that readers do not see: see documents/blocks.py.
 
 tests/walk.csv is the record: block, command, seconds, outcome. A command that still runs after
 --limit seconds without having failed is ended, and that is its outcome: servers and long trainings.
+What installs (make, pip, venv) has 15 minutes.
 Ends with 1 where a command has failed.
 """
 
 import argparse
+import contextlib
 import csv
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -113,14 +116,16 @@ def main() -> None:
     if unknown := {*told.documents} - {*documents()}:
         parser.error(f"{', '.join(unknown)}: no document; there are {', '.join(documents())}")
     names, passed = told.documents or documents(), True
-    with tempfile.TemporaryDirectory(prefix="walk-") as folder:
-        machine = Machine(Path(folder), told.limit)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started ends as well
+    with (
+        tempfile.TemporaryDirectory(prefix="walk-") as folder,
+        contextlib.closing(Machine(Path(folder), told.limit)) as machine,
+    ):
         for name in sorted(names, key=order):
             if name in IN_A_CLONE_OF_ITS_OWN:
                 machine.fresh_clone()
             machine.begin(*IN_A_CLONE_OF_ITS_OWN.get(name, USUAL))
             passed = walk_and_record(name, machine) and passed
-        machine.close()
     sys.exit(not passed)
 
 

@@ -79,13 +79,6 @@ def test_all_python_of_the_readme_and_the_guide_runs_in_order(folder):
     assert (folder / "scope.html").is_file()
 
 
-def test_the_command_line_takes_a_task_of_ones_own(folder):
-    (line,) = re.findall("^minifp (compare spirals.py:task .*)", GUIDE, re.MULTILINE)
-    words = shlex.split(line)
-    python("-m", "minifp", *words, "--seeds", "2", "--epochs", "1", "--quiet", cwd=folder)
-    assert (folder / words[words.index("--out") + 1] / "report.html").is_file()
-
-
 def test_a_task_of_ones_own_learns_what_it_is_there_for(folder):
     result = fp.compare(f"{folder / 'spirals.py'}:task", seeds=1, progress=False)
     assert all(row.mean > 90 for row in result.rows())  # guessing gives 33
