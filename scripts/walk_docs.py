@@ -12,7 +12,7 @@ a remark that readers do not see: see documents/blocks.py.
 
 tests/walk.csv is the record: block, command, seconds, outcome. A command that still runs after
 --limit seconds without having failed is ended, and that is its outcome: servers and long trainings.
-What installs (make, pip, venv) has 15 minutes.
+What installs (make, pip, venv, warmup) has 15 minutes.
 Ends with 1 where a command has failed.
 """
 

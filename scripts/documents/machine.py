@@ -23,7 +23,7 @@ from documents.blocks import ROOT, Block, blocks
 TOOLS = "cat cp dirname env expand grep ls make mkdir mv rm sed sh sleep test touch uname".split()
 # How the machine reaches its package index is its own affair.
 NETWORK = ("PIP_", "SSL_", "REQUESTS_", "HTTP_", "HTTPS_", "NO_PROXY", "http_", "https_")
-INSTALLS, INSTALLING = re.compile(r"\bmake |-m (?:pip|venv) "), 900  # seconds
+INSTALLS, INSTALLING = re.compile(r"\bmake |-m (?:pip|venv) |warmup"), 900  # seconds
 # Blocks of one document run one after the other in this, so that each has its seconds.
 INTERPRETER = """
 import json, os, sys, traceback
