@@ -207,8 +207,9 @@ def git(*words: str) -> str | None:
 
 
 def recorded() -> dict[str, Any]:
-    """What is known of each part."""
-    return json.loads(RECORD.read_text("utf-8"))["parts"] if RECORD.exists() else {}
+    """What is known of each part that there still is."""
+    parts = json.loads(RECORD.read_text("utf-8"))["parts"] if RECORD.exists() else {}
+    return {name: part for name, part in parts.items() if name in PARTS}
 
 
 def clean_commit() -> str | None:
