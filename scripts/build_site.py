@@ -1,12 +1,12 @@
 """Build minifp's site, static files that any server can serve: the playground, in which minifp runs
 under Pyodide, the lessons in JupyterLite, and the explorables.
 
-    python scripts/build_site.py --wheels DIR --out site
+    python scripts/build_site.py --out site
     python -m http.server --bind 127.0.0.1 --directory site
 
-It needs Node.js for Pyodide itself, or its folder (--pyodide), and a folder with NumPy's wheel for
-Pyodide: see web/README.md. lock.json lists every file with its size and its hash; the browser
-refuses a package with another.
+It needs Node.js, which fetches Pyodide, and a network, from which NumPy and Matplotlib for Pyodide
+come; or folders with these (--pyodide, --wheels): web/README.md. lock.json lists every file with
+its size and its hash; the browser refuses a package with another.
 """
 
 import json
@@ -25,6 +25,7 @@ WEB = pyodide.ROOT / "web"
 PARTS = ("playground", "explorables", "index.html", "service-worker.js")
 OF_LESSONS = re.compile("<!-- lessons -->.*<!-- end of lessons -->\n", re.S)  # of the first page
 LOCK = "lock.json"
+FETCHED = ("numpy", lessons.DRAWING)  # of what Pyodide's distribution has
 # Absolute, because other programs are called in folders of their own.
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True, exists=True)
@@ -112,7 +113,7 @@ def replace(old: Path, new: Path) -> None:
 @click.option("--pyodide", "source", type=FOLDER,
               help=f"The folder of npm's {pyodide.PACKAGE}; else it is fetched, once.")  # fmt: skip
 @click.option("--wheels", "folder", type=FOLDER,
-              required=True, help="A folder with NumPy's wheel for Pyodide.")  # fmt: skip
+              help="A folder with NumPy for Pyodide; else it is fetched, once.")  # fmt: skip
 @click.option("--out", type=NEW_FOLDER, default="site",
               show_default=True, help="The site; an older one is replaced.")  # fmt: skip
 @click.option("--compiled/--sources", default=shutil.which("node") is not None,
@@ -126,7 +127,7 @@ def main(source, folder, out, compiled, with_lessons, pages):
 
     \b
     Example:
-      python scripts/build_site.py --wheels DIR --out site
+      python scripts/build_site.py --out site
     """
     if out.exists() and any(out.iterdir()) and not (out / LOCK).is_file():
         raise click.ClickException(f"{out} holds something else than a site: name another folder")
@@ -136,9 +137,11 @@ def main(source, folder, out, compiled, with_lessons, pages):
         )
     if not with_lessons:
         click.echo("The site will have no lessons.", err=True)
+    source = pyodide.found(source)
+    folder = folder or pyodide.packages(FETCHED, source)
     fresh = out.with_name(f"{out.name}.new")
     with files.new_folder(fresh) as site:
-        lock = build(site, pyodide.found(source), folder, compiled, with_lessons, pages)
+        lock = build(site, source, folder, compiled, with_lessons, pages)
     replace(out, fresh)
     for name, told in sorted(lock["packages"].items()):
         click.echo(f"{name} {told['version']}  {told['bytes'] / 1e6:.2f} MB")

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "nightly.json"
 TORCH = ROOT / "runs" / "parity"  # an environment
 OLD = 50  # commits
+WRITTEN = (":!tests/nightly.json", ":!tests/walk.csv")  # by this run
 HEAD = ("rev-parse", "HEAD")
 TEST_FILES = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/**/test_*.py"))]
 
@@ -104,7 +105,7 @@ PARTS = {
         "notebooks scripts/write_notebooks.py scripts/lessons tests/project/test_notebooks.py",
     ),
     "directions": Part("tests/lab/test_directions.py", "tests/lab/test_directions.py"),
-    "readme": Part("tests/project/test_readme.py"),  # `make test` has it
+    "walk": Part("", minutes=150, script="scripts/walk_docs.py"),
     "faults": Part("", minutes=60, script="scripts/plant_faults.py --count 20"),
 }
 
@@ -206,13 +207,14 @@ def git(*words: str) -> str | None:
 
 
 def recorded() -> dict[str, Any]:
-    """What is known of each part."""
-    return json.loads(RECORD.read_text("utf-8"))["parts"] if RECORD.exists() else {}
+    """What is known of each part that there still is."""
+    parts = json.loads(RECORD.read_text("utf-8"))["parts"] if RECORD.exists() else {}
+    return {name: part for name, part in parts.items() if name in PARTS}
 
 
 def clean_commit() -> str | None:
     """The commit that is tested; None where files differ from it, or there is no git."""
-    return None if git("status", "--porcelain", "--", ":!tests/nightly.json") else git(*HEAD)
+    return None if git("status", "--porcelain", "--", *WRITTEN) else git(*HEAD)
 
 
 def write(parts: dict[str, Any]) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 import click
 import jupytext
 import nbformat
-from lessons.page import page
 
 from minifp.saving import files
 
@@ -181,6 +180,8 @@ def main(chosen, solutions, nbgrader, colab, ran):
 
 def run_one(name: str, folder: Path) -> None:
     """Run one, and write what it has shown, also if it stops."""
+    from lessons import page
+
     folder.mkdir(parents=True, exist_ok=True)
     notebook, began = with_solutions(name), time.perf_counter()
     try:
@@ -188,7 +189,7 @@ def run_one(name: str, folder: Path) -> None:
     finally:
         took = time.perf_counter() - began
         write(notebook, folder / f"{name}.ipynb")
-        files.write(folder / f"{name}.html", page(notebook))
+        files.write(folder / f"{name}.html", page.page(notebook))
         click.echo(f"{name}: {took:.0f} s; cells: {slow_cells(notebook)}", err=True)
 
 

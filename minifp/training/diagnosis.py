@@ -106,7 +106,10 @@ class Diagnosis:
         return f"Without a loss scale all is finite: S = {self.scale:g} is too large; {LOWER}"
 
 
-LOOK = "Look at the data and the learning rate"
+LOOK = (
+    "Look at the data, the learning rate, and what the precision stores or adds up in few bits "
+    "(optimizer_state, accumulate)"
+)
 LOWER = "lower the loss scale (if it adapts, its init_scale and min_scale)"
 
 

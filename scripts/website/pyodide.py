@@ -5,14 +5,17 @@ import json
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import pooch
 from platformdirs import user_cache_path
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = json.loads((ROOT / "web" / "pyodide.json").read_text(encoding="utf-8"))
 PACKAGE = f"pyodide@{PINNED['version']}"
+ADDRESS = f"https://cdn.jsdelivr.net/pyodide/v{PINNED['version']}/full/"  # its own distribution's
 LOCK = "pyodide-lock.json"  # what Pyodide's own distribution has; a site has its own
 
 
@@ -49,6 +52,29 @@ def fetched() -> Path:
         with tarfile.open(cache / packed.split()[-1]) as archive:
             archive.extractall(cache, filter="data")
     return cache / "package"
+
+
+def packages(names: Sequence[str], source: Path) -> Path:
+    """A folder in the user's cache with wheels that Pyodide's distribution has, and all that they
+    need, each fetched once and held to the hash in Pyodide's lock. source: the folder of that.
+
+    Raises ClickException for one that does not come, or has another hash.
+    """
+    known = json.loads((source / LOCK).read_text(encoding="utf-8"))["packages"]
+    cache = user_cache_path("minifp") / f"{PACKAGE.replace('@', '-')}-wheels"
+    todo, wanted = [*names], set()
+    while todo:
+        wanted.add(name := todo.pop())
+        todo += {*known[name]["depends"]} - wanted
+    for name in sorted(wanted):
+        file, pinned = known[name]["file_name"], known[name]["sha256"]
+        try:
+            pooch.retrieve(ADDRESS + file, pinned, file, cache)
+        except (OSError, ValueError) as error:
+            raise click.ClickException(
+                f"{ADDRESS}{file} cannot be used: {error}. Name a folder that has it: --wheels DIR"
+            ) from error
+    return cache
 
 
 def called(*command: str, instead: str = "", folder: Path | None = None) -> str:

@@ -112,7 +112,7 @@ def test_a_page_fetches_nothing_and_sets_its_formulas():
         nbformat.v4.new_markdown_cell("# Halves\n\nBelow $2^{-25}$, `cost = $5` and $3$."),
         nbformat.v4.new_code_cell("print('$x$')"),
     ]
-    page = script().page(nbformat.v4.new_notebook(cells=cells))
+    page = script_named("lessons/page").page(nbformat.v4.new_notebook(cells=cells))
     assert page.count("<math") == 2 and "cost = $5" in page and "$x$" in page
     assert "<title>Halves</title>" in page and "https://" not in page.replace("xmlns", "")
 
@@ -122,7 +122,7 @@ def test_the_script_of_a_page_in_a_frame_is_allowed():
     card = in_notebook.card("c", "", document("c", "", script="let a = '&<1>';"))
     output = nbformat.v4.new_output("display_data", {"text/html": card})
     cells = [nbformat.v4.new_markdown_cell("# A"), nbformat.v4.new_code_cell(outputs=[output])]
-    page = script().page(nbformat.v4.new_notebook(cells=cells))
+    page = script_named("lessons/page").page(nbformat.v4.new_notebook(cells=cells))
     framed = importlib.import_module("lessons.page").scripts_in_frames
     (inside,) = framed(page.replace("<script>", "<other>"))
     assert "let a = '&<1>';" in inside

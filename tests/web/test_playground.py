@@ -241,6 +241,23 @@ def test_a_site_is_built_where_its_folder_is_named_from_here(tmp_path, monkeypat
     assert all(places[name].is_absolute() for name in ("source", "folder", "out"))
 
 
+def test_wheels_come_with_what_they_need_and_are_held_to_their_hashes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    from website import pyodide
+
+    monkeypatch.setattr(pyodide, "user_cache_path", lambda name: tmp_path / "cache")
+    known = {name: {"depends": needs, "file_name": name, "sha256": hashlib.sha256(b"").hexdigest()}
+             for name, needs in {"a": ["b"], "b": ["a"], "c": []}.items()}  # fmt: skip
+    (tmp_path / pyodide.LOCK).write_text(json.dumps({"packages": known}), encoding="utf-8")
+    for name, content in {"a": b"", "b": b"", "c": b"another"}.items():
+        (tmp_path / name).write_bytes(content)
+    with served(tmp_path) as address:
+        monkeypatch.setattr(pyodide, "ADDRESS", f"{address}/")
+        assert {path.name for path in pyodide.packages(["a"], tmp_path).iterdir()} == {"a", "b"}
+        with pytest.raises(pyodide.click.ClickException, match="/c cannot be used: .*--wheels DIR"):
+            pyodide.packages(["c"], tmp_path)
+
+
 def test_without_npm_a_build_says_why_there_is_a_text_area(tmp_path):
     code = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1])\n"

@@ -99,7 +99,9 @@ def kernels() -> Check:
     jobs, there = [*map(str, jobs_for_lessons())], warm_record.warmed()
     left = sum(job not in there for job in jobs)
     if left:
-        return Check("kernels", f"{left} of {len(jobs)} parts are not compiled", warmup())
+        return Check(
+            "kernels", f"{left} of {len(jobs)} parts are not known to be compiled", warmup()
+        )
     return Check("kernels", f"compiled, in {kernel_cache.place()}")
 
 

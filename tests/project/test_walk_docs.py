@@ -1,0 +1,105 @@
+"""What the documents say can be done: programs take their commands, paths lead on, blocks run."""
+
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from loading import SCRIPTS, script
+
+pytest.importorskip("click")
+WALK = script("walk_docs")
+from documents import blocks, machine, parsing, paths  # noqa: E402
+
+ROOT = SCRIPTS.parent
+FRONT = [f"{name}/README.md" for name in "minifp models notebooks scripts tests".split()]
+PAPERS = [*blocks.documents(), "CONTRIBUTING.md", "CHANGELOG.md", *FRONT]
+with WALK.RECORD.open(encoding="utf-8", newline="") as file:
+    RECORD = [*csv.DictReader(file)]
+SHORT = {row["command"] for row in RECORD if row["outcome"] == "ok" and float(row["seconds"]) < 2}
+READS = re.compile(r"(?<!--out )\bruns/|--resume")  # what another command has written
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder with what commands read."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "lenet.safetensors").touch()
+    (tmp_path / "spirals.py").touch()
+    monkeypatch.chdir(tmp_path)
+
+
+def refusal(words, is_whole=True):
+    try:
+        parsing.check(words)
+    except parsing.Incomplete as error:
+        return str(error) if is_whole else None
+    except parsing.NotUnderstood as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_command_is_understood_and_every_path_leads_on(paper, checkout):
+    """Its options are read as they stand; what it trains is trained by scripts/walk_docs.py."""
+    refused = [refusal(*command) for command in blocks.commands(paper)]
+    assert [text for text in refused if text] == [] and paths.missing(paper) == []
+
+
+def test_what_the_workflows_make_is_in_the_makefile():
+    texts = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").iterdir()]
+    commands = re.findall(r"make \w.* PYTHON=.*", "\n".join(texts))
+    assert len(commands) == 4 and [refusal(shlex.split(line)) for line in commands] == [None] * 4
+
+
+def test_every_document_is_reached_and_names_nothing_of_one_machine():
+    links = {p: {os.path.normpath(os.path.join(os.path.dirname(p), link.partition("#")[0]))
+                 for link in paths.LINK.findall(blocks.read(p))} for p in PAPERS}  # fmt: skip
+    reached = {"README.md", *links["README.md"], *links["docs/README.md"]}
+    reached |= links["docs/teaching/README.md"]
+    assert {*blocks.documents()} <= reached
+    for paper in PAPERS:
+        assert not re.search(
+            r"(?<![\w.])/(home|root|work|tmp|usr|Users)/|[A-Z]:\\", blocks.read(paper)
+        )
+
+
+@pytest.mark.parametrize("line", [
+    "minifp nothing", "minifp compare nothing", "minifp compare lenet --seed 3", "minifp merge",
+    "minifp compare lenet --precision float33", "make nothing", "make site WHEEL=DIR", "nothing",
+    "python scripts/nothing.py", "python scripts/bench.py --nothing", "python -m nothing",
+    "python scripts/build_site.py --wheel .", "pip install minifp[nothing]", "pip nothing",
+])  # fmt: skip
+def test_a_command_that_its_program_would_refuse_is_told(line, checkout):
+    assert refusal(shlex.split(line))
+
+
+@pytest.mark.parametrize(
+    "line", sorted(s for s in SHORT if re.match("minifp", s) and not READS.search(s))
+)
+def test_a_command_that_took_under_two_seconds_runs(line, checkout):
+    words = [sys.executable, "-W", "error", "-m", *shlex.split(line)]
+    done = subprocess.run(words, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell's commands")
+def test_a_walk_runs_what_is_not_left_out_and_tells_how_it_ended(tmp_path, monkeypatch):
+    text = """<!-- not walked, `false`: of one -->\n```sh\nA=1  # a remark\ntest $A = 1
+false\nfor i in 2 3; do\n    exit $i\ndone\nsleep 9\n```\n`. ./env`\n```powershell\ndir\n```
+```python\n# n.py\nx = 3\n```\n```python\nfrom n import x\n```\n```python\nassert x == 4\n```\n
+<!-- not walked: of all -->\n```python\nx = 5\n```\n"""
+    monkeypatch.setattr(blocks, "read", lambda document: text)
+    monkeypatch.setattr(machine.Machine, "fresh_clone", lambda self: self.clone.mkdir())
+    monkeypatch.setattr(machine.subprocess, "run", lambda *_, **__: None)  # no wheel
+    there = machine.Machine(tmp_path, limit=1)
+    there.begin()
+    (there.clone / "env").write_text("B=2\n")
+    told = [outcome.text for _, _, outcome in WALK.walk("README.md", there)]
+    there.close()
+    assert told == [
+        "ok", "ok", "not run: of one", "failed with 2", "still running after 1 s", "ok",
+        "not run: needs Windows", "written", "ok", "failed: AssertionError", "not run: of all",
+    ]  # fmt: skip
