@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import click
-from website import editor, lessons, pyodide, wheels
+from website import editor, lessons, programs, pyodide, wheels
 
 from minifp.saving import files
 
@@ -47,6 +47,9 @@ def copy_pages(site: Path) -> None:
     for part in PARTS:
         copy = shutil.copytree if (WEB / part).is_dir() else shutil.copy
         copy(WEB / part, site / part)
+    playground = site / "playground"
+    shutil.rmtree(playground / programs.FOLDER.name)
+    files.write(playground / programs.INDEX, json.dumps(programs.all_programs()))
 
 
 def megabytes(site: Path, *folders: str) -> str:

@@ -86,8 +86,13 @@ export function table(heads, rows) {
     node("tbody", {}, ...rows.map((row) => cells("td", row))));
 }
 
-/** 2^n in letters that all fonts have. */
-export const power = (n) => `2^${n}`.replace("-", "−");
+const SUPERSCRIPTS = { "-": "⁻", ...Object.fromEntries([..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((raised, digit) => [digit, raised])) };
+
+/** A text with raised exponents: 2^-24 becomes 2⁻²⁴. */
+export const raised = (text) => text.replace(/\^(-?\d+)/g, (_, digits) => [...digits].map((c) => SUPERSCRIPTS[c]).join(""));
+
+/** 2 to the n: raised where n is whole, else the number in three digits. */
+export const power = (n) => (Number.isInteger(n) ? raised(`2^${n}`) : String(Number((2 ** n).toPrecision(3))));
 
 export function define(name, kind) {
   if (!customElements.get(name)) customElements.define(name, kind);

@@ -1,4 +1,10 @@
-# LeNet on handwritten digits, in mixed precision: float16 weights and activations, float32 masters.
+"""LeNet on digits, mixed precision
+
+Train a small network on handwritten digits: float16 weights and activations, float32 masters. Run
+it, and move the slider of the loss scale S meanwhile.
+"""
+
+# %% program
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim

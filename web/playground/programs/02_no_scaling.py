@@ -1,5 +1,10 @@
-# What the loss scale is for. The dial makes gradients 2**20 times smaller, as those of large models
-# are: without a loss scale most are zero in float16, and nothing is learnt.
+"""The same without a loss scale
+
+What is the loss scale for? The dial makes gradients 2^20 times smaller, as those of large models
+are. Without a loss scale most of them are zero in float16, and nothing is learned.
+"""
+
+# %% program
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim
