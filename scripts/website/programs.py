@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, str]:
             "part after '# %% program'"
         )
     parts = {kind: text.strip() + "\n" if text else "" for kind, text in parts.items()}
-    return {"name": name[1], "title": title, "question": question, **parts}
+    return {"name": name[1], "title": title, "question": " ".join(question.split()), **parts}
 
 
 def all_programs() -> list[dict[str, str]]:

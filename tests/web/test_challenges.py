@@ -1,4 +1,4 @@
-"""The challenges: each fails as it is, passes when it is solved, and looks at what a program did."""
+"""The challenges: each fails as it is, passes when solved, and looks at what a program did."""
 
 import importlib
 import warnings

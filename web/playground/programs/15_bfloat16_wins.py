@@ -1,6 +1,8 @@
 """Make bfloat16 win
 
-Two runs without a loss scale: one stores float16, one bfloat16, and they end alike. Choose the dial, which makes all gradients 2^dial times smaller, so that bfloat16 ends with at most half the loss of float16.
+Two runs without a loss scale: one stores float16, one bfloat16, and they end alike. Choose the
+dial, which makes all gradients 2^dial times smaller, so that bfloat16 ends with at most half the
+loss of float16.
 """
 
 # %% program
@@ -44,4 +46,5 @@ def check(run):
     if not brain.loss < 0.5:
         return f"bfloat16 does not learn either: its loss ends at {brain.loss:.2f}."
     if not brain.loss <= half.loss / 2:
-        return f"The losses end at {half.loss:.3f} and {brain.loss:.3f}: float16 still holds these gradients."
+        ends = f"The losses end at {half.loss:.3f} and {brain.loss:.3f}"
+        return f"{ends}: float16 still holds these gradients."

@@ -1,6 +1,7 @@
 """Lose half of the updates
 
-Float16 weights without masters: an update below half the gap to the next number changes nothing. Choose the learning rate so that, over the run, between 40% and 60% of the updates are lost.
+Float16 weights without masters: an update below half the gap to the next number changes nothing.
+Choose the learning rate so that, over the run, between 40% and 60% of the updates are lost.
 """
 
 # %% program
@@ -26,8 +27,8 @@ for epoch in range(2):
 
 # %% check
 SHOWS = (
-    "Adam's updates are about as large as the learning rate, and a gap at a weight of 0.1 is 2^-14: "
-    "half of it, 3e-5, is where updates begin to drown. No number was Inf or 0, and nothing warned."
+    "Adam's updates are about as large as the learning rate. At a weight of 0.1 float16's gap is "
+    "2^-14, and half of it, 3e-5, is where updates begin to drown. Nothing was Inf, nothing warned."
 )
 
 

@@ -1,6 +1,8 @@
 """Stall float16 weights
 
-The same run twice, with float32 masters and without. At this learning rate both learn alike. Choose one at which the loss of the run with masters falls by 0.01 or more, and that of the other by less than a third of that.
+The same run twice, with float32 masters and without. At this learning rate both learn alike.
+Choose one at which the loss of the run with masters falls by 0.01 or more, and that of the other
+by less than a third of that.
 """
 
 # %% program
@@ -38,8 +40,6 @@ def check(run):
         return "Only the learning rate may change, and it is to be the same for both."
     fell, stayed = (t.losses[0] - t.loss for t in run.trainings)
     if fell < 0.01:
-        return (
-            f"With masters the loss falls by {fell:.4f}: this learning rate is too small for both."
-        )
+        return f"With masters the loss falls by {fell:.4f}: LR is too small even for them."
     if not stayed < fell / 3:
         return f"The losses fall by {fell:.3f} and {stayed:.3f}: float16 weights still follow."

@@ -1,6 +1,8 @@
 """Save bfloat16 without masters
 
-bfloat16 weights alone lie eight times as far apart as float16's, and this run falls behind the one with masters. Bring it within 0.02 of that loss without masters and at the same learning rate: a switch that decides how an updated weight is rounded, or one that keeps what rounding leaves over.
+bfloat16 weights alone lie eight times as far apart as float16's, and this run falls behind the one
+with masters. Bring it within 0.02 of that loss without masters and at the same learning rate: a
+switch that decides how an updated weight is rounded, or one that keeps what rounding leaves over.
 """
 
 # %% program

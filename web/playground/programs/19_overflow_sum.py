@@ -1,6 +1,7 @@
 """Overflow a sum
 
-Give at most 1,000 numbers from 0 to 100 whose sum is Inf once it is stored in float16, though each of them is stored without trouble, and so is their mean.
+Give at most 1,000 numbers from 0 to 100 whose sum is Inf once it is stored in float16, though each
+of them is stored without trouble, and so is their mean.
 """
 
 # %% program

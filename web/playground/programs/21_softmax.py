@@ -1,6 +1,7 @@
 """Mend an overflow
 
-This softmax is right on paper, and NaN for scores of 12 and more: exp(12) is beyond 65,504. Mend it, in float16 throughout.
+This softmax is right on paper, and NaN for scores of 12 and more: exp(12) is beyond 65,504. Mend
+it, in float16 throughout.
 """
 
 # %% program

@@ -1,6 +1,8 @@
 """Scale a loss by hand
 
-One weight, one batch, float16 throughout: the gradient of this loss is 3e-9, and becomes 0. Write loss scaling yourself: return the gradient in float32, right to three digits, for each S that is given.
+One weight, one batch, float16 throughout: the gradient of this loss is 3e-9, and becomes 0. Write
+loss scaling yourself: return the gradient in float32, right to three digits, for each S that is
+given.
 """
 
 # %% program
@@ -40,9 +42,9 @@ def check(run):
             w = fp.tensor([0.25], dtype=fp.float16, requires_grad=True)
             got = float(gradient(w, x, S))
             if got == 0:
-                return f"With S = {S:,.0f} the gradient is 0: was it divided in float16, or not scaled?"
+                return f"With S = {S:,.0f} it is 0: was it divided in float16, or not scaled?"
             if abs(got / exact - 1) > 2e-3:
-                return f"With S = {S:,.0f} the gradient is {got:.3g}, not {exact:.3g}: S is to be divided out."
+                return f"With S = {S:,.0f} it is {got:.3g}, not {exact:.3g}: divide S out."
             largest = abs(float(w.grad)) if w.grad is not None else 0.0
             if w.dtype != fp.float16 or not 0.5 < largest / (S * exact) < 2:
                 return "The gradient was to go through w.grad, S times as large: call backward()."
