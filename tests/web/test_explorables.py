@@ -127,12 +127,12 @@ def test_a_sum_in_half_stops_where_minifps_does(tab):
 
 def test_a_bit_an_update_and_sums_say_what_became_of_the_number(tab):
     bits = tab.locator("minifp-bits")
-    buttons, said = bits.locator(".row button"), bits.locator("tbody tr")
+    buttons, said = bits.locator(".row button"), bits.locator("tbody")
     assert buttons.count() == 16 and "0.0999755859375" in said.inner_text()
     buttons.nth(0).click()  # a bit that is clicked turns over
     assert "−0.0999755859375" in said.inner_text()
     bits.locator("input").fill("3e-8")
-    assert "5.96046447754e-8" in said.inner_text() and "subnormal" in said.inner_text()
+    assert "5.96046447754·10⁻⁸" in said.inner_text() and "subnormal" in said.inner_text()
     bits.locator("select").select_option("bfloat16")
     assert "normal" in said.inner_text() and "subnormal" not in said.inner_text()
     update = tab.locator("minifp-update")
@@ -144,6 +144,21 @@ def test_a_bit_an_update_and_sums_say_what_became_of_the_number(tab):
     assert "2,048" in rows.nth(1).inner_text() and "5,000" in rows.nth(2).inner_text()
 
 
+# Cells of one word that have two lines, and texts of pictures that leave their element.
+BROKEN = """[...document.querySelectorAll("main > *")].flatMap(({shadowRoot: root}) => root ? [
+    ...[...root.querySelectorAll("td, th")].filter((cell) => {
+        const lines = document.createRange();
+        lines.selectNodeContents(cell);
+        const tops = new Set([...lines.getClientRects()].map(({top}) => Math.round(top)));
+        return !cell.textContent.includes(" ") && tops.size > 1;
+    }),
+    ...[...root.querySelectorAll("text")].filter((text) => {
+        const [box, around] = [text, root.host].map((one) => one.getBoundingClientRect());
+        return box.left < around.left || box.right > around.right;
+    }),
+].map(({textContent}) => textContent) : [])"""
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_they_fit_any_page_and_say_nothing_wrong(tab, width):
     tab.set_viewport_size({"width": width, "height": 740})
@@ -151,3 +166,4 @@ def test_they_fit_any_page_and_say_nothing_wrong(tab, width):
         tab.emulate_media(color_scheme=scheme)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.said == []
+    assert tab.evaluate(BROKEN) == []

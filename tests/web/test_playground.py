@@ -92,7 +92,7 @@ def test_a_mixed_lenet_trains_in_the_page(browser, address):
         is_ready(page, "Done after")
         assert points(page) == [230, 230]
         label = page.locator("#curves svg").nth(1).get_attribute("aria-label")
-        assert "2^16 at the first of 230 steps" in label
+        assert "2¹⁶ at the first of 230 steps" in label
 
 
 @in_site

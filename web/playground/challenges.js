@@ -1,7 +1,8 @@
 // The programs to begin with: examples, and challenges, whose check says whether they are passed. Which
 // were is kept in the browser.
 
-import { node, raised } from "../explorables/element.js";
+import { node } from "../explorables/element.js";
+import { raised } from "../explorables/formats.js";
 
 const KEPT = "minifp-passed", KEY = "try";
 

@@ -1,7 +1,8 @@
 // Where the numbers of a step lie in their format: four histograms, which the slider of the loss
 // scale moves. All counts are minifp's (minifp/scope/glances.py); nothing is counted here.
 
-import { node, power, svg, table } from "../explorables/element.js";
+import { node, svg, table } from "../explorables/element.js";
+import { power } from "../explorables/formats.js";
 
 const WIDTH = 480, HEIGHT = 120, FOOT = 22, LOW = -40, HIGH = 32; // powers of two on all axes
 const TICKS = [-40, -24, -14, 0, 16, 32], MINOR = -14; // which narrow pages have no room for
