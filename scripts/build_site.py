@@ -76,7 +76,9 @@ def fill_pages(site: Path, with_lessons: bool, ran: set[str]) -> None:
              lessons=lessons.links(ran), megabytes=megabytes(site, *learned))  # fmt: skip
     else:
         files.write(page, OF_LESSONS.sub("", page.read_text(encoding="utf-8")))
-    fill(page, megabytes=megabytes(site, *played), lessons=megabytes(site, *learned))
+    fill(page, challenges=str(sum(bool(one["check"]) for one in programs.all_programs())),
+         count=str(len(lessons.LESSONS)), megabytes=megabytes(site, *played),
+         lessons=megabytes(site, *learned))  # fmt: skip
 
 
 def build(

@@ -31,8 +31,8 @@ import minifp as fp
 
 SHOWS = (
     "Most switches forgive a small network. Adam's second moment does not: (1 - 0.999) g^2 is 0 in "
-    "float16 for every gradient below 2^-7.5, and Adam divides by its root. Formats of four bits "
-    "do not either."
+    "float16 for every gradient below about 0.005, and Adam divides by its root. Four bits "
+    "a number do not either."
 )
 
 
