@@ -14,7 +14,8 @@ fp.manual_seed(0)
 train, test = fp.data.digits()  # 1,437 and 360 pictures of 8 x 8
 with fp.precision("mixed"):  # or "float32", "bfloat16", "float8"
     model = LeNet(classes=10, size=8)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
+    adam = optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = fp.MixedOptimizer(adam)
 
 x_test, t_test = next(iter(fp.data.DataLoader(test, batch_size=len(test))))
 for epoch in range(10):

@@ -15,7 +15,8 @@ for precision in ("mixed", "mixed,loss_scale=off"):
     fp.manual_seed(0)
     with fp.precision(precision):
         model = LeNet(classes=10, size=8)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), dial=20)
+        adam = optim.Adam(model.parameters(), lr=5e-3)
+        optimizer = fp.MixedOptimizer(adam, dial=20)
     for _ in range(2):
         for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), t)

@@ -17,7 +17,8 @@ fp.manual_seed(0)
 train, _ = fp.data.digits()
 with fp.precision("mixed"):
     model = MLP(64, 64, 10)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), loss_scale=S, dial=20)
+    adam = optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = fp.MixedOptimizer(adam, loss_scale=S, dial=20)
 for epoch in range(3):
     for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
         loss = F.cross_entropy(model(x), t)

@@ -15,7 +15,8 @@ fp.manual_seed(0)
 train, _ = fp.data.digits()
 with fp.precision("mixed"):
     model = MLP(64, 64, 10)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
+    adam = optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = fp.MixedOptimizer(adam)
 
 step = 0
 for _ in range(3):

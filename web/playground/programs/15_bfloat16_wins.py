@@ -18,7 +18,8 @@ for precision in ("mixed,loss_scale=off", "bfloat16"):
     fp.manual_seed(0)
     with fp.precision(precision):
         model = MLP(64, 64, 10)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), dial=DIAL)
+        adam = optim.Adam(model.parameters(), lr=5e-3)
+        optimizer = fp.MixedOptimizer(adam, dial=DIAL)
     for _ in range(3):
         for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), t)

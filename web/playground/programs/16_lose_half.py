@@ -16,7 +16,8 @@ fp.manual_seed(0)
 train, _ = fp.data.digits()
 with fp.precision("mixed,master_weights=off"):
     model = MLP(64, 64, 10)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=LR))
+    adam = optim.Adam(model.parameters(), lr=LR)
+    optimizer = fp.MixedOptimizer(adam)
 for epoch in range(2):
     for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
         before = model.layers[1].weight.float()

@@ -18,7 +18,8 @@ for precision in ("bfloat16", "bfloat16,master_weights=off" + SWITCH):
     fp.manual_seed(0)
     with fp.precision(precision):
         model = MLP(64, 64, 10)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-4))
+        adam = optim.Adam(model.parameters(), lr=1e-4)
+        optimizer = fp.MixedOptimizer(adam)
     for _ in range(12):
         for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), t)
