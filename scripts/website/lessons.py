@@ -72,11 +72,11 @@ def entry(lesson: Lesson, seconds: float | None, ran: set[str]) -> str:
     """A lesson with its question and how long it takes. seconds: in a browser, in short; None for
     one that is too long there."""
     there = f"../{FOLDER}/notebooks/index.html?path={lesson.name}.ipynb"
-    here = "too long for a browser" if seconds is None else f"{duration(seconds)} here, in short"
+    here = "too long for a browser" if seconds is None else f"{duration(seconds)} here"
     as_it_ran = f' · <a href="{RAN}/{lesson.name}.html">as it ran</a>' if lesson.name in ran else ""
     return (
         f'<li><a href="{there}">{escape(lesson.title)}</a> {escape(lesson.question)}<br>\n'
-        f'<span class="muted">{duration(60 * lesson.minutes)} with minifp installed · '
+        f'<span class="muted">{duration(60 * lesson.minutes)} installed · '
         f"{here}{as_it_ran}</span></li>"
     )
 

@@ -93,7 +93,7 @@ def test_every_lesson_is_listed_with_its_question_and_every_notebook_is_there(pa
     links = page.locator("li > a").evaluate_all("links => links.map((a) => a.href)")
     assert [link.partition("?path=")[2] for link in links] == [f"{name}.ipynb" for name in LESSONS]
     for text, lesson in zip(page.locator("li").all_inner_texts(), LESSONS.values()):
-        assert f"{lesson.title} {lesson.question}" in text and " with minifp installed" in text
+        assert f"{lesson.title} {lesson.question}" in text and " installed · " in text
     for path in PATHS:
         there = site / "jupyter" / "files" / path.name
         assert there.read_bytes() == path.read_bytes()

@@ -111,6 +111,7 @@ def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone_too(page, scheme):
-    run(page, PROGRAM)
+def test_it_fits_a_phone(page, scheme):
+    page.select_option("#examples", "find_scale")
+    run(page, f"{PROGRAM}\nprint('x' * 300)\nfp.explain(0.1)")
     fits_a_phone(page, scheme)
