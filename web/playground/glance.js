@@ -50,7 +50,7 @@ export class Glance {
     this.root.replaceChildren(
       node("h2", {}, `Where the numbers of step ${step} lie, gradients with S = ${power(scale)}`),
       node("div", { className: "grid" }, ...kinds.map((kind) => picture(kind, kind.gradient ? scale - shift : 0, losses(kind, scale)))),
-      scrolling(table(["", ...kinds.map(({ title }) => title)], rows(kinds, scale))),
+      scrolling(table(["share", ...kinds.map(({ title }) => title)], rows(kinds, scale))),
       node("p", { className: "muted" }, `Shares of the numbers that are not 0; of all, those that are 0. ${lost(updates)}${note}`));
   }
 }
