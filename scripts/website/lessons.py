@@ -70,9 +70,9 @@ def links(ran: set[str]) -> str:
 
 def entry(lesson: Lesson, seconds: float | None, ran: set[str]) -> str:
     """A lesson with its question and how long it takes. seconds: in a browser, in short; None for
-    one that is too long there."""
+    one whose end was not waited for."""
     there = f"../{FOLDER}/notebooks/index.html?path={lesson.name}.ipynb"
-    here = "too long for a browser" if seconds is None else f"{duration(seconds)} here"
+    here = "long here, better installed" if seconds is None else f"{duration(seconds)} here"
     as_it_ran = f' · <a href="{RAN}/{lesson.name}.html">as it ran</a>' if lesson.name in ran else ""
     return (
         f'<li><a href="{there}">{escape(lesson.title)}</a> {escape(lesson.question)}<br>\n'
