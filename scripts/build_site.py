@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import click
-from website import editor, lessons, pyodide, wheels
+from website import editor, lessons, programs, pyodide, wheels
 
 from minifp.saving import files
 
@@ -48,6 +48,9 @@ def copy_pages(site: Path) -> None:
     for part in PARTS:
         copy = shutil.copytree if (WEB / part).is_dir() else shutil.copy
         copy(WEB / part, site / part)
+    playground = site / "playground"
+    shutil.rmtree(playground / programs.FOLDER.name)
+    files.write(playground / programs.INDEX, json.dumps(programs.all_programs()))
 
 
 def megabytes(site: Path, *folders: str) -> str:
@@ -74,7 +77,9 @@ def fill_pages(site: Path, with_lessons: bool, ran: set[str]) -> None:
              lessons=lessons.links(ran), megabytes=megabytes(site, *learned))  # fmt: skip
     else:
         files.write(page, OF_LESSONS.sub("", page.read_text(encoding="utf-8")))
-    fill(page, megabytes=megabytes(site, *played), lessons=megabytes(site, *learned))
+    fill(page, challenges=str(sum(bool(one["check"]) for one in programs.all_programs())),
+         count=str(len(lessons.LESSONS)), megabytes=megabytes(site, *played),
+         lessons=megabytes(site, *learned))  # fmt: skip
 
 
 def build(

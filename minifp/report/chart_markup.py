@@ -76,15 +76,15 @@ def controls(group: Group, prefix: str) -> str:
         f'{boxes}<button type="button" class="charts-all" disabled>Whole range</button>'
     ))  # fmt: skip
     what, each = ("an arm or a seed", "all of them") if many else ("a line", "it")
-    choose = (
-        f"Click {what} to see it alone, click again to see all; Shift-click adds or removes it. "
-    )
+    choose = f"Click {what} to see it alone, click again to see all. "
     hint = (
         f"{choose if rows[:-1] else ''}Drag over a picture to zoom into {each}, double-click to "
-        "see all. Keys in a picture: arrows and Home and End move the cursor, + and − zoom, 0 "
-        "shows all."
+        "see all."
     )
+    keys = "With Shift a button adds or takes away. " if rows[:-1] else ""
+    keys += "Keys in a picture: arrows and Home and End move the cursor, + and − zoom, 0 shows all."
     shown = "\n".join(rows)
+    hint += f' <span class="keys">{keys}</span>'
     return f'<div class="charts-controls">\n{shown}\n<p class="small">{hint}</p>\n</div>'
 
 

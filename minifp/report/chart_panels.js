@@ -81,7 +81,7 @@ const ChartPanel = (() => {
       const muted = this.group.color("muted"), grid = {stroke: this.group.color("grid"), width: 1};
       const axis = {stroke: muted, grid, ticks: {show: false}, font: "12px system-ui, sans-serif"};
       this.chart = new uPlot({
-        width, height: Math.round(Math.min(300, Math.max(210, width * 0.55))), padding: [8, 12, 0, 0],
+        width, height: Math.round(Math.min(310, Math.max(225, width * 0.55))), padding: [8, 12, 0, 0],
         legend: {show: false},
         series: [{}, ...drawn.map(look)],
         bands: bands.map(([high, low, fill]) => ({series: [high, low], fill})),
@@ -90,7 +90,7 @@ const ChartPanel = (() => {
           y: {distr: this.logarithmic ? 3 : 1, range: () => this.range()},
         },
         axes: [
-          {...axis, size: 30, ...(data.xPowers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? this.placed(v) : ""))},
+          {...axis, size: 26, label: data.x, labelSize: 18, labelFont: axis.font, ...(data.xPowers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? this.placed(v) : ""))},
           {...axis, size: 58, ...(this.logarithmic ? {splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
             ...(this.about.powers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : this.format(v)))},
         ],

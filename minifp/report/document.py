@@ -28,8 +28,8 @@ def document(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:"
-        f'{allowed}">\n'
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:; "
+        f'font-src data:{allowed}">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{CSS}{style}body {{ margin: 0; }}\n</style>\n"
         f'</head>\n<body class="minifp">\n<main>\n{SWITCH}\n{content}\n</main>\n'

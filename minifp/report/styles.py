@@ -70,8 +70,8 @@ RULES = """
   border-radius: 4px; padding: 0.6rem 1rem; margin: 1.25rem 0; font-size: 0.94rem; }
 .minifp .note p { margin: 0.2rem 0; max-width: none; }
 
-.minifp figure { margin: 1rem 0; background: var(--paper); border: 1px solid var(--edge);
-  border-radius: 12px; padding: 1rem 1.1rem 0.9rem; }
+.minifp figure { margin: 1rem 0; background: var(--paper); --under: var(--paper);
+  border: 1px solid var(--edge); border-radius: 12px; padding: 1rem 1.1rem 0.9rem; }
 .minifp .pair { display: grid; gap: 1rem 1.75rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
 .minifp svg.panel { display: block; width: 100%; height: auto; max-width: 30rem; }
@@ -85,7 +85,11 @@ RULES = """
 .minifp figcaption { color: var(--muted); font-size: 0.85rem; line-height: 1.5;
   margin-top: 0.6rem; }
 
-.minifp .scroll { overflow-x: auto; margin: 0.2rem 0 0.75rem; }
+.minifp .scroll { overflow-x: auto; margin: 0.2rem 0 0.75rem; /* a shadow where there is more */
+  background: linear-gradient(to right, var(--under, var(--page)) 40%, transparent 2rem) local,
+    linear-gradient(to left, var(--under, var(--page)) 40%, transparent 2rem) local,
+    linear-gradient(to right, var(--grid), transparent 0.6rem),
+    linear-gradient(to left, var(--grid), transparent 0.6rem); }
 .minifp table { border-collapse: collapse; width: 100%; font-size: 0.9rem; line-height: 1.45;
   font-variant-numeric: tabular-nums; background: none; }
 .minifp .caption { color: var(--muted); font-size: 0.85rem; margin: 1rem 0 0; max-width: none; }

@@ -120,8 +120,8 @@ class Advice:
         else:
             said = (
                 f"Scaling is needed in {self.format}: a constant from {power(self.low)} to "
-                f"{power(self.high)}, such as {power(self.choice)}. Without it {self.worst} is off "
-                f"by {self.errors[0]:.0%}"
+                f"{power(self.high)}, such as {power(self.choice)}. Without it the gradient of "
+                f"{self.worst} is off by {self.errors[0]:.0%}"
             )
             if self.flushed[0] >= NOTICED:
                 said += f", and {self.flushed[0]:.0%} of all gradients that are not 0 are flushed"

@@ -1,13 +1,15 @@
 """How lessons run: by a student, or by themselves; in full, or in little time.
 
 MINIFP_TEACH=show     answers are shown without a prediction, nothing of the student's is kept
-FAST=1                fewer steps and seeds, with the same pictures and the same failures
+FAST=1                fewer steps and seeds, with the same pictures and the same failures: so it is
+                      in a browser, unless FAST=0
 """
 
 import os
 from typing import TypeVar
 
 from minifp.errors import ArgumentError
+from minifp.runtime.browser import IN_BROWSER
 
 MODE = "MINIFP_TEACH"
 FAST = "FAST"
@@ -23,8 +25,8 @@ def shows_answers() -> bool:
 
 
 def is_fast() -> bool:
-    """Whether FAST is set to anything but 0."""
-    return os.environ.get(FAST, "0") not in ("", "0")
+    """Whether FAST is set to anything but 0, or not at all in a browser."""
+    return os.environ.get(FAST, "1" if IN_BROWSER else "0") not in ("", "0")
 
 
 def fast_or(full: T, fast: T) -> T:

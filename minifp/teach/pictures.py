@@ -8,6 +8,7 @@ from typing import Any
 from minifp.errors import ArgumentError
 from minifp.report import drawing, in_notebook
 from minifp.report.plain_text import columns as text_columns
+from minifp.report.words import raised
 from minifp.teach import mode
 
 
@@ -30,12 +31,8 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     metadata = {"image/png": {"alt": caption}}
     display({"image/png": png, "text/plain": caption}, raw=True, metadata=metadata)
     table = in_notebook.plain_table(list(columns), cells)
-    display(
-        HTML(
-            f"<p>{escape(caption)}</p>\n<details><summary>The same as a table</summary>\n{table}\n"
-            "</details>"
-        )
-    )
+    folded = f"<details><summary>The same as a table</summary>\n{table}\n</details>"
+    display(HTML(f"<p>{escape(raised(caption))}</p>\n{folded}"))
 
 
 def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

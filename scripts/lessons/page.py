@@ -1,8 +1,12 @@
 """A notebook that was run, as a page in the style of all of minifp's: it fetches nothing.
 
-nbconvert writes the cells; formulas become MathML, which browsers set by themselves.
+nbconvert writes the cells; formulas become MathML, which browsers set by themselves, in a font that
+a page brings if it has one: on many machines there is none that can raise an exponent properly.
+math.woff2 is Noto Sans Math 5.3 as @fontsource has it on npm, cut down by fontTools to Latin and
+Greek letters, digits and common operators, with its tables for formulas; its licence is beside it.
 """
 
+import base64
 import re
 from html import unescape
 from pathlib import Path
@@ -14,6 +18,7 @@ from nbconvert import HTMLExporter
 from minifp.report.document import document
 
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+FONT = Path(__file__).with_name("math.woff2")
 FORMULA = re.compile(r"(?<![\\$`])\$([^$\n]+)\$(?!\$)")
 FRAMED = re.compile(r"""srcdoc=(["'])(.*?)\1""", re.S)  # nbconvert has its own quotes
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
@@ -33,7 +38,18 @@ def page(notebook: nbformat.NotebookNode) -> str:
     cells, _ = HTMLExporter(template_name="basic").from_notebook_node(shown)
     cells = cells.replace("<pre>", '<pre tabindex="0">')  # which may scroll: by keys as well
     article = f"<article>{cells}</article>"
-    return document(title_of(notebook), article, STYLE, framed=scripts_in_frames(cells))
+    style = STYLE + (of_formulas() if "<math" in cells else "")
+    return document(title_of(notebook), article, style, framed=scripts_in_frames(cells))
+
+
+def of_formulas() -> str:
+    """The style of formulas, with their font in it."""
+    font = base64.b64encode(FONT.read_bytes()).decode()
+    source = f'url("data:font/woff2;base64,{font}") format("woff2")'
+    return (
+        f'@font-face {{ font-family: "Math of minifp"; src: {source}; }}\n'
+        '.minifp math { font-family: "Math of minifp", math; }\n'
+    )
 
 
 def scripts_in_frames(cells: str) -> list[str]:

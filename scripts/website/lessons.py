@@ -6,7 +6,6 @@ playground's, all before the first cell; no other index is asked.
 
 import importlib.util
 import json
-import re
 import shutil
 import sys
 import tempfile
@@ -16,11 +15,13 @@ from pathlib import Path
 import click
 from packaging.requirements import Requirement
 
+from minifp.teach.lessons import LESSONS, Lesson
 from website import wheels
 from website.pyodide import ROOT, called
 
 FOLDER = "jupyter"  # of the site
 PAGES = ROOT / "web" / "lessons"
+SECONDS = PAGES / "seconds.json"  # that lessons take in a browser, with FAST=1: web/README.md
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGE_NAMES = [f"{path.stem}.html" for path in NOTEBOOKS]
 RAN = "ran"  # the folder of lessons that were run
@@ -32,7 +33,6 @@ DRAWING = "matplotlib"
 # All cells are drawn, not only those in sight: the browser finds words in them, and prints them.
 SETTINGS = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}
 LOCK = "pyodide-lock.json"
-HEADING = re.compile(r'"# (?:\d+\. )?(.*?)(?:\\n)?"')  # a notebook's first line, in its JSON
 # The site's service worker keeps these pages: with a second one, which has the narrower scope, it
 # would not. And the icons of tabs are files that JupyterLite has not.
 DISABLED = [
@@ -58,20 +58,34 @@ def build(site: Path, folder: Path, info: dict, packages: dict[str, dict]) -> No
               for name, told in packages.items()}  # fmt: skip
     lock = {"info": info, "packages": shared | extra}
     (lite / "wheels" / LOCK).write_text(json.dumps(lock, indent=1), encoding="utf-8")
-    shutil.copytree(PAGES, site / "lessons", ignore=shutil.ignore_patterns("*.md"))
+    shutil.copytree(PAGES, site / "lessons", ignore=shutil.ignore_patterns("*.md", "*.json"))
 
 
 def links(ran: set[str]) -> str:
-    """What the first page has of each notebook; ran: names of those that were run beforehand."""
-    titles = {path.stem: HEADING.search(path.read_text(encoding="utf-8"))[1] for path in NOTEBOOKS}
-    address = f"../{FOLDER}/notebooks/index.html?path="
-    lines = (
-        f'<li><a href="{address}{name}.ipynb">{escape(title)}</a>'
-        + (f' (<a href="{RAN}/{name}.html">as it ran</a>)' if name in ran else "")
-        + "</li>"
-        for name, title in titles.items()
+    """What the first page has of each lesson, the overture first; ran: names of those that were run
+    beforehand."""
+    seconds = json.loads(SECONDS.read_text(encoding="utf-8"))
+    return "\n".join(entry(lesson, seconds[lesson.name], ran) for lesson in LESSONS.values())
+
+
+def entry(lesson: Lesson, seconds: float | None, ran: set[str]) -> str:
+    """A lesson with its question and how long it takes. seconds: in a browser, in short; None for
+    one whose end was not waited for."""
+    there = f"../{FOLDER}/notebooks/index.html?path={lesson.name}.ipynb"
+    here = "long here, better installed" if seconds is None else f"{duration(seconds)} here"
+    as_it_ran = f' · <a href="{RAN}/{lesson.name}.html">as it ran</a>' if lesson.name in ran else ""
+    return (
+        f'<li><a href="{there}">{escape(lesson.title)}</a> {escape(lesson.question)}<br>\n'
+        f'<span class="muted">{duration(60 * lesson.minutes)} installed · '
+        f"{here}{as_it_ran}</span></li>"
     )
-    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in tens up to a minute, then minutes."""
+    if seconds < 55:
+        return f"{max(1, round(seconds / 10)) * 10} s"
+    return f"{round(seconds / 60)} min"
 
 
 def copy_ran(site: Path, pages: Path) -> set[str]:

@@ -114,6 +114,7 @@ def test_a_page_fetches_nothing_and_sets_its_formulas():
     ]
     page = script_named("lessons/page").page(nbformat.v4.new_notebook(cells=cells))
     assert page.count("<math") == 2 and "cost = $5" in page and "$x$" in page
+    assert "font-src data:" in page and page.count("data:font/woff2") == 1
     assert "<title>Halves</title>" in page and "https://" not in page.replace("xmlns", "")
 
 

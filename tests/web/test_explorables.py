@@ -112,27 +112,14 @@ def test_numbers_are_rounded_as_minifp_does(tab, name):
     np.testing.assert_array_equal(np.array(theirs, np.float64), ours)
 
 
-def test_a_sum_in_half_stops_where_minifps_does(tab):
-    ones = [1.0] * 3000
-    in_half = np.cumsum(np.ones(3000, np.float16), dtype=np.float16)
-    sums = tab.evaluate(
-        """async ([address, x]) => {
-            const m = await import(address + '/formats.js'), f = m.FORMATS.float16;
-            return [m.partialSums(x, f), m.partialSums(x, f, 32).at(-1)];
-        }""",
-        [tab.address, ones],
-    )
-    assert sums[0] == in_half.tolist() and sums[1] == 3000
-
-
 def test_a_bit_an_update_and_sums_say_what_became_of_the_number(tab):
     bits = tab.locator("minifp-bits")
-    buttons, said = bits.locator(".row button"), bits.locator("tbody tr")
+    buttons, said = bits.locator(".row button"), bits.locator("tbody")
     assert buttons.count() == 16 and "0.0999755859375" in said.inner_text()
     buttons.nth(0).click()  # a bit that is clicked turns over
     assert "−0.0999755859375" in said.inner_text()
     bits.locator("input").fill("3e-8")
-    assert "5.96046447754e-8" in said.inner_text() and "subnormal" in said.inner_text()
+    assert "5.96046447754·10⁻⁸" in said.inner_text() and "subnormal" in said.inner_text()
     bits.locator("select").select_option("bfloat16")
     assert "normal" in said.inner_text() and "subnormal" not in said.inner_text()
     update = tab.locator("minifp-update")
@@ -144,6 +131,17 @@ def test_a_bit_an_update_and_sums_say_what_became_of_the_number(tab):
     assert "2,048" in rows.nth(1).inner_text() and "5,000" in rows.nth(2).inner_text()
 
 
+# Cells and texts of pictures that leave their element, and cells of one word that have two lines.
+BROKEN = """[...document.querySelectorAll("main > *")].flatMap(({shadowRoot: root}) =>
+    [...root?.querySelectorAll("td, th, text") ?? []].filter((one) => {
+        const range = new Range(), out = root.host.getBoundingClientRect();
+        range.selectNodeContents(one);
+        const {left, right, width, height} = range.getBoundingClientRect();
+        const broken = height > 30 && !one.textContent.includes(" ");
+        return width && (left < out.left || right > out.right || broken);
+    }).map(({textContent}) => textContent))"""
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_they_fit_any_page_and_say_nothing_wrong(tab, width):
     tab.set_viewport_size({"width": width, "height": 740})
@@ -151,3 +149,4 @@ def test_they_fit_any_page_and_say_nothing_wrong(tab, width):
         tab.emulate_media(color_scheme=scheme)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.said == []
+    assert tab.evaluate(BROKEN) == []

@@ -10,6 +10,7 @@ from test_explorables import FOLDER, tab  # noqa: F401 (one is a fixture)
 
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
+from minifp.report.words import superscript
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import WHAT_IF, Record
@@ -135,7 +136,8 @@ def cells(element, which):
 def test_the_histograms_table_has_the_recorded_counts(embedded):
     last = kept("lstm")["steps"][-1]["kinds"]
     *rows, zeros = cells(embedded("minifp-histograms"), 1)
-    told = {int(row[0].removeprefix("2^").replace("−", "-")): row[1:] for row in rows}
+    written = {superscript(e): e for e in range(-99, 99)}
+    told = {written[row[0]]: row[1:] for row in rows}
     for column, kind in enumerate(KINDS):
         counts = dict(enumerate(last[kind]["counts"], last[kind]["lowest"]))
         shown = {e: int(row[column].replace(",", "")) for e, row in told.items()}
@@ -150,14 +152,14 @@ def test_a_larger_scale_moves_gradients_into_float16s_window_and_out_of_it_by_ke
     at_one = lost.inner_text()
     before = [row[1:3] for row in cells(element, 0)]
     scale.press("End")
-    assert "lose 0% below" in lost.inner_text() and "at S = 2^40" in lost.inner_text()
+    assert "lose 0% below" in lost.inner_text() and "at S = 2⁴⁰" in lost.inner_text()
     assert "and 0% above" not in lost.inner_text()
     scale.press("Home")
-    assert "S = 2^−30" in lost.inner_text()
+    assert "S = 2⁻³⁰" in lost.inner_text()
     scale.fill("15")
     assert "lose 0% below and 0% above" not in at_one and at_one != lost.inner_text()
     scale.press("ArrowRight")
-    assert "S = 2^16" in lost.inner_text()
+    assert "S = 2¹⁶" in lost.inner_text()
     after = [row[1:3] for row in cells(element, 0)]
     assert after == before  # weights and activations, which no loss scale moves
     element.locator("select").select_option("bfloat16")
@@ -172,10 +174,10 @@ def test_attributes_choose_the_run_the_scale_the_step_and_the_format(tab, embedd
     assert element.locator("h2").inner_text() == "Mine"
     steps = [step["step"] for step in run["steps"]]
     nearest = min(steps, key=lambda step: abs(step - 30))
-    assert element.locator("output").all_inner_texts() == ["2^7", str(nearest)]
+    assert element.locator("output").all_inner_texts() == ["2⁷", str(nearest)]
     assert "float8_e5m2 would lose" in element.locator("p").first.inner_text()
     element.evaluate("(one) => one.setAttribute('scale', 9)")
-    assert element.locator("output").first.inner_text() == "2^9"
+    assert element.locator("output").first.inner_text() == "2⁹"
     element.evaluate("(one) => one.removeAttribute('run')")
     element.locator("h2", has_text="Four histograms").wait_for()
 
@@ -222,12 +224,12 @@ def test_points_of_the_bathtub_are_read_by_keyboard_and_by_pointer(embedded):
     element = embedded("minifp-bathtub")
     scale, said = element.locator("input").first, element.locator("p[aria-live]")
     scale.press("Home")
-    assert said.inner_text().startswith("S = 2^0:") and "underflow" in said.inner_text()
+    assert said.inner_text().startswith("S = 2⁰:") and "underflow" in said.inner_text()
     scale.press("End")
     assert "all steps were skipped" in said.inner_text() and "overflow" in said.inner_text()
     element.locator("circle").last.hover(force=True)
     alive = [p for p in kept("detector-bathtub")["points"] if not p["skipped"]][-1]
-    assert said.inner_text().startswith(f"S = 2^{alive['log2']}:")
+    assert said.inner_text().startswith(f"S = {superscript(alive['log2'])}:")
     assert scale.input_value() == str(kept("detector-bathtub")["points"].index(alive))
 
 
@@ -238,7 +240,7 @@ def test_the_bathtubs_walls_are_explained_by_its_gradients_at_the_scale_that_is_
     inner.locator("h2").wait_for()
     scale = element.locator("input").first
     scale.press("Home")
-    assert inner.locator("output").first.inner_text() == "2^0"
+    assert inner.locator("output").first.inner_text() == "2⁰"
     assert "float16 would lose 0%" not in inner.locator("p").first.inner_text()
     scale.press("End")
     assert "and 0% above" not in inner.locator("p").first.inner_text()

@@ -9,9 +9,11 @@ import pytest
 from in_browser import check_accessible
 from test_explorables import served
 
+from minifp.teach.lessons import LESSONS
+
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
 
-LESSONS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+PATHS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 FIRST = "01-sixteen-bits.ipynb"
 
 
@@ -86,11 +88,13 @@ def test_lessons_that_are_kept_need_no_network(page, site):
     assert "it is not written yet" in run_all(page, cells)[-1]
 
 
-def test_every_notebook_is_there_with_its_address(page, site, address):
+def test_every_lesson_is_listed_with_its_question_and_every_notebook_is_there(page, site, address):
     page.goto(f"{address}/lessons/")
-    links = page.locator("ol a").evaluate_all("links => links.map((a) => a.href)")
-    assert [link.partition("?path=")[2] for link in links] == [path.name for path in LESSONS]
-    for path in LESSONS:
+    links = page.locator("li > a").evaluate_all("links => links.map((a) => a.href)")
+    assert [link.partition("?path=")[2] for link in links] == [f"{name}.ipynb" for name in LESSONS]
+    for text, lesson in zip(page.locator("li").all_inner_texts(), LESSONS.values()):
+        assert f"{lesson.title} {lesson.question}" in text and " installed · " in text
+    for path in PATHS:
         there = site / "jupyter" / "files" / path.name
         assert there.read_bytes() == path.read_bytes()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from in_playground import built, fits_a_phone, is_ready, playground, run, write, written
+from in_playground import built, is_ready, playground, run, write, written
 from test_explorables import Handler, served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,17 +92,21 @@ def test_a_mixed_lenet_trains_in_the_page(browser, address):
         is_ready(page, "Done after")
         assert points(page) == [230, 230]
         label = page.locator("#curves svg").nth(1).get_attribute("aria-label")
-        assert "2^16 at the first of 230 steps" in label
+        assert "2¹⁶ at the first of 230 steps" in label
 
 
 @in_site
-def test_without_a_loss_scale_the_second_series_learns_nothing(page):
-    page.select_option("#examples", "no_scaling")
-    page.click("#run")
-    is_ready(page, "Done")
-    scaled, unscaled = map(float, re.findall(r"loss ([\d.]+)", page.inner_text("#output")))
-    assert scaled < 1 < 2.2 < unscaled
-    assert page.locator("#curves figure").first.locator("figcaption span").count() == 2
+def test_a_challenge_is_judged_and_marked_and_the_next_one_offered(page):
+    page.select_option("#examples", "find_scale")
+    assert "Find a constant S" in page.inner_text("#question")
+    program = written(page)
+    run(page, program)
+    assert "too many gradients become 0" in page.inner_text("#question")
+    run(page, program.replace("S = 1.0", "S = 2.0**16"))
+    assert "Passed" in page.inner_text("#question")
+    assert page.locator("#examples option:checked").inner_text() == "✓ Find S"
+    page.click("#question button")
+    assert page.evaluate("location.search") == "?try=right_wall"
 
 
 @in_site
@@ -270,13 +274,6 @@ def test_without_npm_a_build_says_why_there_is_a_text_area(tmp_path):
     said = subprocess.run(command, env=nothing, capture_output=True, encoding="utf-8").stdout
     assert said == "npm is not installed: expected Node.js, which has it\n"
     assert not [*(tmp_path / "page").iterdir()]
-
-
-@in_site
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone(page, scheme):
-    run(page, "import minifp as fp\nprint('x' * 300)\nfp.explain(0.1)")
-    fits_a_phone(page, scheme)
 
 
 def stopped(page, program):

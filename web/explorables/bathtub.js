@@ -1,7 +1,8 @@
 // <minifp-bathtub run="ADDRESS" scale="3">: how well a network is trained with each loss scale,
 // between two walls. scale: log2 of the one that is read at first.
 
-import { define, node, power, slider, svg } from "./element.js";
+import { define, node, slider, svg } from "./element.js";
+import { power, raised } from "./formats.js";
 import "./histograms.js";
 import { Recorded, folded, wide } from "./recorded.js";
 
@@ -87,7 +88,7 @@ class Bathtub extends Recorded {
     const [first, last] = this.range;
     const ticks = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((log2) => log2 % 8 === 0);
     return [svg("rect", { x: LEFT, width: RIGHT - LEFT, y: this.y(high) - 2, height: this.y(low) - this.y(high) + 4, fill: "var(--soft)", stroke: "var(--edge)", "stroke-dasharray": "2 3" }),
-      svg("text", { x: RIGHT - 4, y: this.y(low) + 24, "text-anchor": "end" }, "float32"),
+      svg("text", { x: this.x(mean(this.data.walls.map(({ log2 }) => log2))), y: this.y(low) + 26, "text-anchor": "middle" }, "float32"),
       svg("rect", { class: "read", x: this.x(this.at.log2) - 9, width: 18, y: TOP, height: BASE - TOP, fill: "var(--good)", opacity: 0.18 }),
       svg("line", { x1: LEFT, x2: RIGHT, y1: BASE, y2: BASE, stroke: "var(--edge)" }),
       ...[0, 0.2, 0.4, 0.6, 0.8, 1].filter((v) => v <= this.top).map((v) => svg("text", { x: LEFT - 8, y: this.y(v) + 4, "text-anchor": "end" }, String(v))),
@@ -119,11 +120,11 @@ class Bathtub extends Recorded {
       : `${metric} ${values.map(two).join(" and ")}, on average ${two(mean(values))}`;
     const lost = skipped ? "" : ` In the layer that has it worst, rounding puts the gradient off by ${rounded(error)} of its length, as counted in the run in float32.`;
     return [node("strong", {}, `S = ${power(log2)}: ${measured}`), `; float32 has ${two(Math.min(...float32))} to ${two(Math.max(...float32))}.${lost} `,
-      beyond ? node("span", { className: "beyond" }, beyond.says) : "Between the walls."];
+      beyond ? node("span", { className: "beyond" }, raised(beyond.says)) : "Between the walls."];
   }
 
   asTable() {
-    return wide("all loss scales", ["log2 S", ...this.data.seeds.map((seed) => `seed ${seed}`), "mean", "steps skipped", "worst layer off by"],
+    return wide("all loss scales", ["log₂ S", ...this.data.seeds.map((seed) => `seed ${seed}`), "mean", "steps skipped", "worst layer off by"],
       this.points.map(({ log2, values, skipped, error }) => [log2, ...values.map((v) => v.toFixed(3)), mean(values).toFixed(3),
         skipped ? "all" : "few or none", rounded(error)]));
   }

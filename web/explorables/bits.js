@@ -1,6 +1,6 @@
 // <minifp-bits value="0.1" format="float16">: the bits of a number, each a button that turns over.
 
-import { Explorable, define, node, table } from "./element.js";
+import { Explorable, define, facts, node } from "./element.js";
 import { FORMATS, codeOf, neighbours, round, shown, ulpExponent, valueOf } from "./formats.js";
 
 class Bits extends Explorable {
@@ -57,9 +57,10 @@ class Bits extends Explorable {
     const error = value - this.wanted;
     const kind = !Number.isFinite(value) ? "no number" : value === 0 ? "zero"
       : Math.abs(value) < f.smallestNormal ? "subnormal: fewer bits" : "normal";
-    this.said.replaceChildren(table(["stored", "neighbours", "error", "kind"], [[
-      shown(value, 12), Number.isFinite(value) ? `${shown(below)} and ${shown(above)}` : "none",
-      Number.isFinite(error) ? `${shown(error)}, ${(error / 2 ** ulpExponent(value, f)).toFixed(2)} ulp` : "none", kind]]));
+    const ulps = (error / 2 ** ulpExponent(value, f)).toFixed(2).replace("-", "−");
+    this.said.replaceChildren(facts([["stored", shown(value, 12)], ["kind", kind],
+      ["neighbours", Number.isFinite(value) ? `${shown(below)} and ${shown(above)}` : "none"],
+      ["error", Number.isFinite(error) ? `${shown(error, 4)}, ${ulps} ulp` : "none"]]));
   }
 }
 

@@ -22,9 +22,11 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 10
 th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid var(--soft); white-space: nowrap; }
 svg { width: 100%; height: auto; display: block; }
 svg text { fill: var(--muted); font-size: 12px; }
+.facts { width: auto; } .facts th { font-weight: normal; color: var(--muted); }
 @container (max-width: 30rem) {
-  table { font-size: 0.82rem; } th, td { white-space: normal; overflow-wrap: anywhere; padding-right: 0.5rem; }
-  svg text { font-size: 22px; }
+  table { font-size: 0.82rem; } th, td { white-space: normal; padding-right: 0.35rem; }
+  svg { overflow: visible; } svg text { font-size: 22px; }
+  label:has([type=range]) { display: flex; margin-right: 0; } input[type=range] { order: 1; width: 100%; }
 }
 `;
 
@@ -86,8 +88,9 @@ export function table(heads, rows) {
     node("tbody", {}, ...rows.map((row) => cells("td", row))));
 }
 
-/** 2^n in letters that all fonts have. */
-export const power = (n) => `2^${n}`.replace("-", "−");
+/** Names and what they are, one below the other. */
+export const facts = (pairs) => node("table", { className: "facts" }, node("tbody", {}, ...pairs.map(([name, value]) =>
+  node("tr", {}, node("th", { scope: "row" }, name), node("td", {}, value)))));
 
 export function define(name, kind) {
   if (!customElements.get(name)) customElements.define(name, kind);

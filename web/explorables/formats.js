@@ -118,12 +118,20 @@ export function partialSums(addends, f, chunk = Infinity) {
   return found;
 }
 
-/** A number in so many digits at most: 0.0001, 5.96e-8, 65,504. */
+const SUPERSCRIPTS = { "-": "⁻", ...Object.fromEntries([..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((raised, digit) => [digit, raised])) };
+
+/** A text with raised exponents: 2^-24 becomes 2⁻²⁴. */
+export const raised = (text) => text.replace(/\^(-?\d+)/g, (_, digits) => [...digits].map((c) => SUPERSCRIPTS[c]).join(""));
+
+/** 2 to the n: raised where n is whole, else the number in three digits. */
+export const power = (n) => (Number.isInteger(n) ? raised(`2^${n}`) : String(Number((2 ** n).toPrecision(3))));
+
+/** A number in so many digits at most: 0.0001, 5.96·10⁻⁸, 65,504. */
 export function shown(x, digits = 7) {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x < 0 ? "−Inf" : "Inf";
   if (Object.is(x, -0)) return "−0";
   const a = Math.abs(x);
-  const text = a !== 0 && (a < 1e-4 || a >= 1e7) ? x.toExponential(digits - 1).replace(/\.?0+e/, "e")
+  const text = a !== 0 && (a < 1e-4 || a >= 1e7) ? raised(x.toExponential(digits - 1).replace(/\.?0*e\+?/, "·10^"))
     : x.toLocaleString("en", { maximumSignificantDigits: digits });
-  return text.replace("-", "−").replace("e−", "e-").replace("e+", "e");
+  return text.replace("-", "−");
 }

@@ -1,8 +1,8 @@
 // <minifp-histograms run="ADDRESS" scale="10" step="100" format="float16">: where the four kinds of
 // numbers of a recorded run lie, and what a format would lose of them. scale: log2 of the loss scale.
 
-import { define, node, power, slider, svg } from "./element.js";
-import { FORMATS, shown } from "./formats.js";
+import { define, node, slider, svg } from "./element.js";
+import { FORMATS, power, shown } from "./formats.js";
 import { bins, borders, losses, percent } from "./losses.js";
 import { Recorded, folded, wide } from "./recorded.js";
 
@@ -22,7 +22,7 @@ class Histograms extends Recorded {
     .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 0.8rem; margin: 0.6rem 0; }
     figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; }
     figure p { margin: 0; } .aside { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
-    @container (max-width: 30rem) { svg text { font-size: 14px; } }
+    @container (max-width: 30rem) { svg text { font-size: 16px; } }
   `;
 
   fill(root) {

@@ -2,6 +2,7 @@
 // `run`, or from beside their module, and from nowhere else.
 
 import { Explorable, node, table } from "./element.js";
+import { raised } from "./formats.js";
 
 /** The JSON at an address. Throws what to do where it cannot be read, or is of another kind. */
 async function fetched(address, kind) {
@@ -77,7 +78,7 @@ export class Recorded extends Explorable {
   origin() {
     const { about, arranged, command, versions, seeds } = this.data;
     const on = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(", ");
-    return node("p", { className: "muted small" }, `${about} Arranged: ${arranged} Recorded by `, node("code", {}, command),
+    return node("p", { className: "muted small" }, raised(`${about} Arranged: ${arranged} Recorded by `), node("code", {}, command),
       ` with ${on}; ${seeds.length > 1 ? "seeds" : "seed"} ${seeds.join(", ")}.`);
   }
 }

@@ -13,7 +13,7 @@ class Sums extends Explorable {
   build(root) {
     const changed = () => this.update();
     this.addend = slider("addend ", { min: -6, max: 4, value: Math.log2(this.number("addend", 1)), say: (n) => shown(2 ** n), changed });
-    this.count = slider("how many ", { min: 200, max: 8000, step: 200, value: this.number("count", 5000), changed });
+    this.count = slider("how many ", { min: 200, max: 8000, step: 200, value: this.number("count", 5000), say: shown, changed });
     this.picture = node("div");
     this.said = node("div", { ariaLive: "polite" });
     root.append(node("h2", {}, "Sums in half precision"), this.addend.label, this.count.label, this.picture, this.said);
@@ -37,9 +37,9 @@ class Sums extends Explorable {
       const k = Math.round((n - 1) * i / 200);
       return `${40 + 590 * i / 200},${y(sums[k])}`;
     }).join(" ");
-    this.picture.replaceChildren(svg("svg", { viewBox: "0 0 640 210", role: "img", "aria-label": "partial sums; the table below has the last ones" },
+    this.picture.replaceChildren(svg("svg", { viewBox: "0 -10 640 228", role: "img", "aria-label": "partial sums; the table below has the last ones" },
       svg("line", { x1: 40, x2: 630, y1: 190, y2: 190, stroke: "var(--edge)" }),
-      svg("text", { x: 630, y: 206, "text-anchor": "end" }, `${n} addends`),
+      svg("text", { x: 630, y: 212, "text-anchor": "end" }, `${shown(n)} addends`),
       svg("text", { x: 40, y: 14 }, shown(exact)),
       ...found.map(({ color, dashes, sums }) => svg("polyline", { points: points(sums), fill: "none", stroke: color, "stroke-width": 2.5, "stroke-dasharray": dashes }))));
   }

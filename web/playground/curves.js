@@ -1,7 +1,8 @@
 // Curves that grow while a program trains: of the loss, and of the loss scale as a power of two. An
 // optimizer is a series; a step that was skipped is a mark at the foot.
 
-import { node, power, svg } from "../explorables/element.js";
+import { node, svg } from "../explorables/element.js";
+import { power } from "../explorables/formats.js";
 
 const WIDTH = 480, HEIGHT = 200, LEFT = 84, RIGHT = 8, TOP = 10, BOTTOM = 28;
 const COLOURS = ["--good", "--bad", "--third"];

@@ -1,7 +1,8 @@
 // Where the numbers of a step lie in their format: four histograms, which the slider of the loss
 // scale moves. All counts are minifp's (minifp/scope/glances.py); nothing is counted here.
 
-import { node, power, svg, table } from "../explorables/element.js";
+import { node, svg, table } from "../explorables/element.js";
+import { power } from "../explorables/formats.js";
 
 const WIDTH = 480, HEIGHT = 120, FOOT = 22, LOW = -40, HIGH = 32; // powers of two on all axes
 const TICKS = [-40, -24, -14, 0, 16, 32], MINOR = -14; // which narrow pages have no room for
@@ -46,11 +47,10 @@ export class Glance {
   draw(told, scale) {
     const { step, shift, kinds, updates } = told;
     const note = scale === shift ? "" : ` It was made with S = ${power(shift)}: what had become 0 there stays 0 here.`;
-    const heads = ["kind", "numbers", "0", "flushed to 0", "subnormal", "too large", "Inf, NaN"];
     this.root.replaceChildren(
       node("h2", {}, `Where the numbers of step ${step} lie, gradients with S = ${power(scale)}`),
       node("div", { className: "grid" }, ...kinds.map((kind) => picture(kind, kind.gradient ? scale - shift : 0, losses(kind, scale)))),
-      scrolling(table(heads, kinds.map((kind) => row(kind, losses(kind, scale))))),
+      scrolling(table(["share", ...kinds.map(({ title }) => title)], rows(kinds, scale))),
       node("p", { className: "muted" }, `Shares of the numbers that are not 0; of all, those that are 0. ${lost(updates)}${note}`));
   }
 }
@@ -61,9 +61,19 @@ function scrolling(wide) {
   return wide;
 }
 
-const row = ({ title, format, total, zeros, nonzero, broken }, { flushed, subnormal, overflow }) => [
-  `${title} (${format.name})`, total.toLocaleString("en"), percent(zeros, total), percent(flushed, nonzero),
-  percent(subnormal, nonzero), percent(overflow, nonzero), broken.toLocaleString("en")];
+/** What is said of each kind, a line for each: narrow enough for a phone. */
+function rows(kinds, scale) {
+  const all = kinds.map((kind) => ({ ...kind, ...losses(kind, scale) }));
+  const share = (name) => (kind) => percent(kind[name], kind.nonzero);
+  const says = {
+    "stored in": ({ format }) => format.name,
+    numbers: ({ total }) => total.toLocaleString("en"),
+    "exactly 0": ({ zeros, total }) => percent(zeros, total),
+    "flushed to 0": share("flushed"), subnormal: share("subnormal"), "too large": share("overflow"),
+    "Inf, NaN": ({ broken }) => broken.toLocaleString("en"),
+  };
+  return Object.entries(says).map(([name, say]) => [name, ...all.map(say)]);
+}
 
 const lost = ({ wanted, lost, alone }) => `Of ${wanted.toLocaleString("en")} updates ${percent(lost, wanted)} were lost; `
   + `without float32 masters, in float16, ${percent(alone, wanted)} would be.`;

@@ -1,6 +1,6 @@
-// The page: examples, Run, Stop, Share and the loss scale, and where what the worker posts is shown.
+// The page: programs, Run, Stop, Share and the loss scale, and where what the worker posts is shown.
 
-import { node } from "../explorables/element.js";
+import { Challenges } from "./challenges.js";
 import { Curves } from "./curves.js";
 import { editor } from "./editor.js";
 import { Files } from "./files.js";
@@ -10,23 +10,17 @@ import { Python } from "./python.js";
 import { addressOf, programOf } from "./share.js";
 import { Slider } from "./slider.js";
 
-const EXAMPLES = {
-  digits: "LeNet on digits, mixed precision",
-  no_scaling: "The same without a loss scale",
-  explain: "What is 0.1?",
-  tensor: "A tensor of your own",
-};
 const SITE = new URL("../", import.meta.url).href;
 const ENDS = { done: "Done", stopped: "Stopped", failed: "The program failed" };
 const at = (id) => document.getElementById(id);
-const [run, stop, share, examples, status] = ["run", "stop", "share", "examples", "status"].map(at);
+const [run, stop, share, again, status] = ["run", "stop", "share", "again", "status"].map(at);
 const program = editor(at("program"), start);
 const curves = new Curves(at("curves"));
 const output = new Output(at("output"));
 const glance = new Glance(at("glance"));
 const files = new Files(at("files"), (path) => python.remove(path));
 const slider = new Slider(at("scale"), wish);
-let state = "loading", began = 0, forNext = null;
+let state = "loading", began = 0, forNext = null, challenges = null;
 
 function become(next, text) {
   state = next;
@@ -49,6 +43,7 @@ const TOLD = {
   },
   glance: (told) => glance.show(told, slider.value),
   wished: ({ text }) => slider.answer(text),
+  verdict: (told) => challenges.judge(told),
   file: ({ path, bytes }) => files.put(path, bytes),
   removed: ({ path }) => files.remove(path),
   done: ({ how }) => become("ready", `${ENDS[how]} after ${((performance.now() - began) / 1000).toFixed(1)} seconds.`),
@@ -72,25 +67,13 @@ function wish(exponent) {
 }
 
 function start() {
-  if (state !== "ready") return;
+  if (state !== "ready" || !challenges) return;
   delete status.dataset.kept;
-  for (const part of [curves, output, glance, slider]) part.clear();
+  for (const part of [curves, output, glance, slider, challenges]) part.clear();
   began = performance.now();
   become("running", "Running.");
-  python.run(program.value, forNext);
+  python.run(program.value, challenges.check, forNext);
   forNext = null;
-}
-
-/** The text of an example; a comment that says so where it could not be loaded. */
-async function loaded(name) {
-  const response = await fetch(`examples/${name}.py`);
-  return response.ok ? response.text() : `# The example could not be loaded: ${response.status} ${response.statusText}\n`;
-}
-
-const texts = Object.fromEntries(Object.keys(EXAMPLES).map((name) => [name, loaded(name)]));
-
-async function showExample() {
-  program.value = await texts[examples.value];
 }
 
 async function shareProgram() {
@@ -106,20 +89,35 @@ async function keepSite() {
   (await navigator.serviceWorker.ready).active.postMessage("keep");
 }
 
-/** The program that the address holds, else the first example. */
+/** All programs to begin with. Throws where they did not arrive. */
+async function programs() {
+  const response = await fetch("programs.json");
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
+  return response.json();
+}
+
+/** The program that the address holds, else the one that it names, else the first. */
 async function begin() {
   const shared = await programOf(location.href).catch(() => {
     output.text("The address of this page holds a program that cannot be read: was it copied whole?\n", "err");
     return null;
   });
-  if (shared === null) await showExample();
-  else program.value = shared;
+  if (shared !== null) program.value = shared;
+  challenges.begin(shared !== null);
 }
 
-examples.append(...Object.entries(EXAMPLES).map(([value, text]) => node("option", { value }, text)));
-examples.addEventListener("change", showExample);
+async function open() {
+  const all = await programs().catch(({ message }) => {
+    output.text(`The examples and challenges could not be loaded (${message}): reload the page to try again.\n`, "err");
+    return [{ name: "none", title: "A program of your own", question: "", program: "import minifp as fp\n", check: "" }];
+  });
+  challenges = new Challenges(at("examples"), at("question"), all, ({ program: text }) => { program.value = text; });
+  addEventListener("hashchange", begin);
+  await begin();
+}
+
 run.addEventListener("click", start);
 stop.addEventListener("click", () => { become("stopping", "Stopping."); python.stop(); });
 share.addEventListener("click", shareProgram);
-addEventListener("hashchange", begin);
-begin();
+again.addEventListener("click", () => { if (challenges?.now) challenges.choose(challenges.now.name); });
+open();

@@ -1,17 +1,20 @@
 """Runs programs in the playground's worker, and posts what they print, show and train.
 
-What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), and what steps.py says.
+What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), "verdict" (passed, text:
+of a challenge), and what steps.py says.
 """
 
 import builtins
 import io
 import sys
 import traceback
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 
+from challenge import Run, judged
 from pyodide.code import eval_code
 from steps import Steps
 
+from minifp.errors import TrainingError
 from minifp.training import mixed
 
 NAME = "program.py"
@@ -50,22 +53,43 @@ class Playground:
             else:
                 self.post("html", {"html": html})
 
-    def run(self, source):
-        """Run a program and show the value of its last line; "done", "stopped" or "failed"."""
-        names = {"__name__": "__main__"}
+    def run(self, source, check=""):
+        """Run a program and show the value of its last line; "done", "stopped" or "failed".
+
+        check: of a challenge. It judges what ends, or what minifp stops because training broke.
+        """
+        run = Run({"__name__": "__main__"})
         with self.observed():
-            try:
-                last = eval_code(source, names, filename=NAME)
-                if last is not None:
-                    self.show(last)
-            except KeyboardInterrupt:
-                return "stopped"
-            except SystemExit as exit:
-                return self.left(exit.code)
-            except BaseException as error:
-                tell(error)
-                return "failed"
+            how = self.ended(source, run, run.observed() if check else nullcontext())
+            if check and (how == "done" or isinstance(run.error, TrainingError)):
+                how = self.judge(check, run) or how
+        return how
+
+    def ended(self, source, run, observed):
+        """Run a program, and keep what stopped it; how it ended."""
+        try:
+            with observed:
+                last = eval_code(source, run.names, filename=NAME)
+            if last is not None:
+                self.show(last)
+        except KeyboardInterrupt:
+            return "stopped"
+        except SystemExit as exit:
+            return self.left(exit.code)
+        except BaseException as error:
+            run.error = error
+            tell(error)
+            return "failed"
         return "done"
+
+    def judge(self, check, run):
+        """Post what a challenge's check says; "stopped" where it was."""
+        try:
+            passed, text = judged(check, run)
+        except KeyboardInterrupt:
+            return "stopped"
+        self.post("verdict", {"passed": passed, "text": text})
+        return None
 
     @contextmanager
     def observed(self):

@@ -40,10 +40,12 @@ export class Python {
     return Boolean(this.shared) || this.yields;
   }
 
-  /** wish: log2 of the loss scale from the second step on; null for the program's own. */
-  run(source, wish = null) {
+  /** check: a challenge's, or "". wish: log2 of the loss scale from the second step on; null for the
+   * program's own. */
+  run(source, check, wish = null) {
     if (this.shared) this.shared.interrupts[0] = 0;
-    this.worker.postMessage(wish === null ? { source } : { wish, source });
+    const program = { source, check };
+    this.worker.postMessage(wish === null ? { program } : { wish, program });
   }
 
   /** Ask the program that runs for another loss scale, 2^exponent, from its next step on. */

@@ -1,7 +1,7 @@
 // The slider of the loss scale: it follows the optimizer that trains; moved, it asks for another
 // scale, and shows at once what of the last step would be lost with it.
 
-import { power } from "../explorables/element.js";
+import { power, raised } from "../explorables/formats.js";
 
 export class Slider {
   /** root: with an input, an output and a text. moved: called with log2 of the scale; it returns
@@ -34,7 +34,7 @@ export class Slider {
   /** The program has heard; what became of the wish. */
   answer(text) {
     this.holds = false;
-    this.text.textContent = text;
+    this.text.textContent = raised(text);
   }
 
   get value() {

@@ -1,11 +1,11 @@
 // The worker in which Python runs: Pyodide, the packages of the site's lock.json, and playground.py.
-// It takes {source, wish}, {wish}, {stop}, {files}, {remove} and {shared}, and posts {kind, ...}: see
-// playground.js.
+// It takes {wish, program}, {wish}, {stop}, {files}, {remove} and {shared}, and posts {kind, ...}: see
+// playground.js. A program is {source, check}, the check empty but of a challenge.
 
 import { loadPyodide } from "../pyodide/pyodide.mjs";
 import { FOLDER, keepFiles } from "./folder.js";
 
-const OWN = ["playground.py", "steps.py"];
+const OWN = ["playground.py", "challenge.py", "steps.py"];
 const at = (path) => new URL(path, import.meta.url).href;
 const post = (kind, more = {}, moved = []) => postMessage({ kind, ...more }, moved);
 // What the page asks of a running program: memory of the worker's own, into which messages are
@@ -72,15 +72,15 @@ const TAKES = {
   wish: (_, exponent) => wish(exponent),
   files: ({ folder }, files) => folder.put(files),
   remove: ({ folder }, path) => folder.remove(path),
-  source: async ({ playground }, source) => {
+  program: async ({ playground }, { source, check }) => {
     stopped = false;
     const { run } = playground; // what waits for promises, as time.sleep then does, hears no interrupt
-    post("done", { how: await (yields && !shared ? run.callPromising(source) : run(source)) });
+    post("done", { how: await (yields && !shared ? run.callPromising(source, check) : run(source, check)) });
   },
 };
 
 addEventListener("message", async ({ data }) => {
   const held = await started;
-  if ("source" in data) heard = Atomics.load(wishes, 0); // what was wished of an earlier program is past
+  if ("program" in data) heard = Atomics.load(wishes, 0); // what was wished of an earlier program is past
   for (const [kind, value] of Object.entries(data)) await TAKES[kind](held, value);
 });

@@ -104,8 +104,9 @@ def differences(gallery):
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.set_xlim(-1.05 * reach, 1.05 * reach)
         axes.grid(False, axis="y")
+        what = ", ".join(filter(None, (f"{task.metric_name} less float32's", task.difference_unit)))
         axes.set_xlabel(
-            f"{task.metric_name} less float32's, {task.difference_unit}; shaded: the margin of "
+            f"{what}; shaded: the margin of "
             f"±{words.fixed(task.margin, words.decimals(task.margin))}; ring: the paper's"
         )
         for arm, style in styles.items():

@@ -31,7 +31,7 @@ from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.numerics import policy
-from minifp.report import drawing
+from minifp.report import drawing, words
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
@@ -162,7 +162,7 @@ def gallery(
                 exhibit.title, task, sets, place, progress, exhibit.published_look
             )
     try:
-        carry_out(f"{len(shown.exhibits)} exhibits", wanted, engine, progress)
+        carry_out(words.plural(len(shown.exhibits), "exhibit"), wanted, engine, progress)
     finally:
         vars(shown).pop("lines", None)
         if out is not None:

@@ -109,9 +109,8 @@ def draw_difference(axes, comparison, styles):
     axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
     for i, row in enumerate(rows):
         draw_difference_row(axes, comparison, row, i, styles[row.precision], reach)
-    axes.set_xlabel(
-        f"{task.difference_unit}; shaded: the margin of ±{words.fixed(task.margin, places)}"
-    )
+    margin = f"shaded: the margin of ±{words.fixed(task.margin, places)}"
+    axes.set_xlabel("; ".join(filter(None, (task.difference_unit, margin))))
 
 
 def draw_difference_row(axes, comparison, row, i, style, reach):

@@ -109,8 +109,9 @@ def tests(comparison) -> list[str]:
     head = ("precision, score", "difference", "90% interval", "equivalent", "different")
     lines = [head, *map(test_cells, claims)]
     told = (
-        "Tests: p of being equivalent (TOST) and of being different; in brackets, adjusted for all "
-        "claims of its kind here (Holm)."
+        "Tests, as p values: below 0.05 under `equivalent` a difference is shown to be within the "
+        "margin (TOST), under `different` to be beyond it. In brackets: adjusted for all claims of "
+        "its kind here (Holm)."
     )
     return [fill(told), columns(lines, text_columns=(0, 5))]
 

@@ -4,7 +4,7 @@ import re
 from html import escape
 
 from minifp.report.document import embedded
-from minifp.report.words import MINUS, SUPERSCRIPTS
+from minifp.report.words import MINUS, raised
 from minifp.scope.explaining.describe import HEADS, Line, Pieces, Rows
 
 STYLE = """
@@ -22,6 +22,12 @@ STYLE = """
 .minifp.explained pre { white-space: pre; overflow-x: auto; }
 .minifp.explained .formats :is(th, td) { padding: 0.12rem 1.5rem 0.12rem 0; }
 .minifp.explained .formats tbody th { color: inherit; }
+.minifp.explained .formats td { overflow-wrap: normal; }
+.minifp.explained sup { line-height: 0; white-space: nowrap; }
+@media (max-width: 40rem) { /* the cards below have the errors, too */
+  .minifp.explained .formats :is(th, td) { padding-right: 0.6rem; }
+  .minifp.explained .formats :is(th, td):nth-child(3) { display: none; }
+}
 .minifp.explained .line { white-space: pre-wrap; font-size: 0.86rem; line-height: 1.6;
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .minifp.explained .status td { font-weight: 550; }
@@ -32,6 +38,7 @@ STYLE = """
 .minifp.explained .good { color: var(--good); }
 .minifp.explained .muted { color: var(--muted); }
 """
+RAISED = re.compile(r"2\^\((.*?)\)")  # an exponent that is written as a sum
 ASCII_MINUS = re.compile(r"(?<![\w)])-(?=\d|Inf|\()|(?<=e)-(?=\d)")
 
 
@@ -85,6 +92,7 @@ def row(label: str, pieces: Pieces) -> str:
     kind = ' class="status"' if label == "status" else ""
     cell = "" if label == "status" else ' class="line"'
     content = "".join(piece(role, text) for role, text in pieces)
+    content = RAISED.sub(r"2<sup>\1</sup>", content)
     return f'<tr{kind}><th scope="row">{escape(label)}</th><td{cell}>{content}</td></tr>'
 
 
@@ -96,7 +104,7 @@ def piece(role: str, text: str) -> str:
 
 def typeset(text: str) -> str:
     """≈ for ~, × and raised exponents, a real minus sign before numbers."""
-    text = re.sub(r"\b2\^(-?\d+)", lambda found: "2" + found[1].translate(SUPERSCRIPTS), text)
+    text = raised(text)
     text = text.replace("~", "≈").replace(" x ", " × ")
     return ASCII_MINUS.sub(MINUS, text)
 

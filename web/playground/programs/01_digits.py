@@ -1,4 +1,10 @@
-# LeNet on handwritten digits, in mixed precision: float16 weights and activations, float32 masters.
+"""LeNet on digits, mixed precision
+
+Train a small network on handwritten digits: float16 weights and activations, float32 masters. Run
+it, and move the slider of the loss scale S meanwhile.
+"""
+
+# %% program
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim
@@ -8,7 +14,8 @@ fp.manual_seed(0)
 train, test = fp.data.digits()  # 1,437 and 360 pictures of 8 x 8
 with fp.precision("mixed"):  # or "float32", "bfloat16", "float8"
     model = LeNet(classes=10, size=8)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
+    adam = optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = fp.MixedOptimizer(adam)
 
 x_test, t_test = next(iter(fp.data.DataLoader(test, batch_size=len(test))))
 for epoch in range(10):

@@ -1,4 +1,10 @@
-# A tensor of your own, and its gradient. The square of 1,000 is beyond 65,504, the largest float16.
+"""A tensor of your own
+
+The square of 1,000 is beyond 65,504, the largest number of float16. What becomes of the sum, and
+of the gradient?
+"""
+
+# %% program
 import minifp as fp
 
 x = fp.tensor([0.1, 1000.1, 1e-7], dtype=fp.float16, requires_grad=True)

@@ -1,5 +1,0 @@
-# What becomes of a number, and of a sum, in each format.
-import minifp as fp
-
-display(fp.explain(0.1))
-fp.explain(1.0, "+", 0.0004)
