@@ -243,12 +243,14 @@ def test_bad_input_is_refused_by_name():
     fp.tensor([1]) // 0 -> ArgumentError: floor_divide\(.*integers divided by 0
     1 % fp.tensor([0]) -> ArgumentError: remainder\(.*integers divided by 0
     x // fp.ones(2) -> ShapeError: floor_divide\(.*broadcast
-    x.clamp() -> ArgumentError: clamp: without min and max x.clamp(x, "1") -> DTypeError: clamp.*: a
-    str: expected tensors or numbers fp.clamp(1.0, 0, 1) -> DTypeError: clamp: input is a float
-    x.masked_fill(x, 1.0) -> DTypeError: masked_fill: a mask of float32: expected b x.masked_fill(x
-    > 0, [1]) -> DTypeError: masked_fill: value=\[1\]: expected a n x.masked_fill(x > 0, x) ->
-    ShapeError: masked_fill: value of shape \(2, 3\) x.masked_fill(fp.ones(2) > 0, 0) -> ShapeError:
-    masked_fill\(.*broadcast x.half().masked_fill(x > 0, -1e9)
+    x.clamp() -> ArgumentError: clamp: without min and max
+    x.clamp(x, "1") -> DTypeError: clamp.*: a str: expected tensors or numbers
+    fp.clamp(1.0, 0, 1) -> DTypeError: clamp: input is a float
+    x.masked_fill(x, 1.0) -> DTypeError: masked_fill: a mask of float32: expected b
+    x.masked_fill(x > 0, [1]) -> DTypeError: masked_fill: value=\[1\]: expected a n
+    x.masked_fill(x > 0, x) -> ShapeError: masked_fill: value of shape \(2, 3\)
+    x.masked_fill(fp.ones(2) > 0, 0) -> ShapeError: masked_fill\(.*broadcast
+    x.half().masked_fill(x > 0, -1e9)
         -> ArgumentError: masked_fill: value=-1e\+09 overflows float16 .*: use float\("-inf"\)
     fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5)
         -> DTypeError: masked_fill: value=0\.5 for int64: expected an integer
