@@ -92,7 +92,7 @@ def test_weights_and_arrays_are_told_by_what_they_are(tmp_path):
     refuses(CheckpointError, r"\(.npz\)", fp.load, path, model)
     model.load_state_dict(arrays := np.load(path))
     masked = np.ma.array([1.0, 2.0], mask=[0, 1])
-    for strange, words in (("w", "a text"), (arrays, "'weight', 'bias'"), (masked, "array, with 1")):
+    for strange, words in (("w", "a text"), (arrays, "'weight', 'bias'"), (masked, "with 1 mas")):
         refuses(DTypeError, words, fp.tensor, strange)
         refuses(DTypeError, words, data.TensorDataset, strange)
     refuses(DataError, "got bytes: give bytes.decode", data.TextDataset, b"abc")
