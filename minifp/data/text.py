@@ -16,8 +16,8 @@ def check_text(asked: str, text: Any) -> None:
     if not isinstance(text, str):
         hint = "bytes.decode('utf-8') of bytes, " * isinstance(text, (bytes, bytearray))
         raise DataError(
-            f"{asked}: expected a text, got {type(text).__name__}: to read a file, give "
-            f"{hint}Path(path).read_text('utf-8')"
+            f"{asked}: expected a text, got {type(text).__name__}: give {hint}"
+            "Path(path).read_text('utf-8') of a file"
         )
 
 

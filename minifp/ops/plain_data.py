@@ -13,7 +13,7 @@ def check_plain(data: Any) -> None:
     told = None
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         masked = np.ma.count_masked(data)
-        told = f"is a masked array, with {masked} masked values: give data.filled(value)"
+        told = f"is a masked array, with {masked} masked: give data.filled(value)"
     elif isinstance(data, np.lib.npyio.NpzFile):
         told = (
             f"is an .npz file with {', '.join(map(repr, data.files))}: give one of them, as "

@@ -45,7 +45,7 @@ def test_a_picture_is_upright_as_its_camera_has_noted(folder, orientation, turne
 
 def test_splits_taken_for_classes_and_pictures_left_out_are_told(folder):
     (folder / "cat" / "1.heic").touch()
-    with pytest.warns(fp.MisuseWarning, match=r"1 files \(.heic\) are left out"):
+    with pytest.warns(fp.MisuseWarning, match=r"1 files \(.heic\) were left out"):
         assert ImageFolder(folder).classes == ["cat", "dog"]
     (folder / "cat").rename(folder / "train"), (folder / "dog").rename(folder / "val")
     with pytest.warns(fp.MisuseWarning, match="train, val: are these the parts of a data"):
@@ -92,7 +92,7 @@ def test_weights_and_arrays_are_told_by_what_they_are(tmp_path):
     refuses(CheckpointError, r"\(.npz\)", fp.load, path, model)
     model.load_state_dict(arrays := np.load(path))
     masked = np.ma.array([1.0, 2.0], mask=[0, 1])
-    for strange, words in (("w", "a text"), (arrays, "'weight', 'bias'"), (masked, "of which 1")):
+    for strange, words in (("w", "a text"), (arrays, "'weight', 'bias'"), (masked, "with 1 mas")):
         refuses(DTypeError, words, fp.tensor, strange)
         refuses(DTypeError, words, data.TensorDataset, strange)
     refuses(DataError, "got bytes: give bytes.decode", data.TextDataset, b"abc")

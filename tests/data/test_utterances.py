@@ -69,7 +69,7 @@ def test_labels_without_a_character_are_refused():
     with pytest.raises(fp.ArgumentError, match=r"labels 1 are \[3\]: expected labels from 1 to 2"):
         data.Utterances(INPUTS, LABELS, alphabet="ab")
     refuses(fp.ArgumentError, "the label 4 has no character", utterances().text, [4])
-    refuses(fp.ArgumentError, "without an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
+    refuses(fp.ArgumentError, "needs an alphabet", data.Utterances(INPUTS, LABELS).text, [1])
     refuses(fp.DataError, "no items", data.collate_utterances, [])
     with pytest.raises(fp.DataError, match="inputs of .* in one batch"):
         data.collate_utterances([(np.ones(3), 1), (np.ones((3, 2)), 1)])

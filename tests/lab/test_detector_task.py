@@ -213,7 +213,7 @@ def test_settings_that_cannot_be_are_refused():
     ):
         refuses(fp.ArgumentError, message, DetectionEvaluation, **settings)
     wrong = DetectionEvaluation(detect=lambda model, pictures: 3)
-    with pytest.raises(fp.ArgumentError, match="outputs: expected a list with a dict for each"):
+    with pytest.raises(fp.ArgumentError, match="outputs: expected a list with a dict of boxes"):
         train(task(evaluate=wrong, metrics=()), "float32", 0)
 
 

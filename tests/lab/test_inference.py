@@ -225,7 +225,7 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
         (folder, {"task": task, "batch": 1.5}, "batch=1.5"),
         (folder, {"task": task, "examples": 0}, "examples=0"),
         (folder, {"task": task, "figures": "png"}, "figures='png' without out"),
-        (folder, {"task": task, "precisions": ["mixed", "mixed"]}, "given twice"),
+        (folder, {"task": task, "precisions": ["mixed", "mixed"]}, "appears twice"),
     ):
         with pytest.raises((fp.ArgumentError, fp.CheckpointError), match=told):
             fp.evaluate(source, **{**QUIET, **settings})

@@ -166,7 +166,7 @@ def test_another_machine_is_named(halves, other, tmp_path):
     held["environment"]["NumPy"] = "9.9"
     path.write_text(json.dumps(held), encoding="utf-8")
     lab.merge(halves[0], other, out=tmp_path / "whole")
-    told = f"2 of 6 runs were ran on another machine: NumPy 9.9 instead of {np.__version__}."
+    told = f"2 of 6 runs ran on another machine: NumPy 9.9 instead of {np.__version__}."
     assert told in fp.Comparison.load(tmp_path / "whole").notes()
     with open(tmp_path / "whole" / "runs.csv", newline="", encoding="utf-8") as file:
         marked = [row["seed"] for row in csv.DictReader(file) if "NumPy 9.9" in row["made"]]

@@ -151,9 +151,9 @@ test_what_is_no_parameter_or_not_there_is_refused = each_refused(
     (lambda: nn.ParameterList([3]), fp.DTypeError, "ParameterList: 0 is a int"),
     (lambda: nn.ParameterList(fp.ones(3)), fp.DTypeError, "expected several"),
     (lambda: nn.ParameterDict(3), fp.ArgumentError, "ParameterDict: int"),
-    (lambda: nn.ParameterDict({"training": fp.ones(1)}), fp.ArgumentError, "'training' is the"),
+    (lambda: nn.ParameterDict({"training": fp.ones(1)}), fp.ArgumentError, "'training' is an"),
     (lambda: nn.ParameterDict()["a"], KeyError, "no 'a'"),
-    (lambda: nn.ParameterList()(1), fp.ArgumentError, "not called"),
+    (lambda: nn.ParameterList()(1), fp.ArgumentError, "cannot be called"),
 )
 
 

@@ -126,8 +126,9 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     fp.Tensor(np.zeros(1, "f4,f4")) -> DTypeError: data of type .*: write one field
     np.exp(fp.ones(1, requires_grad=True)) -> TapeError: np\.exp of a.*fp\.exp\(x\), or np
     np.sqrt(x, out=(x,)) -> DTypeError: np\.sqrt into a tensor: expected an array
-    x.sum(dim=0, axis=1) -> ArgumentError: sum: axis and dim are two names x + "a" -> TypeError: for
-    \+: 'Tensor' and 'str' len(s) -> TypeError: len\(\) of a tensor without dimensions
+    x.sum(dim=0, axis=1) -> ArgumentError: sum: axis and dim are two names
+    x + "a" -> TypeError: for \+: 'Tensor' and 'str'
+    len(s) -> TypeError: len\(\) of a tensor without dimensions
         """,
         **ARRAYS,
     )

@@ -414,7 +414,7 @@ def test_what_does_not_fit_is_refused_by_name():
     ours_rnn.pack_padded_sequence([1], [1]) -> DTypeError: sequence: list
     ours_rnn.pack_padded_sequence(fp.ones(3), [1]) -> ShapeError: shape \(3,\)
     ours_rnn.pack_padded_sequence(fp.ones(3, 0), []) -> ShapeError: one sequence
-    ours_rnn.pack_padded_sequence(fp.ones(3, 2), [1, 2]) -> ArgumentError: do not fall
+    ours_rnn.pack_padded_sequence(fp.ones(3, 2), [1, 2]) -> ArgumentError: not in falling
     ours_rnn.pack_padded_sequence(fp.ones(3, 2), "ab") -> DTypeError: lengths
     ours_rnn.pad_packed_sequence(fp.ones(3)) -> DTypeError: expected a PackedSequence
     ours_rnn.pad_packed_sequence(ours_rnn.pack_sequence([fp.ones(4, 1)]), total_length=3)
@@ -425,7 +425,7 @@ def test_what_does_not_fit_is_refused_by_name():
     ours_rnn.pad_sequence([fp.ones(2, 3), fp.ones(2, 4)]) -> ShapeError: alike but
     ours_rnn.pad_sequence([fp.tensor(1.0)]) -> ShapeError: pad_sequence
     ours_rnn.pad_sequence([fp.ones(2)], padding_side="top") -> ArgumentError: padding_side='top'
-    ours_rnn.pack_sequence([fp.ones(2), fp.ones(3)]) -> ArgumentError: do not fall
+    ours_rnn.pack_sequence([fp.ones(2), fp.ones(3)]) -> ArgumentError: not in falling
     ours_rnn.pack_sequence([fp.ones(0, 2)]) -> ShapeError: at least one step
     ours_rnn.PackedSequence([1], [1]) -> DTypeError: data is a list
     ours_rnn.PackedSequence(fp.ones(1), None) -> DTypeError: batch_sizes: None
