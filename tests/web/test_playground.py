@@ -128,17 +128,14 @@ def test_skipped_steps_are_marked_and_a_bypassed_loss_is_no_number(page):
 
 
 @in_site
-def test_results_and_those_of_examples_are_shown_as_a_notebook_shows_them(page):
-    run(page, "import minifp as fp\ndisplay(fp.explain(0.1))\nfp.tensor([1.5])")
-    frames = page.locator("#output iframe")
-    assert frames.count() == 2
-    assert "0.0999755859375" in frames.nth(0).content_frame.locator("body").inner_text()
-    assert "1.5" in frames.nth(1).content_frame.locator("body").inner_text()
-    for example, count in (("explain", 2), ("tensor", 1)):
+def test_results_are_shown_as_a_notebook_shows_them(page):
+    for example, texts in (("explain", ["0.0999755859375", "0.0004"]), ("tensor", ["1000"])):
         page.select_option("#examples", example)
         page.click("#run")
         is_ready(page, "Done")
-        assert frames.count() == count
+        shown = [frame.content_frame.locator("body").inner_text()
+                 for frame in page.locator("#output iframe").all()]  # fmt: skip
+        assert [text in one for text, one in zip(texts, shown)] == [True] * len(shown)
 
 
 @in_site
