@@ -87,7 +87,7 @@ def of_channels(x):
     """The sum over pictures and pixels of x (N, C, H, W): (1, C, 1)."""
     return total(total(x.reshape(*x.shape[:2], -1), 2), 0)
 
-# ---- 3. The tape: what was computed, so that gradients find their way back ----------------------
+# ---- 3. The tape: the path of gradients back ----------------------------------------------------
 class Tensor:
     """Stored numbers, and the gradient that `backward` brings them."""
     def __init__(self, array):
@@ -195,7 +195,7 @@ def cross_entropy(z, t):
     losses = (xp.log(sums) - xp.take_along_axis(below, t[:, None], 1)).reshape(-1)
     return record(total(losses, 0)[0] / t.size, (z,), rule)
 
-# ---- 6. Sequences: what is stored between two steps is rounded -----------------------------------
+# ---- 6. Sequences: states between two steps are rounded ------------------------------------------
 def embedding(codes, w):
     """The rows of w (V, D) that codes (...) name: (..., D)."""
     def rule(dy):
@@ -306,7 +306,7 @@ class MixedOptimizer:
         elif precision.adapts and self.good_steps == self.interval:
             self.scale, self.good_steps = min(self.scale * 2, 2.0**24), 0
 
-# ---- 9. Two networks, and what they learn from ---------------------------------------------------
+# ---- 9. Two networks and their data --------------------------------------------------------------
 BUNDLED = Path(__file__).resolve().parents[1] / "minifp" / "data" / "bundled"
 
 def draw(random, *shapes):
