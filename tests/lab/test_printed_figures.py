@@ -117,7 +117,7 @@ def test_a_look_that_is_none_is_refused_before_training(tmp_path):
         ({"style": "poster"}, "style='poster': expected screen or paper"),
         ({"width": "3.25 feet"}, "width='3.25 feet': expected a width such as 3.25in"),
         *(({"width": "20mm"}, "from 76 mm to 508 mm"), ({"width": True}, "width=True")),
-        ({"font": "DejaVu Sanz"}, "near are: DejaVu Sans"),
+        ({"font": "DejaVu Sanz"}, "similar ones: DejaVu Sans"),
         ({"font": "No Such Font"}, "is not a TrueType font"),
         ({"figures": None, "style": "paper"}, "style='paper' without figures"),
         ({"out": None, "figures": None, "width": "90mm"}, "width='90mm' without out"),
