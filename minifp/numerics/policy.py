@@ -346,3 +346,7 @@ def shapes_only(p: Precision) -> Precision:
     """The same precision, in which nothing is computed: results have shapes and formats, and memory
     that is never written to, which costs addresses only. So it is for parameters built in it."""
     return precision_parts.with_state(replace(p), p, shapes_only=True)
+
+
+if os.environ.get("MINIFP_PRECISION"):  # which is refused at the import, as are other variables
+    _initial_default()

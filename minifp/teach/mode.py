@@ -7,7 +7,7 @@ FAST=1                fewer steps and seeds, with the same pictures and the same
 import os
 from typing import TypeVar
 
-from minifp.errors import ArgumentError
+from minifp.runtime import variables
 
 MODE = "MINIFP_TEACH"
 FAST = "FAST"
@@ -16,10 +16,7 @@ T = TypeVar("T")
 
 def shows_answers() -> bool:
     """Whether answers are shown without a prediction. Raises ArgumentError for an unknown mode."""
-    mode = os.environ.get(MODE, "")
-    if mode not in ("", "show"):
-        raise ArgumentError(f"{MODE}={mode}: expected show, or nothing")
-    return mode == "show"
+    return variables.read(MODE) == "show"
 
 
 def is_fast() -> bool:

@@ -116,6 +116,8 @@ def carried(task: Task) -> Carried:
         ) from None
     try:
         pickled = cloudpickle.dumps(task)
+    except MemoryError:
+        raise
     except Exception as error:
         raise ArgumentError(_not_picklable(task, error)) from error
     return Carried(task.name, hashlib.sha256(pickled).hexdigest(), pickled)
@@ -128,6 +130,8 @@ def _not_picklable(task, error):
     for field in fields(task):
         try:
             cloudpickle.dumps(getattr(task, field.name))
+        except MemoryError:
+            raise
         except Exception:
             culprits.append(field.name)
     return (

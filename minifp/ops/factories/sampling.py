@@ -19,6 +19,7 @@ from minifp.ops.elementwise import check_operands, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.runtime import random
+from minifp.runtime.device import is_array_like
 from minifp.typing import DType, Ints
 
 
@@ -176,7 +177,7 @@ def normal(
     """
     check_operands(mean, std)
     m, s = (array_of(a) for a in (mean, std))
-    tensors: list[Any] = [given for given in (mean, std) if hasattr(given, "ndim")]
+    tensors: list[Any] = [given for given in (mean, std) if is_array_like(given)]
     if bool(tensors) == (size is not None):
         raise ArgumentError("normal: expected mean and std as numbers with a size, or a tensor")
     if not (s >= 0).all():

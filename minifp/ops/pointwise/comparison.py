@@ -18,7 +18,7 @@ from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.ops.elementwise import Binary, Operand, Unary, as_numbers, check_operands, named
 from minifp.ops.public import public
-from minifp.runtime.device import as_array, device_of
+from minifp.runtime.device import as_array, device_of, is_array_like
 
 
 def _plain(name, value):
@@ -172,6 +172,6 @@ def allclose(
 @takes_tensor
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and, everywhere, equal numbers."""
-    if not hasattr(other, "ndim"):
+    if not is_array_like(other):
         raise DTypeError(f"equal: other is a {type(other).__name__}: expected a tensor")
     return input.shape == other.shape and bool(np.all(eq(input, other).array))
