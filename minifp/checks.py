@@ -15,6 +15,8 @@ def check_range(name, value, low=0.0, high=inf, open_above=False):
     if type(value) is float and low <= value < high:
         return
     is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if isinstance(value, np.floating):  # whose comparisons are of its own few bits
+        value = float(value)
     inside = is_number and not isinstance(value, bool) and low <= value <= min(high, LARGEST)
     if not inside or (open_above and value == high):
         interval = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"

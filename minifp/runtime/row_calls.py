@@ -10,7 +10,6 @@ from minifp.derive.dtypes import COMPILED
 from minifp.derive.graph import Untraceable
 from minifp.derive.rows import Rows
 from minifp.derive.trace_rows import RowFormulas
-from minifp.errors import ArgumentError
 
 MOST = 4096  # plans that are remembered
 COUNTED = 2**24  # places that float32 can name
@@ -33,8 +32,6 @@ class RowCalls:
 
     def plan(self, key: Any, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
         """The plan of a call, which is remembered under a key, or None for what has none."""
-        if (keepdims := settings.get("keepdims", False)) not in (True, False):
-            raise ArgumentError(f"keepdim={keepdims!r}: expected True or False")
         if len(self.plans) > MOST:
             self.plans.clear()
         self.plans[key] = plan = self.new_plan(args, to, settings)

@@ -148,7 +148,9 @@ def sizes_and_factors(shape, size, scale_factor):
         else given
     )
     numbers = all(
-        isinstance(f, (int, float, np.number)) and not isinstance(f, bool) and f < 2**63
+        isinstance(f, (int, float, np.number))
+        and not isinstance(f, bool)
+        and (type(f) is not int or f < 2**63)
         for f in given
     )
     if len(given) != len(shape) or not numbers or not all(0 < float(f) < math.inf for f in given):

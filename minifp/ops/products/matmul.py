@@ -13,6 +13,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
+from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import as_numbers, check_operands, pass_to, sum_to
 from minifp.ops.public import public
 from minifp.runtime.device import as_array, is_array_like
@@ -107,6 +108,8 @@ def addmm_backward(dz, c_shape, x, y, to, beta, alpha):
 @op
 def addmm_op(c, x, y, *, beta, alpha):
     check_operands(c, x, y)
+    if c.dtype.kind == "V":  # a format of ours, or fields
+        check_tensors("addmm", input=c)
     z = addmm_forward(c, x, y, beta=beta, alpha=alpha)
     return z, (c.shape, x, y), addmm_backward
 

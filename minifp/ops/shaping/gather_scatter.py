@@ -132,7 +132,14 @@ def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None 
     if i.ndim != input.ndim:
         raise ShapeError(f"take_along_dim: indices of shape {i.shape} for input of {input.shape}")
     sizes = [1 if k == axis else n for k, n in enumerate(input.shape)]
-    shape = list(np.broadcast_shapes(sizes, [1 if k == axis else n for k, n in enumerate(i.shape)]))
+    try:
+        its = [1 if k == axis else n for k, n in enumerate(i.shape)]
+        shape = list(np.broadcast_shapes(sizes, its))
+    except ValueError:
+        raise ShapeError(
+            f"take_along_dim: indices of shape {i.shape} for input of {input.shape}: expected what "
+            f"broadcasts with it, but for axis {axis}"
+        ) from None
     own, its = shape.copy(), shape.copy()
     own[axis], its[axis] = input.shape[axis], i.shape[axis]
     return gather(expand(input, own), dim, np.broadcast_to(i, its))

@@ -129,8 +129,9 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise ShapeError(f"{name}: input of shape {input.shape}: expected matrices")
-        (diagonal,) = as_integers((diagonal,), f"{name}: diagonal=")
-        return apply(input, diagonal=diagonal)
+        if not is_integer(diagonal):
+            raise DTypeError(f"{name}: diagonal={diagonal!r}: expected an integer")
+        return apply(input, diagonal=int(diagonal))
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return public("fp Tensor", autocast="exact")(takes_tensor(function))
