@@ -62,8 +62,8 @@ def seed_list(seeds) -> list[int]:
     )
     if not which or not whole or len(set(which)) < len(which):
         raise ArgumentError(
-            f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least 0, "
-            "below 2^63"
+            f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least "
+            "0, below 2^63"
         )
     return [int(s) for s in which]
 

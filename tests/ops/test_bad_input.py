@@ -52,6 +52,13 @@ def test_shapes_that_do_not_fit_are_refused():
     F.max_pool2d(x, 2) -> ShapeError: max_pool2d: input of shape \(2, 3\): expected \(N
     F.avg_pool2d(x, 2) -> ShapeError: avg_pool2d: input of shape \(2, 3\): expected \(N
     F.max_pool2d(image, 0) -> ShapeError: max_pool2d: kernel_size=0: expected an integer
+    F.adaptive_avg_pool2d(image, 2**40) -> ShapeError: output_size=.*at most 2147483647
+    F.adaptive_avg_pool2d(image, 2**27) -> MemoryError: 134217728
+    F.conv_transpose2d(image, image.swapaxes(0, 1), stride=2**30) -> ShapeError: conv_transpose2d
+    image.repeat(1, 1, 1, 2**62) -> ShapeError: repeat: a result of shape
+    fp.repeat_interleave(x, 2**62) -> ShapeError: repeat_interleave: a result of shape
+    F.dropout(x, training="no") -> ArgumentError: dropout: training='no': expected True or False
+    x.sum(0, "no") -> ArgumentError: sum: keepdim='no': expected True or False
     F.max_pool2d(image, 9) -> ShapeError: max_pool2d: a window of \(9, 9\) does not fit
     F.batch_norm(v, None, None) -> ShapeError: batch_norm: input of shape \(3,\): expected \(N, C
     F.batch_norm(one, None, None, training=True) -> ShapeError: batch_norm .*1 value a channel
@@ -200,6 +207,16 @@ def test_a_batch_that_is_not_finite_leaves_running_statistics_and_shows_in_the_r
         assert (*held, norm.num_batches_tracked.item()) == ([0, 0], [1, 1], 0)
         norm(fp.randn(6, 2))
     assert norm.num_batches_tracked.item() == 1 and norm.running_mean.tolist() != [0, 0]
+
+
+def test_strides_beyond_the_input_cost_what_their_one_window_costs():
+    image, kernel, long = fp.randn(1, 1, 5, 5), fp.randn(1, 1, 3, 3), fp.randn(1, 1, 9000)
+    first = F.conv2d(image, kernel).array[..., :1, :1]
+    np.testing.assert_allclose(F.conv2d(image, kernel, stride=2**30).array, first, rtol=1e-6)
+    assert F.avg_pool2d(image, 2, stride=2**30).shape == (1, 1, 1, 1)
+    apart = F.conv1d(long, kernel[:, :, 0], stride=8000)  # which no plan by phases is made for
+    ends = F.conv1d(long, kernel[:, :, 0]).array[..., [0, 8000]]
+    np.testing.assert_allclose(apart.array, ends, rtol=1e-6, atol=1e-7)
 
 
 def test_numbers_that_no_integer_holds_are_refused():

@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.autograd.op import explained, takes_tensor
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_range
+from minifp.checks import check_flag, check_range
 from minifp.errors import DeviceError, DTypeError
 from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
@@ -148,10 +148,14 @@ def isclose(
     """
     for name, v in as_numbers("isclose", rtol=rtol, atol=atol).items():
         check_range(f"isclose: {name}", v)
+    check_flag("isclose: equal_nan", equal_nan)
     x, y = _arrays("isclose", input, other)
-    exact = np.equal(x, y)  # also of integers that float64 does not hold
-    a, b = (as_array(v, np.float64)[()] for v in (x, y))
     with np.errstate(all="ignore"):
+        exact = np.equal(x, y)  # also of integers that float64 does not hold
+        try:
+            a, b = (as_array(v, np.float64)[()] for v in (x, y))
+        except OverflowError as error:
+            raise DTypeError(f"isclose: other={other!r}: {error}") from None
         near = (np.abs(a - b) <= atol + np.abs(rtol * b)) & np.isfinite(a) & np.isfinite(b)
     if rtol == atol == 0:
         near = exact
