@@ -161,6 +161,7 @@ def check_number(function, name, value):
     """Raise DTypeError for what is no number, ArgumentError for one that is not finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise DTypeError(f"{function}: {name}={value!r}: expected a number")
+    value = float(value) if isinstance(value, np.floating) else value
     if not -LARGEST <= value <= LARGEST:
         raise ArgumentError(f"{function}: {name}={value!r}: expected a finite number")
 

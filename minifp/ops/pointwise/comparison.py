@@ -151,8 +151,8 @@ def isclose(
     check_flag("isclose: equal_nan", equal_nan)
     x, y = _arrays("isclose", input, other)
     with np.errstate(all="ignore"):
-        exact = np.equal(x, y)  # also of integers that float64 does not hold
         try:
+            exact = np.equal(x, y)  # also of integers that float64 does not hold
             a, b = (as_array(v, np.float64)[()] for v in (x, y))
         except OverflowError as error:
             raise DTypeError(f"isclose: other={other!r}: {error}") from None
