@@ -79,6 +79,7 @@ def check_room(function, shape):
 
     Raises MemoryError for one that this machine has no memory for now.
     """
+    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
     if prod(shape) < ROOMY:
         return
     try:

@@ -259,7 +259,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise DTypeError(f"one_hot: a {type(tensor).__name__}: expected a tensor of integers")
     i = array_of(tensor)
     if i.dtype.kind not in "iu":
-        raise DTypeError(f"one_hot: classes of {i.dtype}: expected integers")
+        raise DTypeError(f"one_hot: index of {i.dtype}: expected integers")
     if num_classes == -1:
         if not i.size:
             raise ArgumentError("one_hot of no numbers: say how many classes there are")

@@ -104,7 +104,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     if axes[0] == axes[1]:
         raise ShapeError(f"diagonal: dim1={dim1}, dim2={dim2}: expected different axes")
     if not is_integer(offset):
-        raise DTypeError(f"diagonal: offset={offset!r}: expected an integer")
+        raise DTypeError(f"diagonal: offset={(offset,)}: expected integers")
     return diagonal_op(input, offset=int(offset), axes=axes)
 
 
@@ -130,7 +130,7 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
         if input.ndim < 2:
             raise ShapeError(f"{name}: input of shape {input.shape}: expected matrices")
         if not is_integer(diagonal):
-            raise DTypeError(f"{name}: diagonal={diagonal!r}: expected an integer")
+            raise DTypeError(f"{name}: diagonal={(diagonal,)}: expected integers")
         return apply(input, diagonal=int(diagonal))
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
