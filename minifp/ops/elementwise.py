@@ -91,7 +91,7 @@ def _as_number(operation, name, v):
     if not isinstance(v, Real):
         given = f" is a {type(v).__name__}" if is_array_like(v) else f"={v!r}"
         raise DTypeError(f"{operation}: {name}{given}: expected a number")
-    if isinstance(v, Integral) and -(2**63) <= v < 2**63:
+    if isinstance(v, Integral) and -(2**63) <= int(v) < 2**63:
         return int(v)
     try:
         return float(v)

@@ -42,7 +42,9 @@ class Axis(NamedTuple):
 
     def slices(self):
         """For each window, the places in it that are no padding."""
-        return [slice(*ends, self.dilation) for ends in zip(*(a.tolist() for a in self.bounds()))]
+        return [
+            slice(a, b, self.dilation) for a, b in zip(*(ends.tolist() for ends in self.bounds()))
+        ]
 
     def layers(self):
         """In how many layers no two windows overlap, if they are dealt out in turn."""
