@@ -112,6 +112,7 @@ from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 # The same by the names of other systems.
 from minifp import autograd
 from minifp.compat import amp, cuda, paddle
+from minifp.runtime import variables
 from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
 # Saving and resuming.
@@ -200,4 +201,5 @@ __all__ += [
 ]  # fmt: skip
 # ---- written until here ----
 
+variables.check()
 amp.automatic.start_from_environment()

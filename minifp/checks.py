@@ -1,10 +1,13 @@
 """Checks of arguments: each names the argument, what it was and what was expected."""
 
-from math import inf, isfinite
+import sys
+from math import inf
 
 import numpy as np
 
 from minifp.errors import ArgumentError
+
+LARGEST = sys.float_info.max
 
 
 def check_range(name, value, low=0.0, high=inf, open_above=False):
@@ -12,7 +15,9 @@ def check_range(name, value, low=0.0, high=inf, open_above=False):
     if type(value) is float and low <= value < high:
         return
     is_number = isinstance(value, (int, float, np.integer, np.floating))
-    inside = is_number and not isinstance(value, bool) and isfinite(value) and low <= value <= high
+    if isinstance(value, np.floating):  # whose comparisons are of its own few bits
+        value = float(value)
+    inside = is_number and not isinstance(value, bool) and low <= value <= min(high, LARGEST)
     if not inside or (open_above and value == high):
         interval = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
         below = ", and less" if open_above else ""
@@ -28,7 +33,7 @@ def check_count(name, value, least=1):
 
 def check_flag(name, value):
     """Raise ArgumentError unless `value` is True or False."""
-    if not isinstance(value, (bool, np.bool_)):
+    if value is not True and value is not False and not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{name}={value!r}: expected True or False")
 
 

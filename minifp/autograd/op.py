@@ -165,7 +165,7 @@ def takes_tensor(fn: F) -> F:
 
     @wraps(fn)
     def checked(input, *args, **settings):
-        if not hasattr(input, "ndim"):
+        if not hasattr(type(input), "__array_ufunc__"):
             raise DTypeError(
                 f"{fn.__name__}: input is a {type(input).__name__}: expected a tensor; create "
                 "one with fp.tensor(...)"
@@ -265,4 +265,4 @@ def explained(error, name, arrays):
 
 
 def _describe(a):
-    return f"{name_of(a.dtype)} {a.shape}" if hasattr(a, "shape") else repr(a)
+    return f"{name_of(a.dtype)} {a.shape}" if hasattr(type(a), "__array_ufunc__") else repr(a)

@@ -14,6 +14,7 @@ import numpy as np
 from minifp.autograd import small_stack
 from minifp.autograd.seeds import Unknown
 from minifp.autograd.storage import Storage
+from minifp.checks import check_flag
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
@@ -75,8 +76,8 @@ class Tensor:
         self.node, self.index = node, index
         self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed, self.consumed, self.unseeded = 1.0, None, False
-        if requires_grad:
-            self.requires_grad_()
+        if requires_grad is not False:
+            self.requires_grad_(requires_grad)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,6 +112,7 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
+        check_flag("requires_grad", requires_grad)
         if self.node is not None:
             raise TapeError(
                 f"requires_grad_() is for leaves; this tensor is the result of {self.node.op}"

@@ -2,8 +2,8 @@
 
 It imports nothing of minifp, so that a worker starts in a fraction of a second. A worker reads
 requests, one a line of JSON [path, size, mode, crop, ...], and answers each with five little-endian
-32-bit numbers, (0 or TRANSPARENT, H, W, C, bytes) or (FAILED, 0, 0, 0, bytes), and so many bytes:
-pixels, or an error.
+32-bit numbers, (0 or TRANSPARENT, H, W, C, bytes) or (FAILED or NO_MEMORY, 0, 0, 0, bytes), and so
+many bytes: pixels, or an error.
 """
 
 import json
@@ -17,7 +17,7 @@ import numpy as np
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "PPM", "TIFF", "WEBP")
 DEEP = ("I", "F")  # Pillow's modes of more than 8 bits a pixel begin with these
 HEAD = struct.Struct("<5I")
-FAILED, TRANSPARENT = 1, 2
+FAILED, TRANSPARENT, NO_MEMORY = 1, 2, 3
 
 
 def picture(path, size, mode, crop, upright=True) -> tuple[np.ndarray, bool]:
@@ -69,6 +69,8 @@ def serve(requests, answers) -> None:
         try:
             pixels, is_transparent = picture(*json.loads(line))
             head, body = (TRANSPARENT * is_transparent, *pixels.shape), pixels.tobytes()
+        except MemoryError as error:
+            head, body = (NO_MEMORY, 0, 0, 0), str(error).encode("utf-8", errors="replace")
         except Exception as error:  # Pillow has an error for each way a file can be damaged
             head, body = (FAILED, 0, 0, 0), str(error).encode("utf-8", errors="replace")
         answers.write(HEAD.pack(*head, len(body)))

@@ -42,6 +42,8 @@ def bundled_arrays(name: str, **shapes) -> list:
     try:
         with np.load(io.BytesIO(bundled(name)), allow_pickle=False) as stored:
             arrays = [stored[field] for field in shapes]
+    except MemoryError:
+        raise
     except Exception as error:  # NumPy and zipfile have one for each way to be damaged
         raise _damaged(name, error) from error
     found = {field: array.shape for field, array in zip(shapes, arrays)}

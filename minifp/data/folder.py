@@ -123,6 +123,8 @@ def decoded(request) -> np.ndarray:
     """The pixels that `decoding.picture` gives for these arguments. Raises DataError."""
     try:
         pixels, is_transparent = decoding.picture(*request)
+    except MemoryError:
+        raise
     except Exception as error:  # Pillow has an error for each way in which a file can be damaged
         raise DataError(unreadable(request[0], error)) from error
     if is_transparent:

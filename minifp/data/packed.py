@@ -74,6 +74,8 @@ def decoded(path: Path) -> np.ndarray:
         try:
             with image.open(io.BytesIO(jpeg[offset[i] : offset[i + 1]]), formats=["JPEG"]) as one:
                 pixels = np.asarray(one.convert("RGB"))
+        except MemoryError:
+            raise
         except Exception as error:  # Pillow has one for each way in which a file can be damaged
             raise DataError(f"{path}: picture {i} cannot be read: {error}") from error
         if pixels.shape[:2] != SHAPE:
@@ -89,6 +91,8 @@ def unpack(path: Path) -> tuple[bytes, list, np.ndarray]:
             if sum(member.file_size for member in stored.zip.infolist()) > LARGEST:
                 raise ValueError(f"it holds more than {LARGEST} bytes")
             jpeg, offset, label = (stored[name] for name in FIELDS)
+    except MemoryError:
+        raise
     except Exception as error:  # NumPy and zipfile have one for each way to be damaged
         raise DataError(
             f"{path}: expected the arrays {', '.join(FIELDS)} of packed pictures: {error}. It is "

@@ -115,6 +115,8 @@ def by_soundfile(name: str, content: bytes, problem: str) -> tuple[np.ndarray, i
         ) from error
     try:
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
+    except MemoryError:
+        raise
     except Exception as error:  # soundfile's own
         raise DataError(f"{told}: {error}. Download it again, or convert it to WAV") from error
     return np.ascontiguousarray(samples.T), rate

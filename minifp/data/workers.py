@@ -86,6 +86,8 @@ class Workers:
             body = process.stdout.read(size)
             if len(body) == size and state == decoding.FAILED:
                 raise DataError(unreadable(request[0], body.decode("utf-8", errors="replace")))
+            if len(body) == size and state == decoding.NO_MEMORY:
+                raise MemoryError(f"{request[0]}: {body.decode('utf-8', errors='replace')}")
             if len(body) == size:
                 if state == decoding.TRANSPARENT:
                     warn_of_transparent(request[0])

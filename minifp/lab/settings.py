@@ -57,10 +57,13 @@ def seed_list(seeds) -> list[int]:
             f"seeds={shorten(repr(seeds), 60)}: more than {MOST_SEEDS:,} runs of each precision; "
             "to use that number as a seed, write it in a list"
         )
-    whole = all(hasattr(s, "__index__") and not isinstance(s, bool) and s >= 0 for s in which)
+    whole = all(
+        hasattr(s, "__index__") and not isinstance(s, bool) and 0 <= s < 2**63 for s in which
+    )
     if not which or not whole or len(set(which)) < len(which):
         raise ArgumentError(
-            f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least 0"
+            f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least "
+            "0, below 2^63"
         )
     return [int(s) for s in which]
 

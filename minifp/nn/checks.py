@@ -4,14 +4,17 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.ops.windows import LARGEST
 from minifp.runtime.device import moved
 
 
 def positive(**sizes):
-    """Raise ArgumentError, naming it, for one that is not a positive integer."""
+    """Raise ArgumentError, naming it, for one that is not a positive integer below 2^31."""
     for name, n in sizes.items():
         if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
             raise ArgumentError(f"{name}={n!r}: expected a positive integer")
+        if n > LARGEST:
+            raise ArgumentError(f"{name}={n!r}: expected a positive integer, at most {LARGEST}")
 
 
 def probability(layer, **values):

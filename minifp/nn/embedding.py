@@ -11,6 +11,7 @@ from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.numerics.formats import is_float
 from minifp.ops.shaping.embedding import as_padding_idx
+from minifp.runtime.device import is_array_like
 
 
 class Embedding(Module):
@@ -43,7 +44,7 @@ class Embedding(Module):
 
         freeze: whether they stay as they are. Raises DTypeError or ShapeError for what is no table.
         """
-        if not hasattr(embeddings, "ndim") or not is_float(embeddings.dtype):
+        if not is_array_like(embeddings) or not is_float(embeddings.dtype):
             what = getattr(embeddings, "dtype", type(embeddings).__name__)
             raise DTypeError(f"Embedding.from_pretrained: embeddings is {what}: expected floats")
         if embeddings.ndim != 2:

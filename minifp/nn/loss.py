@@ -13,6 +13,7 @@ from minifp.nn import functional as F
 from minifp.nn.function_layer import FunctionLayer
 from minifp.nn.parameter import Buffer
 from minifp.ops.losses.loss import REDUCTIONS, check_reduction
+from minifp.runtime.device import is_array_like
 
 
 class _Loss(FunctionLayer):
@@ -27,7 +28,7 @@ class _Loss(FunctionLayer):
         check_reduction(layer, self.reduction, self.reductions)
         for name in {"weight", "pos_weight"}.intersection(self.settings):
             weight = self.__dict__.pop(name)
-            if weight is not None and not hasattr(weight, "ndim"):
+            if weight is not None and not is_array_like(weight):
                 what = type(weight).__name__
                 raise DTypeError(f"{layer}: {name} is a {what}: expected a tensor")
             if weight is not None:

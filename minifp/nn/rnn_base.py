@@ -16,6 +16,7 @@ from minifp.nn.checks import positive, probability
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from minifp.ops.arguments import check_room
 from minifp.runtime.device import device_of
 
 
@@ -44,6 +45,7 @@ class RNNBase(Module):
     ) -> None:  # fmt: skip
         name = type(self).__name__
         positive(input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
+        check_room(type(self).__name__, (num_layers, hidden_size, hidden_size))
         probability(name, dropout=dropout)
         if proj_size:
             positive(proj_size=proj_size)

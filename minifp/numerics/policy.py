@@ -349,3 +349,7 @@ def shapes_only(p: Precision) -> Precision:
     that is never written to, which reserves address space only. The same holds for parameters
     created under it."""
     return precision_parts.with_state(replace(p), p, shapes_only=True)
+
+
+if os.environ.get("MINIFP_PRECISION"):  # which is refused at the import, as are other variables
+    _initial_default()

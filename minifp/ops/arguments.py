@@ -1,7 +1,10 @@
 """What operations are given, checked: errors name the function and the argument."""
 
 from functools import lru_cache, wraps
+from math import prod
 from typing import cast
+
+import numpy as np
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
@@ -9,6 +12,7 @@ from minifp.numerics.formats import is_float
 from minifp.typing import F
 
 PLAIN = {int, str, type(None)}
+ROOMY = 2**24  # numbers for which there is memory
 KEPT = 4096  # calls that are remembered
 
 
@@ -37,7 +41,7 @@ def remembered(fn: F) -> F:
 def check_tensors(function, **tensors):
     """Raise DTypeError for one that is no tensor (or array) of floating numbers."""
     for name, t in tensors.items():
-        if not hasattr(t, "ndim"):
+        if not hasattr(type(t), "__array_ufunc__"):  # as arrays and tensors have, and no dtype
             raise DTypeError(
                 f"{function}: {name} is a {type(t).__name__}: expected a tensor; create one with "
                 "fp.tensor(...)"
@@ -69,6 +73,20 @@ def check_constants(function, **tensors):
                 f"{function}: {name} requires a gradient, but this function does not compute "
                 "one: detach() it"
             )
+
+
+def check_room(function, shape):
+    """Raise ShapeError for a result that is too large for any memory, before work for it begins.
+
+    Raises MemoryError for one that this machine has no memory for now.
+    """
+    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if prod(shape) < ROOMY:
+        return
+    try:
+        np.empty(shape, np.float32)
+    except ValueError as error:
+        raise ShapeError(f"{function}: a result of shape {tuple(shape)}: {error}") from None
 
 
 def check_positive(name, value):

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from minifp.errors import DTypeError, ShapeError
+from minifp.ops.arguments import check_room
 from minifp.typing import F
 
 
@@ -40,6 +41,13 @@ def as_integers(args, name, least=-math.inf):
         if n < least:
             raise ShapeError(f"{name}{given}: expected integers of at least {least}")
     return tuple(int(n) for n in given)
+
+
+def as_size(args, function):
+    """The size of a new tensor, given so. Raises DTypeError, ShapeError, and MemoryError."""
+    size = as_integers(args, f"{function}: size ", 0)
+    check_room(function, size)
+    return size
 
 
 def as_axes(dim, ndim, name="dim"):

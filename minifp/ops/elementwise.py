@@ -23,6 +23,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
+from minifp.runtime.device import is_array_like
 from minifp.runtime.shapes import stretched
 from minifp.typing import F
 
@@ -82,11 +83,20 @@ def as_numbers(operation, **settings):
 
     Raises DTypeError that names the operation and the setting that is no number.
     """
-    for name, v in settings.items():
-        if not isinstance(v, Real):
-            given = f" is a {type(v).__name__}" if hasattr(v, "ndim") else f"={v!r}"
-            raise DTypeError(f"{operation}: {name}{given}: expected a number")
-    return {n: int(v) if isinstance(v, Integral) else float(v) for n, v in settings.items()}
+    return {n: v if type(v) is float else _as_number(operation, n, v) for n, v in settings.items()}
+
+
+def _as_number(operation, name, v):
+    """One of them, which is no float: an int that int64 holds, or else a float."""
+    if not isinstance(v, Real):
+        given = f" is a {type(v).__name__}" if is_array_like(v) else f"={v!r}"
+        raise DTypeError(f"{operation}: {name}{given}: expected a number")
+    if isinstance(v, Integral) and -(2**63) <= int(v) < 2**63:
+        return int(v)
+    try:
+        return float(v)
+    except OverflowError:
+        raise ArgumentError(f"{operation}: {name}={v}: expected a number below 1.8e308") from None
 
 
 def check_fits(what, number, dtype):

@@ -35,7 +35,7 @@ def is_floating_point(input: Tensor) -> bool:
 @takes_tensor
 def numel(input: Tensor) -> int:
     """How many elements a tensor has."""
-    return input.array.size
+    return math.prod(input.shape)
 
 
 @public("fp Tensor")
@@ -46,6 +46,7 @@ def clone(input: Tensor) -> Tensor:
     Unrounded numbers are copied too, so that what is put back loses nothing; and of a gradient what
     it was multiplied by.
     """
+    input = input if isinstance(input, Tensor) else Tensor(input)
     is_recorded = is_float(input.dtype) and input.gradient_node is not None
     copy = mul(input, 1.0) if is_recorded else Tensor(input.array.copy())
     exact = None if has_unrounded(copy) else input.exact
@@ -58,7 +59,7 @@ def clone(input: Tensor) -> Tensor:
 @takes_tensor
 def detach(input: Tensor) -> Tensor:
     """A tensor on the same memory that remembers nothing."""
-    return input.detach()
+    return input.detach() if isinstance(input, Tensor) else Tensor(input)
 
 
 # ---- limits of formats --------------------------------------------------------------------------

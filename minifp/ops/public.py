@@ -7,9 +7,10 @@ stub of Tensor. Methods and operators are attached to Tensor by `methods` and `i
 
 from collections.abc import Callable, Collection
 from functools import wraps
-from inspect import unwrap
+from inspect import signature, unwrap
 from typing import Any, NamedTuple, cast
 
+from minifp.checks import check_flag
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
 from minifp.typing import F
@@ -69,27 +70,39 @@ def public(
 
 
 INIT = ".__init__"
+MOST = 255  # arguments of a function
 NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # what NumPy calls them -> PyTorch
 
 
 def by_numpys_names(function: F) -> F:
     """Let a function that has `dim` or `keepdim` take these by NumPy's names, too, as PyTorch's do.
 
-    Raises ArgumentError where one is said by both names.
+    Raises ArgumentError where one is said by both names, and for flags that are not True or False.
     """
     code = unwrap(function).__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     theirs = {name for name, its in NUMPYS.items() if its in own and name not in own}
     if not theirs:
         return function
+    parameters = signature(function).parameters.values()
+    flags = {p.name: i for i, p in enumerate(parameters) if type(p.default) is bool}
+    first = min(flags.values(), default=MOST)
+    title = function.__qualname__.removesuffix(INIT)
+
+    def check_flags(args, settings):
+        for name, i in flags.items():
+            if i < len(args) or name in settings:
+                check_flag(f"{title}: {name}", args[i] if i < len(args) else settings[name])
 
     @wraps(function)
     def renamed(*args, **settings):
+        if flags and (settings or len(args) > first):
+            check_flags(args, settings)
         if settings and not theirs.isdisjoint(settings):
             for name in theirs & settings.keys():
                 if NUMPYS[name] in settings:
                     raise ArgumentError(
-                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]} "
+                        f"{title}: {name} and {NUMPYS[name]} "
                         "are two names of the same argument: expected one of them"
                     )
                 settings[NUMPYS[name]] = settings.pop(name)

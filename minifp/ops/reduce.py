@@ -140,6 +140,14 @@ def array_of(input):
     return as_native(input.array if isinstance(input, Tensor) else as_array(input))
 
 
+def array_given(name, given):
+    """The same. Raises DTypeError, which `name` begins, for what is none."""
+    try:
+        return array_of(given)
+    except (ValueError, TypeError) as error:
+        raise DTypeError(f"{name} is no array: {error}") from None
+
+
 def _truth(name, input, dim, keepdim):
     """np.any or np.all: NaN counts as true; of uint8 it is uint8, both as in PyTorch."""
     x = array_of(input)

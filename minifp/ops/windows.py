@@ -12,15 +12,20 @@ import numpy as np
 from minifp.errors import ShapeError
 from minifp.runtime.cuda.arrays import is_on_device, restrided
 
+LARGEST = 2**31 - 1  # size, stride, padding or dilation: compiled kernels count places in int32
+
 
 def as_sizes(value, name, least, ndim):
     """An integer, or `ndim` of them, as a tuple. Raises ShapeError below `least`."""
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     sizes = sizes * ndim if len(sizes) == 1 else sizes
     integers = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in sizes)
-    if len(sizes) != ndim or not integers or min(sizes) < least:
+    if len(sizes) != ndim or not integers or min(sizes) < least or max(sizes) > LARGEST:
         several = {1: "", 2: ", or a pair of them"}[ndim]
-        raise ShapeError(f"{name}={value!r}: expected an integer of at least {least}{several}")
+        most = f", at most {LARGEST}" if integers and max(sizes, default=0) > LARGEST else ""
+        raise ShapeError(
+            f"{name}={value!r}: expected an integer of at least {least}{most}{several}"
+        )
     return tuple(int(v) for v in sizes)
 
 

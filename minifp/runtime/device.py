@@ -47,7 +47,7 @@ def as_device(device: Any) -> str:
         device = _default or os.environ.get("MINIFP_DEVICE") or "cpu"
     if isinstance(device, int) and not isinstance(device, bool):
         device = f"cuda:{device}"
-    if device == "cpu":
+    if isinstance(device, str) and device == "cpu":
         return device
     kind, _, number = str(device).partition(":")
     if kind == "cuda" and number in ("", "0"):
@@ -59,6 +59,11 @@ def as_device(device: Any) -> str:
             f"variable CUDA_VISIBLE_DEVICES={number}"
         )
     raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")
+
+
+def is_array_like(a: Any) -> bool:
+    """Whether `a` is an array, a number of NumPy's, or a tensor: what NumPy's functions go to."""
+    return hasattr(type(a), "__array_ufunc__")  # a dtype and a class have `ndim` and `shape`, too
 
 
 def is_array(a: Any) -> bool:

@@ -47,7 +47,7 @@ def write(path, arrays, tree):
         metadata = {"format": "pt", "minifp.version": str(VERSION), "minifp.tree": text}
         metadata["minifp.sha256"] = _checksum(tensors, text)
         content = _content_of(tensors, metadata)
-    except MinifpError:
+    except (MinifpError, MemoryError):
         raise
     except Exception as error:  # too deep, too long, or not UTF-8: safetensors has its own classes
         raise ArgumentError(f"cannot save {str(path)!r}: {type(error).__name__}: {error}") from None
@@ -95,7 +95,7 @@ def _read(content):
         formats = json.loads(metadata.get(FORMATS, "{}"))
         tensors = {name: _array(name, entry, formats.get(name)) for name, entry in found}
         is_ours = "minifp.tree" in metadata
-    except CheckpointError:
+    except (CheckpointError, MemoryError):
         raise
     except Exception as error:  # safetensors has one class for all, and it differs by version
         if content and (kind := kind_of(content)):

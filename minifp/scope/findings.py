@@ -125,7 +125,7 @@ class Findings(Record):
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
             raise ArgumentError(f"{path}: no such file") from None
-        except ArgumentError:
+        except (ArgumentError, MemoryError):
             raise
         except Exception as error:  # NumPy, zipfile and zlib have one for each way to be damaged
             raise ArgumentError(

@@ -1,7 +1,7 @@
 """Groups of commands: each is imported when it is called, and ends in an exit code."""
 
 import signal
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 import click
@@ -59,20 +59,33 @@ class Index(click.Group):
         return super().resolve_command(ctx, args)
 
 
+@contextmanager
+def written():
+    """Explain where an output cannot be written, such as that a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in files.FULL:
+            raise
+        raise Refusal(f"the output cannot be written: {error}") from error
+
+
 class Commands(Index):
     """The group of all: what a command raises ends in an exit code."""
+
+    def make_context(self, *args, **settings):
+        """Read the arguments, of which --help and --version write at once."""
+        with written():
+            return super().make_context(*args, **settings)
 
     def invoke(self, ctx):
         """Run the command that was asked for; errors and interruptions end in an exit code."""
         with Stopped() as stopped:
             try:
-                return super().invoke(ctx)
+                with written():
+                    return super().invoke(ctx)
             except MinifpError as error:
                 raise Refusal(str(error)) from error
-            except OSError as error:
-                if error.errno not in files.FULL:
-                    raise
-                raise Refusal(f"cannot write the output: {error}") from error
             except KeyboardInterrupt as interrupt:
                 click.echo(f"\nInterrupted. {interrupt}".rstrip(), err=True)
                 ctx.exit(stopped.code)

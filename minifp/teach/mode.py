@@ -8,7 +8,7 @@ FAST=1                fewer steps and seeds, with the same pictures and the same
 import os
 from typing import TypeVar
 
-from minifp.errors import ArgumentError
+from minifp.runtime import variables
 from minifp.runtime.browser import IN_BROWSER
 
 MODE = "MINIFP_TEACH"
@@ -18,10 +18,7 @@ T = TypeVar("T")
 
 def shows_answers() -> bool:
     """Whether answers are shown without a prediction. Raises ArgumentError for an unknown mode."""
-    mode = os.environ.get(MODE, "")
-    if mode not in ("", "show"):
-        raise ArgumentError(f"{MODE}={mode}: expected show, or nothing")
-    return mode == "show"
+    return variables.read(MODE) == "show"
 
 
 def is_fast() -> bool:

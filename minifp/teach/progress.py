@@ -5,13 +5,13 @@ It lies in the user's folder for data, or where MINIFP_TEACH_FILE says. Where an
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from minifp.errors import FileError
+from minifp.runtime import variables
 from minifp.saving import files
 from minifp.teach import mode
 
@@ -20,8 +20,8 @@ KINDS = ("predictions", "exercises")
 
 
 def place() -> Path:
-    """The file."""
-    named = os.environ.get(ENVIRONMENT)
+    """The file. Raises ArgumentError where a folder is named."""
+    named = variables.read(ENVIRONMENT)
     return Path(named) if named else Path(platformdirs.user_data_dir("minifp")) / "progress.json"
 
 
@@ -33,7 +33,7 @@ def read() -> dict[str, dict[str, Any]]:
         return {kind: dict(kept[kind]) for kind in KINDS}
     except FileNotFoundError:
         return {kind: {} for kind in KINDS}
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
             f"{path} is not a file of a student's progress ({error}): move it away, or name "
             f"another by {ENVIRONMENT}"

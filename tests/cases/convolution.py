@@ -33,6 +33,7 @@ CASES = [
     conv("conv2d", (1, 1, 1, 1), (1, 1, 1, 1)),
     conv("conv2d", (2, 3, 4, 4), (5, 3, 1, 1), padding=1),
     conv("conv2d", (2, 1, 8, 8), (3, 1, 5, 5), stride=4, padding=2),
+    conv("conv2d", (1, 1, 4, 4), (1, 1, 3, 3), stride=2**30),
     conv("conv2d", (0, 2, 4, 4), (3, 2, 3, 3)),
     conv("conv2d", (2, 5, 4), (3, 2, 3, 2), padding="same", dilation=(1, 4)),
     conv("conv2d", (2, 3, 5, 5), (3, 1, 3, 3), groups=3, padding=1),

@@ -50,6 +50,13 @@ def test_shapes_that_do_not_fit_are_refused():
     F.max_pool2d(x, 2) -> ShapeError: max_pool2d: input of shape \(2, 3\): expected \(N
     F.avg_pool2d(x, 2) -> ShapeError: avg_pool2d: input of shape \(2, 3\): expected \(N
     F.max_pool2d(image, 0) -> ShapeError: max_pool2d: kernel_size=0: expected an integer
+    F.adaptive_avg_pool2d(image, 2**40) -> ShapeError: output_size=.*at most 2147483647
+    F.adaptive_avg_pool2d(image, 2**27) -> MemoryError: 134217728
+    F.conv_transpose2d(image, image.swapaxes(0, 1), stride=2**30) -> ShapeError: conv_transpose2d
+    image.repeat(1, 1, 1, 2**62) -> ShapeError: repeat: a result of shape
+    fp.repeat_interleave(x, 2**62) -> ShapeError: repeat_interleave: a result of shape
+    F.dropout(x, training="no") -> ArgumentError: dropout: training='no': expected True or False
+    x.sum(0, "no") -> ArgumentError: sum: keepdim='no': expected True or False
     F.max_pool2d(image, 9) -> ShapeError: max_pool2d: a window of \(9, 9\) does not fit
     F.batch_norm(v, None, None) -> ShapeError: batch_norm: input of shape \(3,\): expected \(N, C
     F.batch_norm(one, None, None, training=True) -> ShapeError: batch_norm .*1 value a channel
@@ -179,6 +186,13 @@ def test_a_batch_that_is_not_finite_leaves_running_statistics(value, precision):
         assert (*held, norm.num_batches_tracked.item()) == ([0, 0], [1, 1], 0)
         norm(fp.randn(6, 2))
     assert norm.num_batches_tracked.item() == 1 and norm.running_mean.tolist() != [0, 0]
+
+
+def test_strides_that_are_far_apart_take_no_plan_by_phases():
+    x, kernel = fp.randn(1, 1, 9000), fp.randn(1, 1, 3)
+    near = F.conv1d(x, kernel).array[..., [0, 8000]]
+    far = F.conv1d(x, kernel, stride=8000).array
+    np.testing.assert_allclose(far, near, rtol=1e-5, atol=1e-6)
 
 
 def test_a_list_in_place_of_a_tensor_is_refused_by_the_functions_name():

@@ -30,7 +30,9 @@ def checkout(tmp_path, monkeypatch):
     (tmp_path / "runs" / "lenet.safetensors").touch()
     (tmp_path / "spirals.py").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))  # which a command forgets
+    monkeypatch.setenv(
+        "MINIFP_TEACH_FILE", str(tmp_path / "progress.json")
+    )  # which a command forgets
 
 
 def refusal(words, is_whole=True):

@@ -19,9 +19,10 @@ import minifp as fp
 from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compiled_kernels_in
 from minifp.numerics.kernels import KERNELS, kernel
-from minifp.runtime import cpu
+from minifp.runtime import cpu, variables
 from minifp.runtime.cpu import compiling, heap
 from minifp.runtime.cpu.threads import cores, from_environment
+from minifp.runtime.cuda.math_modes import MODES
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,9 +91,17 @@ def test_a_number_of_threads_that_is_none_or_absurd_is_refused(given, monkeypatc
     assert fp.get_num_threads() == before
 
 
-def test_a_wrong_number_of_threads_in_the_environment_fails_at_import():
-    result = python("import minifp", check=False, MINIFP_THREADS="abc")
-    assert "environment variable MINIFP_THREADS='abc'" in result.stderr.splitlines()[-1]
+def test_variables_are_refused_at_the_import_whatever_the_device(monkeypatch, tmp_path):
+    assert set(variables.GPU_MATH) == set(MODES)
+    wrong = {n: "foo" for n, variable in variables.VARIABLES.items() if variable.expected}
+    wrong |= {"MINIFP_DATA": __file__, "MINIFP_TEACH_FILE": str(tmp_path)}
+    for name, text in wrong.items():
+        monkeypatch.setenv(name, text)
+        refuses(ArgumentError, f"environment variable {name}=.*: expected", variables.check)
+        monkeypatch.delenv(name)
+    for name in ("MINIFP_GPU_MATH", "MINIFP_PRECISION"):
+        said = python("import minifp", check=False, **{name: "foo"}).stderr.splitlines()[-1]
+        assert f"environment variable {name}" in said
 
 
 @compiled

@@ -233,9 +233,10 @@ def test_a_tilde_that_the_shell_has_left_is_the_home_folder(tmp_path, monkeypatc
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_what_is_printed_onto_a_full_disk_is_one_line():
+@pytest.mark.parametrize("words", ["explain 0.1", "--help", "--version", "compare --help"])
+def test_what_is_printed_onto_a_full_disk_is_one_line(words):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "minifp", "explain", "0.1"]
+    command = [sys.executable, "-m", "minifp", *words.split()]
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=env, check=False)
     assert done.returncode == 2 and b"No space left" in done.stderr

@@ -212,6 +212,8 @@ def sizes_of(image, path: str | os.PathLike) -> tuple[tuple[int, int], tuple[int
         with image.open(path, formats=decoding.FORMATS) as opened:
             stored = opened.height, opened.width
             turned = opened.getexif().get(ORIENTATION, 1) in QUARTERS
+    except MemoryError:
+        raise
     except Exception as error:  # Pillow has an error for each way in which a file can be damaged
         raise DataError(unreadable(path, error)) from error
     return stored[::-1] if turned else stored, stored

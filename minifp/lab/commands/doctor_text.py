@@ -26,6 +26,7 @@ from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.cuda.cublas import load
 from minifp.runtime.cuda.devices import generation, lacks
 from minifp.runtime.cuda.math_modes import MODES, get_gpu_math
+from minifp.runtime.variables import VARIABLES
 
 # What is worth having: the module, what it is for, and the name to install it by.
 OPTIONAL = (
@@ -37,22 +38,6 @@ OPTIONAL = (
     ("safetensors", "checkpoints", "safetensors"),
 )
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-VARIABLES = {
-    "MINIFP_PRECISION": "the default precision",
-    "MINIFP_AUTO_MIXED_PRECISION": "1, mixed: unchanged scripts train in mixed precision",
-    "MINIFP_DEVICE": "the default device",
-    "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
-    "MINIFP_CUBLAS": "the cuBLAS library to use",
-    "MINIFP_CUBLAS_LT": "the cublasLt library to use",
-    "MINIFP_GPU_MATH": "whether products on a GPU use tensor cores: " + ", ".join(MODES),
-    "MINIFP_DATA": "the folder of data sets",
-    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify each '
-    "call of a derived kernel",
-    "MINIFP_THREADS": "how many threads kernels use",
-    "MINIFP_TEACH": '"show": lessons show their answers without a prediction',
-    "MINIFP_TEACH_FILE": "the file of a student's progress",
-    "NUMBA_CACHE_DIR": "the folder of compiled kernels",
-}
 
 
 def doctor_text() -> str:
@@ -226,8 +211,8 @@ def data_places() -> list:
 def variables() -> list:
     """Every variable that minifp reads, and others of its prefix, which may be typing errors."""
     known = [
-        (name, f"{os.environ[name]}" if os.environ.get(name) else f"not set ({meaning})")
-        for name, meaning in VARIABLES.items()
+        (name, f"{os.environ[name]}" if os.environ.get(name) else f"not set ({variable.meaning})")
+        for name, variable in VARIABLES.items()
     ]
     strange = sorted(n for n in os.environ if n.startswith("MINIFP_") and n not in VARIABLES)
     return known + [

@@ -114,6 +114,8 @@ def carried(task: Task) -> Carried:
         raise ArgumentError(f"training in other processes needs loky: {HOW_TO_GET}") from None
     try:
         pickled = cloudpickle.dumps(task)
+    except MemoryError:
+        raise
     except Exception as error:
         raise ArgumentError(_not_picklable(task, error)) from error
     return Carried(task.name, hashlib.sha256(pickled).hexdigest(), pickled)
@@ -126,6 +128,8 @@ def _not_picklable(task, error):
     for field in fields(task):
         try:
             cloudpickle.dumps(getattr(task, field.name))
+        except MemoryError:
+            raise
         except Exception:
             culprits.append(field.name)
     return (

@@ -14,7 +14,7 @@ from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.recurrent.packing import pack, unpack
-from minifp.runtime.device import moved
+from minifp.runtime.device import is_array_like, moved
 
 
 class PackedSequence(
@@ -31,7 +31,7 @@ class PackedSequence(
     __slots__ = ()
 
     def __new__(cls, data, batch_sizes, sorted_indices=None, unsorted_indices=None):
-        if not hasattr(data, "ndim"):
+        if not is_array_like(data):
             raise DTypeError(f"PackedSequence: data is a {type(data).__name__}: expected a tensor")
         sizes = as_integers("PackedSequence: batch_sizes", batch_sizes)
         if sizes.ndim != 1 or not len(sizes):
@@ -100,7 +100,7 @@ def pack_padded_sequence(
 
 def _steps_first(name, x, batch_first):
     """A padded batch as (T, B, ...), or an error."""
-    if not hasattr(x, "ndim"):
+    if not is_array_like(x):
         raise DTypeError(f"{name}: {type(x).__name__}: expected a padded tensor")
     if x.ndim < 2 or 0 in x.shape[:2]:
         raise ShapeError(
@@ -175,7 +175,7 @@ def _tensors(name, sequences):
     if not hasattr(sequences, "__iter__"):
         raise DTypeError(f"{name}: {type(sequences).__name__}: expected a list of tensors")
     sequences = list(sequences)
-    if not all(hasattr(s, "ndim") for s in sequences):
+    if not all(is_array_like(s) for s in sequences):
         kinds = ", ".join(type(s).__name__ for s in sequences)
         raise DTypeError(f"{name}: a list of {kinds}: expected tensors")
     shapes = [s.shape for s in sequences]

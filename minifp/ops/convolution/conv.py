@@ -20,7 +20,7 @@ from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.products import WGRAD
 from minifp.numerics.rules import GIVEN
-from minifp.ops.arguments import check_tensors, remembered
+from minifp.ops.arguments import check_room, check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes, padded, places, reach, window_count, windows
@@ -168,6 +168,7 @@ def check_sizes(name, ndim, input, weight, bias, groups, transposed):
         raise ShapeError(f"{name}: a kernel of {weight[2:]}: expected at least 1 place")
     integer = isinstance(groups, (int, np.integer)) and not isinstance(groups, bool)
     given, (first, second) = input[-1 - ndim], weight[:2]
+    groups = int(groups) if integer else groups
     taken = first if transposed else second * groups if integer else 0
     if not integer or groups < 1 or given != taken or first % groups:
         raise ShapeError(
@@ -221,6 +222,8 @@ def geometry_of(name, ndim, shape, kernel, stride, padding, dilation):
             f"{name}: a kernel of {kernel} (dilation {dilation}) does not fit "
             f"input of shape {shape} with padding {padding}"
         )
+    check_room(name, (*shape[: -1 - ndim], *counts))
+    stride = tuple(s if c > 1 else 1 for s, c in zip(stride, counts))  # of one window there is none
     return {"stride": stride, "padding": before, "dilation": dilation, "counts": counts}
 
 

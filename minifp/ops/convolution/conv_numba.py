@@ -29,6 +29,7 @@ from minifp.runtime.cpu.half import VIEWS, flat, view
 from minifp.runtime.cpu.pool import packed
 from minifp.runtime.cpu.tile import CHAIN, LANES
 
+FAR_APART = 4096  # a stride beyond which planes for each phase cost more than they save
 NO_BIAS = {dtype: view(np.empty(0, dtype)) for dtype in VIEWS}
 
 
@@ -59,7 +60,7 @@ def is_depthwise(N, w_shape, groups):
 
 @compiled_kernel
 def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
-    if not x.size or not w.size or not prod(counts):
+    if not x.size or not w.size or not prod(counts) or max(stride) > FAR_APART:
         return None
     shape = (x.shape[0], w.shape[0], *counts)
     if is_depthwise(x.shape[0], w.shape, groups):
@@ -72,7 +73,7 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
 
 @compiled_kernel
 def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to, bias=None):
-    if not dy.size or not w.size or not prod(x_sizes):
+    if not dy.size or not w.size or not prod(x_sizes) or max(stride) > FAR_APART:
         return None
     shape = (dy.shape[0], w.shape[1] * groups, *x_sizes)
     if is_depthwise(dy.shape[0], w.shape, groups):
@@ -85,7 +86,7 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to, bias=None)
 
 @compiled_kernel
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
-    if not dy.size or not x.size:
+    if not dy.size or not x.size or max(stride) > FAR_APART:
         return None
     if is_depthwise(x.shape[0], w_shape, groups):
         dw = depthwise.weight_gradient(dy, x, w_shape, (stride, padding, dilation), to[0])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minifp.errors import ShapeError
 from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, up
 
 BUDGET = 2**17  # numbers of a chunk's planes: 512 KiB of float32, in the L2 cache
@@ -193,6 +194,8 @@ def steps_of(laid, channels, pairs, taps_down, taps_across):
     _, i, shift_i = (np.array(x)[:, None] for x in zip(*taps_down))
     _, j, shift_j = (np.array(x) for x in zip(*taps_across))
     plane = c + number_of_pair(pairs)[i, j]
+    if laid.total >= 2**31:
+        raise ShapeError(f"planes of {laid.total} numbers: expected fewer than 2^31")
     return (plane * laid.size + shift_i * laid.width + shift_j).reshape(-1).astype(np.int32)
 
 

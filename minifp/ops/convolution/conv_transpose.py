@@ -14,6 +14,7 @@ from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.products import WGRAD
 from minifp.numerics.rules import GIVEN
+from minifp.ops.arguments import check_room
 from minifp.ops.convolution.conv import (
     ALL_BUT_FIRST,
     ALL_BUT_SECOND,
@@ -83,6 +84,9 @@ def transposed(ndim, input, weight, bias, groups, **sizes):
             f"{name}: input of shape {input.shape} and padding {sizes['padding']} leave "
             f"a result of sizes {y_sizes}"
         )
+    check_room(name, (*input.shape[: -1 - ndim], *y_sizes))
+    strides = zip(sizes["stride"], input.shape[-ndim:])
+    sizes["stride"] = tuple(s if n > 1 else 1 for s, n in strides)  # of one window there is none
     x, batched = as_batch(input, ndim)
     y = OPERATIONS[ndim](x, weight, bias, y_sizes=y_sizes, groups=int(groups), **sizes)
     return y if batched else y.reshape(y.shape[1:])

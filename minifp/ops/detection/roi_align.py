@@ -114,6 +114,7 @@ def roi_align_forward(x, down, across, pictures, *, sum):
     return y
 
 
+MOST_SAMPLES = 4096  # of a bin along an axis: more are a mistake, and take hours
 BLOCK = 32  # channels whose gradients are worked on at once
 
 
@@ -168,8 +169,11 @@ def roi_align(
     """
     size = check_regions_settings("roi_align", output_size, spatial_scale)
     check_flag("roi_align: aligned", aligned)
-    if not is_integer(sampling_ratio):
-        raise ArgumentError(f"roi_align: sampling_ratio={sampling_ratio!r}: expected an integer")
+    if not is_integer(sampling_ratio) or sampling_ratio > MOST_SAMPLES:
+        raise ArgumentError(
+            f"roi_align: sampling_ratio={sampling_ratio!r}: expected an integer, at most "
+            f"{MOST_SAMPLES}"
+        )
     settings = {"scale": float(spatial_scale), "ratio": max(int(sampling_ratio), 0)}
     edges, pictures = as_regions("roi_align", input, boxes)
     return roi_align_op(input, edges, pictures, size=size, aligned=bool(aligned), **settings)

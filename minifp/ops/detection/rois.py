@@ -16,7 +16,7 @@ from minifp.ops.reduce import array_of
 from minifp.ops.windows import as_sizes
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.pointwise import in_format
-from minifp.runtime.device import placed
+from minifp.runtime.device import is_array_like, placed
 from minifp.typing import Ints
 
 Regions: TypeAlias = Tensor | Sequence[Tensor]
@@ -57,7 +57,7 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
 
 def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
     """The same of boxes (K, 5) with the picture's number first."""
-    if not hasattr(boxes, "ndim"):
+    if not is_array_like(boxes):
         raise DTypeError(
             f"{function}: boxes is a {type(boxes).__name__}: expected a list of tensors (L, 4), or "
             "a tensor (K, 5) whose first column is the picture's number"

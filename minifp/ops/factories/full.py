@@ -11,10 +11,11 @@ import numpy as np
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
-from minifp.checks import check_count
+from minifp.checks import LARGEST, check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.ops.arguments import check_room
 from minifp.ops.creation import tensor
-from minifp.ops.dims import also_by_name, as_integers
+from minifp.ops.dims import also_by_name, as_size
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_equal
 from minifp.runtime.device import as_device, device_of, full_on
@@ -32,7 +33,7 @@ def full(
 
 def filled(function, size, value, dtype, device, requires_grad):
     """The number, rounded once, in every place."""
-    size = as_integers(size, f"{function}: size ", 0)
+    size = as_size(size, f"{function}")
     number = tensor(value, dtype, "cpu").array
     if number.ndim:
         raise ShapeError(f"{function}: a value of shape {number.shape}: expected one number")
@@ -127,6 +128,7 @@ def arange(
         raise ArgumentError("arange: step=0: expected another number")
     if (end - start) / step < 0:
         raise ArgumentError(f"arange: steps of {step} do not lead from {start} to {end}")
+    check_room("arange", (math.ceil((end - start) / step),))
     numbers = np.arange(start, end, step)
     if numbers.dtype.kind == "i":
         numbers = np.asarray(numbers, np.int64)  # in a browser NumPy's own have 32 bits
@@ -142,6 +144,7 @@ def linspace(
     for name, v in (("start", start), ("end", end)):
         check_number("linspace", name, v)
     steps = check_count("linspace: steps", steps, 0)
+    check_room("linspace", (steps,))
     numbers = np.linspace(start, end, steps)
     return _in_steps("linspace", numbers, dtype, device, requires_grad)
 
@@ -158,7 +161,8 @@ def check_number(function, name, value):
     """Raise DTypeError for what is no number, ArgumentError for one that is not finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise DTypeError(f"{function}: {name}={value!r}: expected a number")
-    if not math.isfinite(value):
+    value = float(value) if isinstance(value, np.floating) else value
+    if not -LARGEST <= value <= LARGEST:
         raise ArgumentError(f"{function}: {name}={value!r}: expected a finite number")
 
 
@@ -170,4 +174,5 @@ def eye(
     """The identity matrix (n, n), or the same with m columns."""
     n = check_count("eye: n", n, 0)
     m = n if m is None else check_count("eye: m", m, 0)
+    check_room("eye", (n, m))
     return tensor(np.eye(n, m), dtype, device, requires_grad)

@@ -13,12 +13,14 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import as_dtype, downcast, is_float, just_below
+from minifp.ops.arguments import check_room
 from minifp.ops.creation import storage_dtype, tensor
-from minifp.ops.dims import also_by_name, as_integers, is_integer
+from minifp.ops.dims import also_by_name, as_integers, as_size, is_integer
 from minifp.ops.elementwise import check_operands, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.runtime import random
+from minifp.runtime.device import is_array_like
 from minifp.typing import DType, Ints
 
 
@@ -36,7 +38,7 @@ def rand(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform numbers in [0, 1): what rounding would carry to 1 stays just below."""
-    shape, dtype = as_integers(size, "rand: size ", 0), floating("rand", dtype)
+    shape, dtype = as_size(size, "rand"), floating("rand", dtype)
     drawn = random.uniform(shape, purpose="rand")
     below = drawn.dtype.type(just_below(1, 0, dtype))  # else rounded to 1
     return tensor(np.minimum(drawn, below), dtype, device, requires_grad)
@@ -48,7 +50,7 @@ def randn(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Standard normal numbers."""
-    shape, dtype = as_integers(size, "randn: size ", 0), floating("randn", dtype)
+    shape, dtype = as_size(size, "randn"), floating("randn", dtype)
     return tensor(random.normal(shape, purpose="randn"), dtype, device, requires_grad)
 
 
@@ -65,7 +67,7 @@ def randint(
         low, high, size = 0, low, high
     if not is_integer(low) or not is_integer(high) or low >= high:
         raise ArgumentError(f"randint: from {low!r} to {high!r}: expected integers, low < high")
-    shape = as_integers((size,), "randint: size ", 0)
+    shape = as_size((size,), "randint")
     drawn = random.integers(int(low), int(high), shape, purpose="randint")
     return tensor(drawn, dtype, device, requires_grad)
 
@@ -76,6 +78,7 @@ def randperm(
 ) -> Tensor:
     """The integers from 0 to n - 1 in a random order, every order equally likely."""
     n = check_count("randperm: n", n, 0)
+    check_room("randperm", (n,))
     return tensor(random.permutation(n, purpose="randperm"), dtype, device, requires_grad)
 
 
@@ -177,7 +180,7 @@ def normal(
     """
     check_operands(mean, std)
     m, s = (array_of(a) for a in (mean, std))
-    tensors: list[Any] = [given for given in (mean, std) if hasattr(given, "ndim")]
+    tensors: list[Any] = [given for given in (mean, std) if is_array_like(given)]
     if bool(tensors) == (size is not None):
         raise ArgumentError("normal: expected mean and std as numbers with a size, or a tensor")
     if not (s >= 0).all():

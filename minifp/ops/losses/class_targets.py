@@ -10,6 +10,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.arguments import check_constants, check_parameters, check_tensors
 from minifp.ops.normalization.batch_norm import as_array
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import is_array_like
 
 
 def class_axis(ndim):
@@ -76,7 +77,7 @@ def as_classes(function, input, target, ignore_index):
     the gradient of a row whose target is no class are NaN.
     """
     try:
-        target = target if hasattr(target, "ndim") else np.asarray(target)
+        target = target if is_array_like(target) else np.asarray(target)
     except ValueError as error:
         raise DTypeError(f"{function}: target is not an array: {error}") from None
     t, axis = as_array(target), class_axis(input.ndim)

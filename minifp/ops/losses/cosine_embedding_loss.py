@@ -21,6 +21,7 @@ from minifp.ops.losses.loss import check_reduction, divisor_of
 from minifp.ops.normalization.batch_norm import as_array
 from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import is_array_like
 
 EPSILON = 1e-12
 
@@ -83,7 +84,7 @@ def cosine_embedding_loss(
     check_reduction("cosine_embedding_loss", reduction)
     check_range("cosine_embedding_loss: margin", margin, -1.0, 1.0)
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2)
-    if not hasattr(target, "ndim"):
+    if not is_array_like(target):
         kind = type(target).__name__
         raise DTypeError(f"cosine_embedding_loss: target is a {kind}: expected a tensor")
     shape = input1.shape

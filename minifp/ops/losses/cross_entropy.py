@@ -35,6 +35,7 @@ from minifp.ops.losses.class_targets import (
 from minifp.ops.losses.loss import check_reduction
 from minifp.ops.public import public
 from minifp.ops.reduce import largest
+from minifp.runtime.device import is_array_like
 
 
 def _below_largest(z):
@@ -193,7 +194,7 @@ def cross_entropy(
     check_reduction("cross_entropy", reduction)
     check_range("cross_entropy: label_smoothing", label_smoothing, high=1.0)
     check_scores("cross_entropy", input, weight, ignore_index)
-    if not hasattr(target, "ndim") or not is_float(target.dtype):
+    if not is_array_like(target) or not is_float(target.dtype):
         target = as_classes("cross_entropy", input, target, ignore_index)
     else:
         _check_probabilities(input, target, ignore_index)

@@ -4,13 +4,13 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.runtime.device import moved
+from minifp.runtime.device import is_array_like, moved
 
 
 def as_array(values):
     """The array of a tensor, on the CPU, or the array itself."""
     array = values.array if isinstance(values, Tensor) else values
-    return moved(array, "cpu") if hasattr(array, "ndim") else array
+    return moved(array, "cpu") if is_array_like(array) else array
 
 
 def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
@@ -23,7 +23,7 @@ def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
     if blank >= C:
         raise ArgumentError(f"ctc_loss: blank={blank}: expected a class, 0 to {C - 1}")
     steps = as_lengths("ctc_loss: input_lengths", input_lengths, N, T)
-    if not hasattr(targets, "ndim"):
+    if not is_array_like(targets):
         raise DTypeError(f"ctc_loss: targets is a {type(targets).__name__}: expected a tensor")
     given = _as_indices("ctc_loss: targets", as_array(targets))
     fits = given.ndim == 1 or (given.ndim == 2 and batch and len(given) == N)

@@ -67,7 +67,7 @@ def divisor_of(reduction, shape, batch=None):
 
 def check_reduction(function, reduction, choices=REDUCTIONS):
     """Raise ArgumentError unless it is one of them."""
-    if reduction not in choices:
+    if not isinstance(reduction, str) or reduction not in choices:
         expected = ", ".join(choices)
         raise ArgumentError(f"{function}: reduction={reduction!r}: expected one of {expected}")
 

@@ -25,6 +25,7 @@ from minifp.ops.losses.class_targets import (
 )
 from minifp.ops.losses.loss import check_reduction
 from minifp.ops.public import public
+from minifp.runtime.device import is_array_like
 
 
 @kernel("loss", "x")
@@ -78,7 +79,7 @@ def nll_loss(
     """
     check_reduction("nll_loss", reduction)
     check_scores("nll_loss", input, weight, ignore_index)
-    if not hasattr(target, "ndim"):
+    if not is_array_like(target):
         raise DTypeError(f"nll_loss: target is a {type(target).__name__}: expected a tensor")
     as_classes("nll_loss", input, target, ignore_index)
     return nll_loss_op(input, target, weight, ignore_index=ignore_index, reduction=reduction)

@@ -71,7 +71,7 @@ def sigmoid_focal_loss(
     function = "sigmoid_focal_loss"
     check_reduction(function, reduction)
     check_pair(function, inputs, targets)
-    if alpha != -1:
+    if type(alpha) not in (int, float) or alpha != -1:
         check_range(f"{function}: alpha", alpha, 0, 1)
     check_range(f"{function}: gamma", gamma)
     settings = {"alpha": float(alpha), "gamma": float(gamma)}

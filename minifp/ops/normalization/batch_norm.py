@@ -17,7 +17,7 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_range
+from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import as_native, as_stored, downcast, is_float, upcast, wider
@@ -105,6 +105,7 @@ def batch_norm(
             raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
         check_running("batch_norm", input, running_mean, running_var, momentum)
         check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
+    check_flag("batch_norm: training", training)
     constant = not training
     if constant and running_mean is None:
         raise ArgumentError("batch_norm: evaluation (training=False) needs running statistics")

@@ -16,7 +16,7 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_count
+from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
@@ -139,6 +139,7 @@ def instance_norm(
     """
     check_tensors("instance_norm", input=input)
     check_positive("instance_norm: eps", eps)
+    check_flag("instance_norm: use_input_stats", use_input_stats)
     if input.ndim < 3:
         raise ShapeError(f"instance_norm: input of shape {input.shape}: expected (N, C, L, ...)")
     check_running("instance_norm", input, running_mean, running_var, momentum)

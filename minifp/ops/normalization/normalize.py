@@ -55,7 +55,7 @@ def p_norm_slope(x, n, p, axes, sum):
 
 def check_p(name, p):
     """Raise ArgumentError unless p is a number above 0, or inf."""
-    if p != math.inf:
+    if not (isinstance(p, float) and p == math.inf):
         check_range(name, p)
     if p == 0:
         raise ArgumentError(f"{name}=0: expected a number above 0, or inf")

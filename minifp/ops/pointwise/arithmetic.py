@@ -220,7 +220,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     """
     if rounding_mode is None:
         return true_divide(input, other)
-    if rounding_mode not in ROUNDED:
+    if not isinstance(rounding_mode, str) or rounding_mode not in ROUNDED:
         raise ArgumentError(
             f"div: rounding_mode={rounding_mode!r}: expected None, 'floor' or 'trunc'"
         )

@@ -17,6 +17,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, operation, sum_to
 from minifp.ops.public import public
+from minifp.runtime.device import is_array_like
 
 
 def _clamp_slope(dy, x, min=-np.inf, max=np.inf):
@@ -71,7 +72,7 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
     """
     if min is None and max is None:
         raise ArgumentError("clamp: without min and max: expected at least one")
-    if hasattr(min, "ndim") or hasattr(max, "ndim"):
+    if is_array_like(min) or is_array_like(max):
         return clamp_op(input, min, max)
     limits = {n: v for n, v in (("min", min), ("max", max)) if v is not None}
     return between_numbers(input, **as_numbers("clamp", **limits))

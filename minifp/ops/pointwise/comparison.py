@@ -12,13 +12,13 @@ import numpy as np
 
 from minifp.autograd.op import explained, takes_tensor
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_range
+from minifp.checks import check_flag, check_range
 from minifp.errors import DeviceError, DTypeError
 from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.ops.elementwise import Binary, Operand, Unary, as_numbers, check_operands, named
 from minifp.ops.public import public
-from minifp.runtime.device import as_array, device_of
+from minifp.runtime.device import as_array, device_of, is_array_like
 
 
 def _plain(name, value):
@@ -148,10 +148,14 @@ def isclose(
     """
     for name, v in as_numbers("isclose", rtol=rtol, atol=atol).items():
         check_range(f"isclose: {name}", v)
+    check_flag("isclose: equal_nan", equal_nan)
     x, y = _arrays("isclose", input, other)
-    exact = np.equal(x, y)  # also of integers that float64 does not hold
-    a, b = (as_array(v, np.float64)[()] for v in (x, y))
     with np.errstate(all="ignore"):
+        try:
+            exact = np.equal(x, y)  # also of integers that float64 does not hold
+            a, b = (as_array(v, np.float64)[()] for v in (x, y))
+        except OverflowError as error:
+            raise DTypeError(f"isclose: other={other!r}: {error}") from None
         near = (np.abs(a - b) <= atol + np.abs(rtol * b)) & np.isfinite(a) & np.isfinite(b)
     if rtol == atol == 0:
         near = exact
@@ -172,6 +176,6 @@ def allclose(
 @takes_tensor
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and, everywhere, equal numbers."""
-    if not hasattr(other, "ndim"):
+    if not is_array_like(other):
         raise DTypeError(f"equal: other is a {type(other).__name__}: expected a tensor")
     return input.shape == other.shape and bool(np.all(eq(input, other).array))

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
@@ -67,6 +68,7 @@ def drop(name, input, p, training, shape):
     """input, or, in training, without what a mask of this shape, which broadcasts, drops."""
     if not (isinstance(p, (int, float)) and 0 <= p <= 1):
         raise ArgumentError(f"{name}: p={p!r}: expected a probability between 0 and 1")
+    check_flag(f"{name}: training", training)
     if not training or p == 0:
         return input
     if device_of(getattr(input, "array", input)) != "cpu" and p != 1:

@@ -16,9 +16,9 @@ from math import pi, sqrt
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_choice
 from minifp.derive import elementary
 from minifp.derive.symbol import in_formulas
-from minifp.errors import ArgumentError
 from minifp.ops.elementwise import operation, takes_floats, unary
 from minifp.ops.public import public
 
@@ -172,6 +172,5 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
     Raises ArgumentError for another `approximate`.
     """
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate={approximate!r}: expected 'none' or 'tanh'")
+    check_choice("gelu: approximate", approximate, ("none", "tanh"))
     return gelu_op(input, approximate=approximate)

@@ -118,7 +118,7 @@ def interpolate(
         "recompute_scale_factor": recompute_scale_factor,
         "antialias": antialias,
     }.items():
-        if given not in (None, False):
+        if given is not None and given is not False:
             raise ArgumentError(f"interpolate: {name}={given!r} is not supported")
     if align_corners is not None:
         check_flag("interpolate: align_corners", align_corners)
@@ -147,8 +147,13 @@ def sizes_and_factors(shape, size, scale_factor):
         if len(given) == 1 and not isinstance(scale_factor, (tuple, list))
         else given
     )
-    numbers = all(isinstance(f, (int, float, np.number)) and not isinstance(f, bool) for f in given)
-    if len(given) != len(shape) or not numbers or not all(0 < f < math.inf for f in given):
+    numbers = all(
+        isinstance(f, (int, float, np.number))
+        and not isinstance(f, bool)
+        and (type(f) is not int or f < 2**63)
+        for f in given
+    )
+    if len(given) != len(shape) or not numbers or not all(0 < float(f) < math.inf for f in given):
         raise ArgumentError(
             f"interpolate: scale_factor={scale_factor!r}: expected a positive number, "
             f"or {len(shape)} of them"

@@ -1,14 +1,14 @@
 """The windows of pooling: where they lie, how to walk over them, and what pooling is given."""
 
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from minifp.checks import check_flag
 from minifp.errors import ShapeError
-from minifp.ops.arguments import check_tensors, remembered
+from minifp.ops.arguments import check_room, check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.windows import as_sizes, padded, reach
 
@@ -32,22 +32,25 @@ class Axis(NamedTuple):
         p = np.arange(self.count)
         return p * self.n // self.count if self.stride is None else p * self.stride - self.padding
 
+    def bounds(self):
+        """Of each window, where the places begin and end that are no padding: two arrays."""
+        first = self.first()
+        if self.stride is None:
+            return first, -(-(np.arange(self.count) + 1) * self.n // self.count)
+        d, length = self.dilation, self.dilation * (self.size - 1) + 1
+        return np.where(first >= 0, first, first % d), np.clip(first + length, 0, self.n)
+
     def slices(self):
         """For each window, the places in it that are no padding."""
-        if self.stride is None:
-            ends = [-(-(p + 1) * self.n // self.count) for p in range(self.count)]
-            return list(map(slice, self.first().tolist(), ends))
-        d, length = self.dilation, self.dilation * (self.size - 1) + 1
         return [
-            slice(f if f >= 0 else f % d, max(min(f + length, self.n), 0), d)
-            for f in self.first().tolist()
+            slice(a, b, self.dilation) for a, b in zip(*(ends.tolist() for ends in self.bounds()))
         ]
 
     def layers(self):
         """In how many layers no two windows overlap, if they are dealt out in turn."""
         if self.stride is not None:
             return min(-(-(self.dilation * (self.size - 1) + 1) // self.stride), self.count)
-        starts, stops = zip(*((s.start, s.stop) for s in self.slices()))
+        starts, stops = self.bounds()
         return int((np.searchsorted(starts, stops) - np.arange(self.count)).max())
 
 
@@ -120,11 +123,14 @@ def axes_of(name, shape, ndim, kernel_size, stride, padding, ceil_mode, dilation
     stride = size if stride is None else as_sizes(stride, f"{name}: stride", 1, ndim)
     if any(2 * p > k for p, k in zip(padding, size)):
         raise ShapeError(f"{name}: padding={padding} must be at most half of kernel_size={size}")
-    given = zip(shape[-ndim:], size, stride, padding, dilation)
-    axes = tuple(Axis(n, _count(n, k, s, p, d, ceil_mode), k, s, p, d) for n, k, s, p, d in given)
+    given = tuple(zip(shape[-ndim:], size, stride, padding, dilation))
+    counts = (_count(*sizes, ceil_mode) for sizes in given)
+    axes = tuple(
+        Axis(n, c, k, s if c > 1 else 1, p, d) for c, (n, k, s, p, d) in zip(counts, given)
+    )
     if min(a.count for a in axes) < 1:
         raise ShapeError(f"{name}: a window of {size} does not fit input of shape {shape}")
-    if any(s.start >= s.stop for a in axes if a.padding for s in a.slices()):
+    if any(np.greater_equal(*a.bounds()).any() for a in axes if a.padding):
         raise ShapeError(
             f"{name}: with dilation={dilation} and padding={padding}, a window of {size} would see "
             f"only padding around input of shape {shape}"
@@ -149,11 +155,8 @@ def adaptive_axes(name, input, ndim, output_size):
     if len(sizes) == ndim:
         sizes = tuple(n if s is None else s for s, n in zip(sizes, shape))
     counts = as_sizes(sizes, f"{name}: output_size", 1, ndim)
+    check_room(name, (*input.shape[:-ndim], *counts))
     return tuple(
-        Axis(n, c, n // c, n // c) if n % c == 0 else Axis(n, c, _longest(n, c))
+        Axis(n, c, n // c, n // c) if n % c == 0 else Axis(n, c, -(-(n + c - gcd(n, c)) // c))
         for n, c in zip(shape, counts)
     )
-
-
-def _longest(n, count):
-    return max(s.stop - s.start for s in Axis(n, count, 0).slices())

@@ -43,9 +43,8 @@ def side_by_side(axes):
 def borders(axis):
     """int64 (3, count): the first place of each window, below 0 in the padding; and from which to
     before which of its places it sees no padding."""
-    first, seen = axis.first(), axis.slices()
-    low = [(s.start - f) // axis.dilation for s, f in zip(seen, first)]
-    high = [-(-(s.stop - f) // axis.dilation) for s, f in zip(seen, first)]
+    first, (start, stop) = axis.first(), axis.bounds()
+    low, high = (start - first) // axis.dilation, -(-(stop - first) // axis.dilation)
     return np.array([first, low, high], np.int64)
 
 

@@ -13,9 +13,10 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.ops.elementwise import as_numbers, pass_to, sum_to
+from minifp.ops.arguments import check_tensors
+from minifp.ops.elementwise import as_numbers, check_operands, pass_to, sum_to
 from minifp.ops.public import public
-from minifp.runtime.device import as_array
+from minifp.runtime.device import as_array, is_array_like
 
 
 @kernel("dot", "x y", operands={"x": (-1,), "y": (-2,)})
@@ -106,6 +107,9 @@ def addmm_backward(dz, c_shape, x, y, to, beta, alpha):
 
 @op
 def addmm_op(c, x, y, *, beta, alpha):
+    check_operands(c, x, y)
+    if c.dtype.kind == "V":  # a format of ours, or fields
+        check_tensors("addmm", input=c)
     z = addmm_forward(c, x, y, beta=beta, alpha=alpha)
     return z, (c.shape, x, y), addmm_backward
 
@@ -113,7 +117,7 @@ def addmm_op(c, x, y, *, beta, alpha):
 def check_arrays(name, **tensors):
     """Raise DTypeError, which names function and argument, for anything but a tensor or array."""
     for argument, t in tensors.items():
-        if not hasattr(t, "ndim"):
+        if not is_array_like(t):
             raise DTypeError(
                 f"{name}: {argument} is a {type(t).__name__}: expected a tensor; create one with "
                 "fp.tensor(...)"

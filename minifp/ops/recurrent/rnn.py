@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
-from minifp.errors import ArgumentError
+from minifp.checks import check_choice
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
@@ -31,8 +31,7 @@ NONLINEARITIES = ("tanh", "relu")
 
 def check_nonlinearity(name, nonlinearity):
     """Raise ArgumentError for what is neither "tanh" nor "relu"."""
-    if nonlinearity not in NONLINEARITIES:
-        raise ArgumentError(f"{name}: nonlinearity={nonlinearity!r}: expected 'tanh' or 'relu'")
+    check_choice(f"{name}: nonlinearity", nonlinearity, NONLINEARITIES)
 
 
 def rnn_cell(a, a_h, b_ih, b_hh, h, *, nonlinearity, accumulate, store):

@@ -19,9 +19,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float
+from minifp.errors import ArgumentError, ShapeError
+from minifp.ops.arguments import check_tensors
 from minifp.ops.products.linear import linear_db, linear_dw, linear_dx
+from minifp.ops.reduce import array_given
 
 OPTIONAL = ("b_ih", "b_hh", "w_hr")
 
@@ -115,11 +116,7 @@ def check_sequence(name, gates, batch_sizes, tensors):
 
 
 def _check_kinds(name, given):
-    for n, v in given.items():
-        if not hasattr(v, "ndim"):
-            raise DTypeError(f"{name}: {n} is a {type(v).__name__}: expected a tensor")
-        if not is_float(v.dtype):
-            raise DTypeError(f"{name}: {n} of {v.dtype}: expected floating numbers")
+    check_tensors(name, **given)
     w_hr = given.get("w_hr")
     if w_hr is not None and w_hr.ndim != 2:
         raise ShapeError(f"{name}: w_hr of shape {w_hr.shape}, expected (P, H)")
@@ -133,7 +130,7 @@ def _batch(name, x, batch_sizes):
                 f"{name}: x of shape {x.shape}, expected (T, B, I) with at least one step"
             )
         return x.shape[1]
-    sizes = np.asarray(batch_sizes)
+    sizes = array_given(f"{name}: batch_sizes", batch_sizes)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or sizes[-1] < 1:
         raise ArgumentError(
             f"{name}: batch_sizes={batch_sizes!r}: expected positive integers, one for each step"

@@ -11,6 +11,7 @@ p is 1 or 2, x is divided by its largest (for p < 0 its smallest), so that no po
 """
 
 import math
+from numbers import Real
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.elementwise import takes_floats
+from minifp.ops.elementwise import as_numbers, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, expand_like, largest, reduced_axes
 from minifp.typing import Ints
@@ -91,9 +92,9 @@ def norm(
     """
     if isinstance(p, str) and p == "fro":
         p = 2
-    if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or math.isnan(p):
+    if isinstance(p, bool) or not isinstance(p, Real) or not -math.inf <= p <= math.inf:
         raise ArgumentError(f'norm: p={p!r}: expected a number, an infinity, or "fro"')
-    return norm_op(input, p=float(p), dim=dim, keepdims=keepdim)
+    return norm_op(input, p=float(as_numbers("norm", p=p)["p"]), dim=dim, keepdims=keepdim)
 
 
 # ---- log-sum-exp --------------------------------------------------------------------------------

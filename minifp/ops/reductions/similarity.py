@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_range
+from minifp.checks import check_flag, check_range
 from minifp.errors import ShapeError
 from minifp.numerics.formats import float32, wider
 from minifp.numerics.kernels import kernel
@@ -133,4 +133,5 @@ def pairwise_distance(
         raise ShapeError("pairwise_distance of tensors without dimensions: expected (..., D)")
     check_p("pairwise_distance: p", p)
     check_range("pairwise_distance: eps", eps)
+    check_flag("pairwise_distance: keepdim", keepdim)
     return pairwise_distance_op(x1, x2, p=float(p), eps=float(eps), keepdim=bool(keepdim))

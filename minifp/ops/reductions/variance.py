@@ -12,10 +12,11 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_flag
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.elementwise import takes_floats
+from minifp.ops.elementwise import as_numbers, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, expand_like, reduced_axes
 from minifp.typing import Ints
@@ -90,10 +91,11 @@ def as_settings(name, dim, unbiased, correction):
     elif correction is not None:
         raise ArgumentError(f"{name}: both unbiased and correction: expected one of them")
     else:
+        check_flag(f"{name}: unbiased", unbiased)
         correction = 1 if unbiased else 0
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
         raise ArgumentError(f"{name}: correction={correction!r}: expected a number")
-    return dim, correction
+    return dim, as_numbers(name, correction=correction)["correction"]
 
 
 @public("fp Tensor", autocast="wide_sum")

@@ -12,7 +12,8 @@ import numpy as np
 
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
-from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.checks import check_choice
+from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.formats import downcast, is_float
 from minifp.numerics.rules import promote
 from minifp.ops.dims import as_axis, as_integers, is_integer
@@ -22,7 +23,7 @@ from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
 from minifp.ops.shaping.shape import reshape, unsqueeze
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import empty
+from minifp.runtime.device import empty, is_array_like
 from minifp.typing import Ints
 
 
@@ -33,7 +34,7 @@ def check_tensors(name, tensors):
             f"{name} of a {type(tensors).__name__}: expected a list or tuple of tensors"
         )
     for t in tensors:
-        if not hasattr(t, "ndim"):
+        if not is_array_like(t):
             raise DTypeError(f"{name}: one is a {type(t).__name__}: expected tensors")
     if not tensors:
         raise ShapeError(f"{name} of no tensors: expected at least one")
@@ -198,8 +199,8 @@ def meshgrid(
     axes = [reshape(t, 1) if t.ndim == 0 else t for t in given]
     if any(t.ndim != 1 for t in axes):
         raise ShapeError(f"meshgrid of {[t.shape for t in axes]}: expected vectors or numbers")
-    if indexing not in (None, "ij", "xy"):
-        raise ArgumentError(f"meshgrid: indexing={indexing!r}: expected 'ij' or 'xy'")
+    if indexing is not None:
+        check_choice("meshgrid: indexing", indexing, ("ij", "xy"))
     order = list(range(len(axes)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]

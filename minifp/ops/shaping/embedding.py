@@ -15,7 +15,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
-from minifp.ops.reduce import array_of
+from minifp.ops.reduce import array_given
 from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.indexing_cuda import read_places
 from minifp.runtime.cuda.arrays import is_on_device
@@ -67,7 +67,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     Raises ArgumentError for an index that names no row. On a GPU the indices are not looked at, as
     one would have to wait for them: what such an index reads is NaN, and it adds to no gradient.
     """
-    i = array_of(input)
+    i = array_given("embedding: input", input)
     if i.dtype.kind not in "iu":
         raise DTypeError(f"embedding: indices of {i.dtype}: expected integers")
     check_tensors("embedding", weight=weight)

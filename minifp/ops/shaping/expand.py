@@ -10,6 +10,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
+from minifp.ops.arguments import check_room
 from minifp.ops.dims import also_by_name, as_integers
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
@@ -77,6 +78,7 @@ def repeat(input: Tensor, *repeats: Ints) -> Tensor:
         raise ShapeError(
             f"repeat{repeats} of a tensor of {input.ndim} dimensions: expected a number for each"
         )
+    check_room("repeat", (*repeats, *input.shape))  # NumPy does not look, and ends the process
     return repeat_op(input, repeats=repeats)
 
 

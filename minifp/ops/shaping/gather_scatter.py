@@ -28,6 +28,7 @@ from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.shape import reshape
 from minifp.ops.shaping.where import masked_fill
 from minifp.runtime.cuda.arrays import is_on_device, to_device
+from minifp.runtime.device import is_array_like
 
 
 def as_indices(index, n, name, input):
@@ -38,7 +39,7 @@ def as_indices(index, n, name, input):
     is not there is NaN, and nothing is added to it. Raises DeviceError for one on a GPU of an input
     that is not.
     """
-    if not hasattr(index, "ndim"):
+    if not is_array_like(index):
         raise DTypeError(f"{name}: index is a {type(index).__name__}: expected a tensor")
     i = index if is_on_device(index) else array_of(index)
     on_device = is_on_device(input if is_on_device(input) else array_of(input))
@@ -121,7 +122,7 @@ def gather(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
 @takes_tensor
 def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None = None) -> Tensor:
     """`gather`, where input and indices broadcast; without `dim`, of the flattened tensors."""
-    if not hasattr(indices, "ndim"):
+    if not is_array_like(indices):
         raise DTypeError(
             f"take_along_dim: indices is a {type(indices).__name__}: expected a tensor"
         )
@@ -131,7 +132,14 @@ def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None 
     if i.ndim != input.ndim:
         raise ShapeError(f"take_along_dim: indices of shape {i.shape} for input of {input.shape}")
     sizes = [1 if k == axis else n for k, n in enumerate(input.shape)]
-    shape = list(np.broadcast_shapes(sizes, [1 if k == axis else n for k, n in enumerate(i.shape)]))
+    try:
+        its = [1 if k == axis else n for k, n in enumerate(i.shape)]
+        shape = list(np.broadcast_shapes(sizes, its))
+    except ValueError:
+        raise ShapeError(
+            f"take_along_dim: indices of shape {i.shape} for input of {input.shape}: expected what "
+            f"broadcasts with it, but for axis {axis}"
+        ) from None
     own, its = shape.copy(), shape.copy()
     own[axis], its[axis] = input.shape[axis], i.shape[axis]
     return gather(expand(input, own), dim, np.broadcast_to(i, its))
@@ -215,7 +223,7 @@ def scatter(
     places = as_indices(index, input.shape[axis], "scatter", input)
     check_gather("scatter", input, axis, places)
     given = value if src is None else src
-    if not hasattr(given, "ndim"):
+    if not is_array_like(given):
         mask = np.zeros(input.shape, bool)
         mask[mesh(places, axis)] = True
         return masked_fill(input, mask, as_numbers("scatter", value=given)["value"])
@@ -228,7 +236,7 @@ def check_source(name, input, src):
     """Raise DTypeError unless src is a tensor of input's dtype; where autocast has a row for the
     operation that lets formats meet, unless both are floating."""
     meet = get_precision().operations is not None and name != "scatter"
-    same = hasattr(src, "ndim") and (
+    same = is_array_like(src) and (
         src.dtype == input.dtype or (meet and is_float(src.dtype) and is_float(input.dtype))
     )
     if not same:
@@ -247,9 +255,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor: integers, any shape. num_classes: by default as many as there are. Raises ArgumentError
     for one that is no class.
     """
-    if not hasattr(tensor, "ndim"):
+    if not is_array_like(tensor):
         raise DTypeError(f"one_hot: a {type(tensor).__name__}: expected a tensor of integers")
     i = array_of(tensor)
+    if i.dtype.kind not in "iu":
+        raise DTypeError(f"one_hot: index of {i.dtype}: expected integers")
     if num_classes == -1:
         if not i.size:
             raise ArgumentError("one_hot of no numbers: give num_classes")

@@ -14,7 +14,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
+from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
 from minifp.ops.shaping.shape import permute, reshape
@@ -103,8 +103,9 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     axes = tuple(as_axis(d, input.ndim, "diagonal: dim") for d in (dim1, dim2))
     if axes[0] == axes[1]:
         raise ShapeError(f"diagonal: dim1={dim1}, dim2={dim2}: expected different axes")
-    (offset,) = as_integers((offset,), "diagonal: offset=")
-    return diagonal_op(input, offset=offset, axes=axes)
+    if not is_integer(offset):
+        raise DTypeError(f"diagonal: offset={(offset,)}: expected integers")
+    return diagonal_op(input, offset=int(offset), axes=axes)
 
 
 class Triangle(Protocol):
@@ -128,8 +129,9 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise ShapeError(f"{name}: input of shape {input.shape}: expected matrices")
-        (diagonal,) = as_integers((diagonal,), f"{name}: diagonal=")
-        return apply(input, diagonal=diagonal)
+        if not is_integer(diagonal):
+            raise DTypeError(f"{name}: diagonal={(diagonal,)}: expected integers")
+        return apply(input, diagonal=int(diagonal))
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return public("fp Tensor", autocast="exact")(takes_tensor(function))

@@ -14,10 +14,11 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
+from minifp.ops.arguments import check_room
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.public import public
-from minifp.ops.reduce import array_of
+from minifp.ops.reduce import array_given
 from minifp.ops.shaping.gather_scatter import as_indices, check_source
 from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.indexing_cuda import read_places
@@ -110,7 +111,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshape(input, -1), 0
     axis = as_axis(dim, input.ndim, "repeat_interleave: dim")
-    counts = array_of(repeats)
+    counts = array_given("repeat_interleave: repeats", repeats)
     if counts.dtype.kind not in "iu" or (counts < 0).any():
         raise ArgumentError(
             f"repeat_interleave: repeats={repeats!r}: expected integers, at least 0"
@@ -120,4 +121,5 @@ def repeat_interleave(
             f"repeat_interleave: repeats of shape {counts.shape} for axis {axis} of {input.shape}"
         )
     counts = np.broadcast_to(counts, input.shape[axis])
+    check_room("repeat_interleave", (int(counts.sum(dtype="float64")),))  # where int64 would wrap
     return index_select(input, axis, np.repeat(np.arange(input.shape[axis]), counts))

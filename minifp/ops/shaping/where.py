@@ -22,10 +22,10 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_fits, check_operands, sum_to
 from minifp.ops.public import public
-from minifp.ops.reduce import array_of
+from minifp.ops.reduce import array_given, array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
-from minifp.runtime.device import as_array
+from minifp.runtime.device import as_array, is_array_like
 
 
 def _booleans(name, given):
@@ -87,7 +87,7 @@ def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
 
     as_tuple: as a tuple of a tensor (n) for each axis, which is an index.
     """
-    if not hasattr(input, "ndim"):
+    if not is_array_like(input):
         raise DTypeError(f"nonzero: input is a {type(input).__name__}: expected a tensor")
     x = array_of(input)
     if as_tuple:
@@ -100,7 +100,7 @@ def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
 @takes_tensor
 def masked_select(input: Tensor, mask: Tensor | np.ndarray) -> Tensor:
     """The numbers of input, in C order, where `mask` (booleans) holds; both broadcast."""
-    given = _booleans("masked_select: a mask", array_of(mask))
+    given = _booleans("masked_select: a mask", array_given("masked_select: mask", mask))
     try:
         shape = np.broadcast_shapes(input.shape, given.shape)
     except ValueError as error:

@@ -4,31 +4,21 @@ What needs llvmlite or numba is in the other files, which are imported when the 
 called.
 """
 
-import os
 import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
-from minifp.errors import ArgumentError
+from minifp.runtime import variables
 from minifp.runtime.browser import IN_BROWSER
-
-# What MINIFP_KERNELS may be: "numba", which is the same as none; "numpy", references alone;
-# "checked", which verifies what derived kernels trust (see checked.py).
-MODES = ("numba", "numpy", "checked")
 
 
 def kernels_mode() -> str:
     """What MINIFP_KERNELS says; by itself "numpy" in a browser, which cannot compile, else "numba".
 
-    Raises ArgumentError for what is none of MODES.
+    "checked" verifies what derived kernels trust (see checked.py). Raises ArgumentError for others.
     """
-    mode = os.environ.get("MINIFP_KERNELS") or ("numpy" if IN_BROWSER else MODES[0])
-    if mode not in MODES:
-        raise ArgumentError(
-            f"environment variable MINIFP_KERNELS={mode!r}: expected numba, numpy or checked"
-        )
-    return mode
+    return variables.read("MINIFP_KERNELS") or ("numpy" if IN_BROWSER else "numba")
 
 
 @cache
@@ -102,6 +92,8 @@ def numba_failed(error: Exception) -> NumbaError:
 def _error_of(module):
     try:
         import_module(module)
+    except MemoryError:
+        raise
     except Exception as error:  # one made for another NumPy or Python raises anything
         return error
     return None

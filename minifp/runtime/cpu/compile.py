@@ -30,6 +30,8 @@ class Later:
     def __getattr__(self, name):
         try:
             module = import_module(self._name)
+        except MemoryError:
+            raise
         except Exception as error:  # one made for another NumPy or Python raises anything
             raise numba_failed(error) from error
         return getattr(module, name)

@@ -106,6 +106,8 @@ class Tolerant:
             found = self.cache.load_overload(sig, context)
             if found is None or tuple(found.signature.args) == tuple(sig):
                 return found
+        except MemoryError:
+            raise
         except Exception as error:  # unpickling what is damaged raises anything
             warn_unkept(self.folder, error)
         with suppress(Exception):
@@ -116,6 +118,8 @@ class Tolerant:
         """Keep a kernel, if that is possible."""
         try:
             self.cache.save_overload(sig, data)
+        except MemoryError:
+            raise
         except Exception as error:
             warn_unkept(self.folder, error)
             with suppress(Exception):
@@ -130,6 +134,8 @@ def _cached(fn, make):
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
         return make(True)
+    except MemoryError:
+        raise
     except Exception as error:  # of what is compiled at once; or the folder went away
         warn_unkept(folder, error)
         if not isinstance(error, OSError):  # it is damaged

@@ -47,6 +47,8 @@ def index(path: str) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(file) as members:
             content = json.loads(members.read(INDEX))
+    except MemoryError:
+        raise
     except Exception as error:  # reading what is damaged raises anything
         warn_unusable(file, error)
         return {}
@@ -68,6 +70,8 @@ def address(path: str, name: str, types: str, symbol: str, natives: dict[str, An
         code = machine.kept_code(member, lambda: lowered(path, member), title)
         called = {native: natives[native].address for native in symbols}
         return machine.loaded(code, [symbol], called)[symbol]
+    except MemoryError:
+        raise
     except Exception as error:  # of a damaged file; of LLVM, which does not say which
         warn_unusable(archive(path), error)
         return None

@@ -3,8 +3,7 @@
 import os
 
 from minifp.errors import ArgumentError
-
-MOST = 1024  # threads: more are a mistake, and would not all be given by the system
+from minifp.runtime import variables
 
 
 def cores() -> int:
@@ -16,13 +15,7 @@ def cores() -> int:
 
 def from_environment() -> int:
     """What MINIFP_THREADS says, or else the cores. Raises ArgumentError for what is no number."""
-    text = os.environ.get("MINIFP_THREADS")
-    if text and not (text.isdecimal() and 1 <= int(text) <= MOST):
-        raise ArgumentError(
-            f"environment variable MINIFP_THREADS={text!r}: expected a number of threads, 1 to "
-            f"{MOST}, or none for all {cores()} cores"
-        )
-    return int(text) if text else cores()
+    return int(variables.read("MINIFP_THREADS") or cores())
 
 
 _count = from_environment()
@@ -39,6 +32,12 @@ def set_num_threads(count: int) -> None:
     Raises ArgumentError for what is no integer from 1 to 1024.
     """
     global _count
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
-        raise ArgumentError(f"set_num_threads({count!r}): expected an integer from 1 to {MOST}")
+    if (
+        not isinstance(count, int)
+        or isinstance(count, bool)
+        or not 1 <= count <= variables.MOST_THREADS
+    ):
+        raise ArgumentError(
+            f"set_num_threads({count!r}): expected an integer from 1 to {variables.MOST_THREADS}"
+        )
     _count = count

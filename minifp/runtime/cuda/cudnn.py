@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.errors import ArgumentError, DeviceError
+from minifp.runtime import variables
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.math_modes import may_use_tensor_cores
 
@@ -70,12 +71,7 @@ def named_in(environment: Mapping[str, str]) -> bool:
 
     Raises ArgumentError for anything else.
     """
-    given = environment.get("MINIFP_CONVOLUTIONS") or "gemm"
-    if given not in ("gemm", "cudnn"):
-        raise ArgumentError(
-            f"environment variable MINIFP_CONVOLUTIONS={given!r}: expected gemm or cudnn"
-        )
-    return given == "cudnn"
+    return variables.read("MINIFP_CONVOLUTIONS", environment) == "cudnn"
 
 
 def library() -> Any:
