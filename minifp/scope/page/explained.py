@@ -31,8 +31,10 @@ STYLE = """
 .minifp.explained .line { white-space: pre-wrap; font-size: 0.86rem; line-height: 1.6;
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .minifp.explained .status td { font-weight: 550; }
-.minifp.explained .sign { color: var(--series-4); font-weight: 650; }
-.minifp.explained .exponent { color: var(--series-3); font-weight: 650; }
+.minifp.explained .sign { color: color-mix(in srgb, var(--series-4) 60%, var(--ink));
+  font-weight: 650; }
+.minifp.explained .exponent { color: color-mix(in srgb, var(--series-3) 60%, var(--ink));
+  font-weight: 650; }
 .minifp.explained .mantissa { color: var(--series-1); font-weight: 650; }
 .minifp.explained .lost, .minifp.explained .bad { color: var(--bad); }
 .minifp.explained .good { color: var(--good); }
@@ -64,8 +66,9 @@ def all_formats(lines: list[Line]) -> str:
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in HEADS)
     rows = "\n".join(in_line(first, *rest) for first, *rest in lines)
     return (
+        '<div class="scroll" role="group" tabindex="0" aria-label="in each format">\n'
         f'<table class="formats">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n'
-        "</table>"
+        "</table>\n</div>"
     )
 
 
