@@ -126,5 +126,5 @@ def look(
     found = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
     seen = Beforehand(title, found, published)
     if path is not None:
-        files.write_all({path: found._npz()})
+        files.write_into(folder, {path: found._npz()})
     return seen

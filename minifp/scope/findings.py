@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.numerics.number_format import FORMATS
+from minifp.runtime import untrusted
 from minifp.saving import files
 from minifp.scope.borders import too_large_from
 from minifp.scope.histogram import Histogram
@@ -114,10 +115,12 @@ class Findings(Record):
     def load(path: str | Path) -> "Findings":
         """What `save` has written. Raises ArgumentError, with the reason, for another file."""
         try:
-            content = files.as_path(path).read_bytes()
-            with np.load(io.BytesIO(content), allow_pickle=False) as held:
-                told = json.loads(held["json"].tobytes())
-                rows, ends, counts = held["histograms"], held["ends"], held["counts"]
+            place = files.as_path(path)
+            if not place.exists():
+                raise FileNotFoundError
+            held = untrusted.arrays_of(untrusted.content(place), path)
+            told = untrusted.parsed(held["json"].tobytes(), path, finite=False)
+            rows, ends, counts = held["histograms"], held["ends"], held["counts"]
             if told["version"] == BEFORE:
                 told |= of_before(told)
             elif told["version"] != VERSION:

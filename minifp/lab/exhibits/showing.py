@@ -108,7 +108,7 @@ class Gallery:
         written: dict = {folder / name: text for name, text in contents(self).items()}
         for name, figure in pictures(self).items() if figures is not None else ():
             written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
-        files.write_all(written)
+        files.write_into(folder, written)
         return list(written)
 
     def __repr__(self):

@@ -70,7 +70,7 @@ class Sweep:
                 folder / f"{name}.{figures}": content
                 for name, content in pictures_of(self, figures).items()
             }
-        files.write_all(written)
+        files.write_into(folder, written)
         return list(written)
 
     def __repr__(self):

@@ -1,0 +1,160 @@
+"""What is read of files that a stranger may have sent: bounded, and nothing but what is expected.
+
+A file is an ordinary one (no pipe, which would be waited for, and no device) of at most so many
+bytes. JSON has no key twice, no number that 64 bits cannot hold, and is not nested without end. An
+archive of arrays says how large it is before any of it is unpacked, and arrays are plain numbers.
+Each function raises DataError, which names the file, and the place where there is one.
+"""
+
+import io
+import json
+import math
+import os
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import DataError
+
+BOX = (dict, list)
+LARGEST = 2**28  # bytes of a file that is read whole, and of all arrays in one
+DEEPEST = 100  # levels of JSON
+MOST = 10_000  # arrays of a file
+WIDEST = 2**64  # what integers are smaller than
+
+
+def content(path: Path, at_most: int = LARGEST) -> bytes:
+    """All bytes of an ordinary file."""
+    try:
+        with open(path, "rb", opener=without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise DataError(f"{path} is no ordinary file: expected one that can be read whole")
+            data = file.read(found.st_size + 1) if found.st_size <= at_most else b""
+    except (OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"cannot read {path}: {error}") from error
+    if max(len(data), found.st_size) > at_most:
+        raise DataError(f"{path} has {found.st_size:,} bytes: expected at most {at_most:,}")
+    return data
+
+
+def without_waiting(path, flags) -> int:
+    """Open a file; a pipe too, at once, whether somebody writes to it or not."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def json_of(path: Path, at_most: int = LARGEST) -> Any:
+    """The value that a file holds as JSON."""
+    return parsed(content(path, at_most), path)
+
+
+def parsed(text: str | bytes, path: Any, finite: bool = True) -> Any:
+    """The value that a text says in JSON; `path` is what errors name. finite: whether NaN and
+    Infinity, which JSON has not, are refused."""
+    try:
+        value = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=once,
+            parse_constant=no_number if finite else float,
+            parse_int=whole,
+            parse_float=real,
+        )
+        check_depth(value)
+        if isinstance(text, bytes) and b"\\u" in text:  # which may be half of a character
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise DataError(f"{path}: its JSON is nested more than {DEEPEST} levels deep") from None
+    except ValueError as error:
+        raise DataError(f"cannot read {path} as JSON: {error}") from error
+    return value
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these members. Raises ValueError for a name that is there twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs if len(dict(pairs)) < len(pairs) else ():
+        if name in found:
+            raise ValueError(f"an object has {name[:60]!r} twice")
+        found[name] = value
+    return dict(pairs)
+
+
+def no_number(text: str) -> float:
+    """Refuse what stands in the place of a number."""
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def whole(text: str) -> int:
+    """The integer that a text says."""
+    if len(text) > 20 or abs(int(text)) >= WIDEST:
+        raise ValueError(f"{text[:20]}... is an integer of more than 64 bits")
+    return int(text)
+
+
+def real(text: str) -> float:
+    """The number that a text says."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is a number that no float holds")
+    return number
+
+
+def check_depth(value: Any) -> None:
+    """Raise RecursionError for containers in containers, and so on, beyond DEEPEST."""
+    level, depth = [value], 0
+    while level:
+        if (depth := depth + 1) > DEEPEST:
+            raise RecursionError
+        parts = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, BOX))
+        level = [part for inside in parts for part in inside if isinstance(part, BOX)]
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+def arrays_of(data: bytes, path: Any, at_most: int = LARGEST) -> dict[str, np.ndarray]:
+    """The arrays by name that a .npz file with this content holds."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as held:
+            infos = held.infolist()
+            names = [info.filename.removesuffix(".npy") for info in infos]
+            if len({*names}) < len(names):
+                raise ValueError("an array is there twice")
+            if len(infos) > MOST or sum(info.file_size for info in infos) > at_most:
+                raise ValueError(f"more than {MOST:,} arrays, or {at_most:,} bytes unpacked")
+            return {name: array_of(held.read(info), path) for name, info in zip(names, infos)}
+    except MemoryError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy have one for each way to be damaged
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"cannot read {path} as arrays: {error}") from error
+
+
+def array_of(data: bytes, path: Any) -> np.ndarray:
+    """The array that a .npy file with this content holds, which is as long as it says."""
+    file = io.BytesIO(data)
+    try:
+        shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
+        size = len(data) - file.tell()
+        if dtype.kind not in "biufc" or math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f"{dtype} of shape {shape} in {size:,} bytes")
+        return np.load(io.BytesIO(data), allow_pickle=False)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise DataError(f"cannot read {path} as an array: {error}") from error
+
+
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
