@@ -86,9 +86,10 @@ def are_whole(arrays: dict) -> bool:
     if outputs is None:
         return weights.ndim == 2
     axis = arrays.get("classes")
-    is_axis = axis is not None and axis.dtype.kind == "i" and axis.shape == ()
-    fits = is_axis and -1 <= axis < outputs.ndim - 1
-    return weights.ndim == 2 and is_rows(outputs, len(steps)) and bool(fits)
+    if axis is None or axis.dtype.kind != "i" or axis.shape != ():
+        return False
+    fits = -1 <= int(axis) < outputs.ndim - 1
+    return weights.ndim == 2 and is_rows(outputs, len(steps)) and fits
 
 
 def is_rows(array, count: int) -> bool:

@@ -12,15 +12,19 @@ import math
 import os
 import stat
 import zipfile
+from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
-from minifp.errors import DataError
+from minifp.errors import DataError, MinifpError
+from minifp.runtime.browser import IN_BROWSER
 
 BOX = (dict, list)
 LARGEST = 2**28  # bytes of a file that is read whole, and of all arrays in one
+HOW_TO_GET = "python -m pip install jsonschema"
 DEEPEST = 100  # levels of JSON
 MOST = 10_000  # arrays of a file
 WIDEST = 2**64  # what integers are smaller than
@@ -41,6 +45,16 @@ def content(path: Path, at_most: int = LARGEST) -> bytes:
     if max(len(data), found.st_size) > at_most:
         raise DataError(f"{path} has {found.st_size:,} bytes: expected at most {at_most:,}")
     return data
+
+
+def check_ordinary(path: Path) -> None:
+    """Raise DataError for a pipe, which would be waited for, a device, or no file."""
+    try:
+        is_ordinary = stat.S_ISREG(os.stat(path).st_mode)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error}") from error
+    if not is_ordinary:
+        raise DataError(f"{path} is no ordinary file: expected one that can be read whole")
 
 
 def without_waiting(path, flags) -> int:
@@ -115,6 +129,28 @@ def check_depth(value: Any) -> None:
             raise RecursionError
         parts = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, BOX))
         level = [part for inside in parts for part in inside if isinstance(part, BOX)]
+
+
+def not_as(schema: dict, value: Any) -> str:
+    """Where a value is not as a JSON schema says, and how, to go on a sentence; "" where it is.
+
+    1.0 is no integer there: it would be written as 1.0 again.
+    """
+    if IN_BROWSER:  # where jsonschema is not, and nothing of the machine to protect
+        return ""
+    try:
+        jsonschema = import_module("jsonschema")
+    except ImportError as error:
+        raise MinifpError(f"what is read is checked by jsonschema: {HOW_TO_GET}") from error
+    kind = jsonschema.Draft202012Validator
+    types = kind.TYPE_CHECKER.redefine("integer", lambda _, v: type(v) is int)
+    strict = jsonschema.validators.extend(kind, type_checker=types)
+    error = jsonschema.exceptions.best_match(strict(schema).iter_errors(value))
+    if error is None:
+        return ""
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    found = f"{shorten(repr(error.instance), 60)}, where " if error.validator == "const" else ""
+    return f"{f', in {shorten(place, 80)}' if place else ''}: {found}{shorten(error.message, 160)}"
 
 
 # ---- arrays --------------------------------------------------------------------------------------

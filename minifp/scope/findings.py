@@ -125,6 +125,10 @@ class Findings(Record):
                 told |= of_before(told)
             elif told["version"] != VERSION:
                 raise ValueError(f"written by another version of minifp ({told['version']})")
+            if wrong := untrusted.not_as(expected(), told) or wrong_arrays(
+                rows, ends, counts, told
+            ):
+                raise ValueError(f"damaged{wrong}")
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
             raise ArgumentError(f"{path}: there is no such file") from None
@@ -139,6 +143,46 @@ class Findings(Record):
 def places(folder: str | Path) -> list[Path]:
     """Where `write` puts page, data, text, table and picture."""
     return [files.as_path(folder) / name for name in FILES]
+
+
+def expected() -> dict:
+    """The JSON schema of what a file holds beside arrays; what is in `details`, it leaves open."""
+    text, number = {"type": "string"}, {"type": "number"}
+    table, texts = {"type": "object"}, {"type": "array", "items": {"type": "string"}}
+    formats = {
+        **table,
+        "required": [*KINDS],
+        "additionalProperties": {"additionalProperties": text},
+    }
+    border = {"type": "array", "prefixItems": [number, {"type": "boolean"}], "minItems": 2}
+    told = {"type": "array", "items": {**table, "required": ["step", "text"]}}
+    alone = {**table, "additionalProperties": {"type": "integer"}}
+    update = {**table, "properties": {"alone": alone}, "additionalProperties": number}
+    parts = {
+        "about": table, "names": texts, "kinds": {"const": [*KINDS]}, "warnings": texts,
+        "borders": {"type": "array", "items": {**border, "maxItems": 2}},
+        "steps": {"type": "array", "items": {**table, "properties": {"formats": formats}}},
+        "updates": {"type": "array", "items": {**table, "additionalProperties": update}},
+        "scales": {"type": "array", "items": {**number, "exclusiveMinimum": 0}},
+        "skipped": {"type": "array", "items": {"type": "boolean"}},
+        "diagnoses": told, "details": table,
+    }  # fmt: skip
+    return {**table, "properties": parts, "required": [*parts]}
+
+
+def wrong_arrays(rows, ends, counts, told) -> str:
+    """How arrays do not fit together; "" where they do."""
+    bins = int(rows[:, 4].sum()) if rows.ndim == 2 and rows.shape[1] == 8 else -1
+    kinds = [a.dtype.kind for a in (rows, ends, counts)]
+    shapes = (len(rows), 2), (bins, len(told["borders"]))
+    if (
+        kinds != ["i", "f", "i"]
+        or (ends.shape, counts.shape) != shapes
+        or (rows[:, 4:] < 0).any()
+        or (ends < 0).any()
+    ):
+        return f": arrays of shapes {rows.shape}, {ends.shape} and {counts.shape}"
+    return ""
 
 
 def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:
@@ -167,7 +211,7 @@ def of_before(told: dict) -> dict:
         {name: {"alone": {half.name: u.pop("lost_in_half")}, **u} for name, u in of.items()}
         for of in told["updates"]
     ]
-    borders = (1.0, False), (1.0, True), too_large_from(half).place
+    borders = [[1.0, False], [1.0, True], [*too_large_from(half).place]]
     return {"borders": borders, "steps": steps, "updates": updates}
 
 

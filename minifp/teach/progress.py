@@ -36,7 +36,7 @@ def read() -> dict[str, dict[str, Any]]:
         found = {kind: dict(kept[kind]) for kind in KINDS}
         check(found)
         return found
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise FileError(
             f"{path} is not a file of a student's progress ({error}): move it away, or name "
             f"another by {ENVIRONMENT}"

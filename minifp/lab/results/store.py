@@ -241,7 +241,9 @@ def run_from(fields: dict, path: Path) -> Run:
         for name in ("seconds_per_step", "seconds", "processor_seconds"):
             setattr(run, name, number(getattr(run, name)))
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise DataError(f"{path} holds no run of this version of minifp: {error}") from error
+        raise DataError(
+            f"{path} holds no run of this version of minifp: {shorten(str(error), 160)}"
+        ) from error
     return run
 
 

@@ -1,6 +1,7 @@
 """results.json: all of a comparison but the histories, as results.schema.json describes it."""
 
 from dataclasses import asdict, replace
+from textwrap import shorten
 
 from minifp.errors import DataError
 from minifp.lab import divergence
@@ -86,5 +87,7 @@ def read(folder) -> dict:
     except DataError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
+        raise DataError(
+            f"{path} holds no comparison of this version: {shorten(repr(error), 160)}"
+        ) from error
     return fields

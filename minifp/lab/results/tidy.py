@@ -7,6 +7,7 @@ of their digits; what is not there is empty.
 import csv
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from textwrap import shorten
 
 from minifp.errors import DataError
 from minifp.lab import arms
@@ -127,6 +128,6 @@ def read_history(folder: Path, metrics: list) -> dict:
             store.check_history(history)
     except (OSError, IndexError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise DataError(
-            f"cannot read {path}: {error!r}, expected a history that minifp wrote"
+            f"cannot read {path}: {shorten(repr(error), 160)}, expected a history that minifp wrote"
         ) from error
     return histories
