@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 from importlib import import_module
@@ -23,6 +24,7 @@ from minifp.errors import DataError, MinifpError
 from minifp.runtime.browser import IN_BROWSER
 
 BOX = (dict, list)
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # all but line breaks and tabs
 LARGEST = 2**28  # bytes of a file that is read whole, and of all arrays in one
 HOW_TO_GET = "python -m pip install jsonschema"
 DEEPEST = 100  # levels of JSON
@@ -81,7 +83,7 @@ def parsed(text: str | bytes, path: Any, finite: bool = True) -> Any:
             parse_int=whole,
             parse_float=real,
         )
-        check_depth(value)
+        check_parts(value)
         if isinstance(text, bytes) and b"\\u" in text:  # which may be half of a character
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
@@ -121,14 +123,19 @@ def real(text: str) -> float:
     return number
 
 
-def check_depth(value: Any) -> None:
-    """Raise RecursionError for containers in containers, and so on, beyond DEEPEST."""
+def check_parts(value: Any) -> None:
+    """Raise RecursionError for containers in containers, and so on, beyond DEEPEST; and ValueError
+    for a text with characters that would command a terminal."""
     level, depth = [value], 0
     while level:
         if (depth := depth + 1) > DEEPEST:
             raise RecursionError
-        parts = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, BOX))
-        level = [part for inside in parts for part in inside if isinstance(part, BOX)]
+        boxes = [v for v in level if isinstance(v, BOX)]
+        for text in (t for box in (level, *boxes) for t in box if isinstance(t, str)):
+            if CONTROL.search(text):
+                raise ValueError(f"a control character in {shorten(repr(text), 60)}")
+        inside = (box.values() if isinstance(box, dict) else box for box in boxes)
+        level = [part for parts in inside for part in parts if isinstance(part, (*BOX, str))]
 
 
 def not_as(schema: dict, value: Any) -> str:

@@ -158,10 +158,11 @@ def expected() -> dict:
     told = {"type": "array", "items": {**table, "required": ["step", "text"]}}
     alone = {**table, "additionalProperties": {"type": "integer"}}
     update = {**table, "properties": {"alone": alone}, "additionalProperties": number}
+    properties = {"formats": formats, "step": {"type": "integer"}, "dial": number, "scale": number}
     parts = {
         "about": table, "names": texts, "kinds": {"const": [*KINDS]}, "warnings": texts,
         "borders": {"type": "array", "items": {**border, "maxItems": 2}},
-        "steps": {"type": "array", "items": {**table, "properties": {"formats": formats}}},
+        "steps": {"type": "array", "items": {**table, "properties": properties}},
         "updates": {"type": "array", "items": {**table, "additionalProperties": update}},
         "scales": {"type": "array", "items": {**number, "exclusiveMinimum": 0}},
         "skipped": {"type": "array", "items": {"type": "boolean"}},

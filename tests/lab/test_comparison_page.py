@@ -337,14 +337,6 @@ def test_every_picture_has_a_title_and_a_description():
         assert root.get("role") == "img"
 
 
-def test_names_are_escaped(without_matplotlib):
-    c = four()
-    c.task = TaskInfo(**{**vars(c.task), "name": "<b>&", "description": "a < b"})
-    c.environment["<i>"] = "<u>"
-    found = Page(document("x", comparison_page.body(c)))
-    assert not {"i", "u"} & {tag for tag, _ in found.tags} and "<b>&" in found.words
-
-
 def test_the_page_tells_the_command_that_makes_it_again_or_the_call(without_matplotlib):
     def told(c):
         return Page(document("t", comparison_page.body(c))).words

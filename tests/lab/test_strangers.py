@@ -12,6 +12,7 @@ import shutil
 import struct
 import tarfile
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,9 @@ from minifp.lab.results import store
 from minifp.runtime import untrusted
 from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
+from minifp.scope.inspecting import inspect
+from minifp.teach import standing_shown
+from minifp.teach.standing import OUTSIDE, Standing, Tried
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 ARMS = ["float32", "mixed", "float32@order"]
@@ -98,18 +102,6 @@ def attacked(draw, folder):
     return path.relative_to(folder)
 
 
-def outcomes(folder, more):
-    """What those do who are sent a folder: for each, its error, or None."""
-    out, task = folder.parent, blobs(steps=6)
-    loaded = fp.Comparison.load(folder)
-    yield loaded.table() and loaded.save(out / "copy")
-    yield loaded.report(out / "page.html")
-    page = (out / "page.html").read_text(encoding="utf-8")
-    assert SECRET not in page and "<script>x" not in page
-    yield lab.merge(folder, more, out=out / "merged")
-    yield fp.compare(task, ARMS, 2, out=folder, progress=False)
-
-
 @pytest.mark.sampled(20, core=lambda seed: seed < 6)
 @pytest.mark.parametrize("seed", range(200))
 def test_a_folder_with_one_file_changed_is_right_or_refused(sent, tmp_path, seed, monkeypatch):
@@ -119,13 +111,61 @@ def test_a_folder_with_one_file_changed_is_right_or_refused(sent, tmp_path, seed
     shutil.copy(sent / "secret.txt", tmp_path)
     name = attacked(random.Random(seed), folder)
     try:
-        for _ in outcomes(folder, sent / "more"):
-            pass
+        loaded = fp.Comparison.load(folder)
+        assert loaded.table() and loaded.save(tmp_path / "copy") is None
+        page = loaded.report(tmp_path / "page.html").read_text(encoding="utf-8")
+        assert SECRET not in page and "<script>x" not in page
+        lab.merge(folder, sent / "more", out=tmp_path / "merged")
+        fp.compare(blobs(steps=6), ARMS, 2, out=folder, progress=False)
     except fp.MinifpError as error:
         assert str(tmp_path) in str(error) and len(str(error)) < 900, name
     assert (tmp_path / "secret.txt").read_text(encoding="utf-8") == SECRET
     there = {path.name for path in tmp_path.iterdir()}
     assert there <= {"whole", "secret.txt", "copy", "page.html", "merged"}
+
+
+MARK = '<i title="'
+
+
+TEXTS = ("line", "module", "why", "text", "label", "kernel", "source", "number", "value")
+
+
+def marked(value, keys=None):
+    """A value whose texts would be markup: all of them, or those by some keys."""
+    if isinstance(value, dict) and keys:
+        return {k: marked(str(v)) if k in keys else marked(v, keys) for k, v in value.items()}
+    if isinstance(value, list) and keys:
+        return [marked(v, keys) for v in value]
+    if keys:
+        return value
+    if isinstance(value, dict):
+        return {k: marked(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [marked(v) for v in value]
+    return f"{value}{MARK}&" if isinstance(value, str) else value
+
+
+def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
+    c = fp.Comparison.load(sent / "whole")
+    texts = {name: marked(getattr(c.task, name)) for name in ("name", "description", "metric_unit")}
+    c.task, c.config, c.environment = (
+        replace(c.task, **texts),
+        marked(c.config),
+        marked(c.environment),
+    )
+    for run in c.runs:
+        run.note, run.made, run.kept = MARK, {MARK: MARK}, {MARK: "x.txt"}
+    found = inspect(blobs(steps=2), every=1, progress=False)
+    found.about, found.warnings = marked(found.about), [MARK]
+    found.details = marked(found.details, TEXTS)
+    for step in found.steps:
+        for layers in step.histograms.values():
+            layers.update({marked(name): layers.pop(name) for name in [*layers]})
+    standing = Standing(OUTSIDE, {MARK: MARK}, [Tried(MARK, MARK, False, 1)])
+    pages = [path.read_text(encoding="utf-8") for path in (
+        c.report(tmp_path / "a.html"), found.report(tmp_path / "b.html"))]  # fmt: skip
+    for page in [*pages, c._repr_html_(), standing_shown.page([standing])]:
+        assert MARK not in page and "&lt;i title=" in page
 
 
 @pytest.mark.parametrize("name", ["results.json", "report.html", "runs.csv", "reproduce.sh",
@@ -152,6 +192,7 @@ def test_json_is_what_its_standard_says(tmp_path):
         ("[" * 101 + "]" * 101, "more than 100 levels"),
         ("[" * 10**6, "more than 100 levels"),
         ('"\\ud800"', "surrogates not allowed"),
+        ('{"a": ["\\u001b[2J"]}', "a control character in"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(fp.DataError, match=told):
