@@ -166,6 +166,12 @@ def read_within(folder: Path, name: str, at_most: int = LARGEST) -> bytes:
     return untrusted.content(folder / name, at_most)
 
 
+def place_within(folder: Path, *names: str) -> Path:
+    """A folder in a folder. Raises DataError where a link of that name leads out of it."""
+    check_within(folder, place := folder.joinpath(*names))
+    return place
+
+
 def check_within(folder: Path, *paths: Path) -> None:
     """Raise DataError for a path that is not in a folder, also where a link leads out of it: what
     is read there may be private, and what is written there would replace another file."""

@@ -207,3 +207,10 @@ def test_a_tar_that_unpacks_without_end_is_refused(tmp_path):
     (tmp_path / "a.tar").write_bytes(info.tobuf() + bytes(1024))
     with pytest.raises(fp.DataError, match="a part is too large"):
         archives.unpacked("bccd", tmp_path / "a.tar", "(.*)")
+
+
+def test_a_cell_of_a_sweep_is_in_its_folder(tmp_path):
+    (tmp_path / "sweep" / "cells").mkdir(parents=True)
+    (tmp_path / "sweep" / "cells" / "lr=0.01").symlink_to(tmp_path)
+    with pytest.raises(fp.DataError, match="expected it in there, and no link"):
+        lab.sweep(blobs(), {"lr": [0.01]}, ARMS[:1], 1, out=tmp_path / "sweep", progress=False)

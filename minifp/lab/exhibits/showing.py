@@ -193,7 +193,7 @@ def found(
         which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
-        place = None if out is None else out / exhibit.name
+        place = None if out is None else files.place_within(out, exhibit.name)
         comparison = opened(task, data, arms, which, place, keep_weights)
         comparison.origin = origin_of(task, device)
         if cells:

@@ -142,7 +142,7 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
     comparisons, wanted = [], []
     for cell in grid.cells():
         task = grid.task_of(cell)
-        place = None if out is None else out / CELLS / cell.name
+        place = None if out is None else files.place_within(out, CELLS, cell.name)
         comparison = opened(task, data, arms, grid.seeds, place)
         sent = ticket(grid.base, {**grid.lengths, **cell.settings}, task) if travels else None
         comparisons.append(comparison)

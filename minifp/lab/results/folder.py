@@ -42,6 +42,7 @@ def begin(comparison, products) -> None:
         files.check_within(out, *places)
         files.check_writable(*places)
         if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
+            files.check_within(out, *shown(out))
             files.remove(*shown(out))
         save(comparison, out)
     except (OSError, ArgumentError) as error:
