@@ -240,6 +240,8 @@ def run_from(fields: dict, path: Path) -> Run:
         run.metrics = {name: [number(v) for v in column] for name, column in run.metrics.items()}
         for name in ("seconds_per_step", "seconds", "processor_seconds"):
             setattr(run, name, number(getattr(run, name)))
+    except DataError:
+        raise
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise DataError(
             f"{path} holds no run of this version of minifp: {shorten(str(error), 160)}"

@@ -126,6 +126,8 @@ def read_history(folder: Path, metrics: list) -> dict:
         histories = {key: {name: c for name, c in h.items() if c} for key, h in histories.items()}
         for history in histories.values():
             store.check_history(history)
+    except DataError:
+        raise
     except (OSError, IndexError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise DataError(
             f"cannot read {path}: {shorten(repr(error), 160)}, expected a history that minifp wrote"
