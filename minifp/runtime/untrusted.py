@@ -36,16 +36,16 @@ def content(path: Path, at_most: int = LARGEST) -> bytes:
     """All bytes of an ordinary file."""
     try:
         with open(path, "rb", opener=without_waiting) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise DataError(f"{path} is no ordinary file: expected one that can be read whole")
-            data = file.read(found.st_size + 1) if found.st_size <= at_most else b""
+            data = file.read(status.st_size + 1) if status.st_size <= at_most else b""
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"cannot read {path}: {error}") from error
-    if max(len(data), found.st_size) > at_most:
-        raise DataError(f"{path} has {found.st_size:,} bytes: expected at most {at_most:,}")
+    if max(len(data), status.st_size) > at_most:
+        raise DataError(f"{path} has {status.st_size:,} bytes: expected at most {at_most:,}")
     return data
 
 
@@ -95,11 +95,11 @@ def parsed(text: str | bytes, path: Any, finite: bool = True) -> Any:
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these members. Raises ValueError for a name that is there twice."""
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs if len(dict(pairs)) < len(pairs) else ():
-        if name in found:
+        if name in members:
             raise ValueError(f"an object has {name[:60]!r} twice")
-        found[name] = value
+        members[name] = value
     return dict(pairs)
 
 
@@ -155,9 +155,9 @@ def not_as(schema: dict, value: Any) -> str:
     error = jsonschema.exceptions.best_match(strict(schema).iter_errors(value))
     if error is None:
         return ""
-    place = error.json_path.removeprefix("$").removeprefix(".")
-    found = f"{shorten(repr(error.instance), 60)}, where " if error.validator == "const" else ""
-    return f"{f', in {shorten(place, 80)}' if place else ''}: {found}{shorten(error.message, 160)}"
+    place = shorten(error.json_path.removeprefix("$").removeprefix("."), 80)
+    instead = f"{shorten(repr(error.instance), 60)}, where " if error.validator == "const" else ""
+    return f"{f', in {place}' if place else ''}: {instead}{shorten(error.message, 160)}"
 
 
 # ---- arrays --------------------------------------------------------------------------------------

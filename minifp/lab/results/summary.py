@@ -73,8 +73,6 @@ def read(folder) -> dict:
         }
         if len({(run.precision, run.seed) for run in runs}) < len(runs):
             raise ValueError("a run is there twice")
-        for run in runs:
-            store.beside(folder, run)
         store.check_arms(path, fields["asked"])
         store.check_arms(path, [(precision, 0) for precision in fields["precisions"]])
         store.check_arms(path, [("float32", seed) for seed in fields["seeds"]])
