@@ -85,6 +85,8 @@ def checked_extra(path, tree) -> dict:
     try:
         extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
         extra["origin"] = dict(tree["extra"].get("origin") or {})  # older ones have none
+        if not all(isinstance(extra["origin"].get(k), str | None) for k in ("task", "data")):
+            raise TypeError
         history = extra["run"]["history"]
         extra["run"]["history"] = {name: column.tolist() for name, column in history.items()}
         schema.check(as_in_folder(extra), schema.RUN_FILE, path)

@@ -152,7 +152,7 @@ def expected() -> dict:
     formats = {
         **table,
         "required": [*KINDS],
-        "additionalProperties": {"additionalProperties": text},
+        "additionalProperties": {**table, "additionalProperties": text},
     }
     border = {"type": "array", "prefixItems": [number, {"type": "boolean"}], "minItems": 2}
     told = {"type": "array", "items": {**table, "required": ["step", "text"]}}
