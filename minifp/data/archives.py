@@ -1,21 +1,26 @@
 """Files out of an archive that lies somewhere, unpacked once into the user's cache."""
 
+import bz2
+import gzip
+import lzma
+import math
 import re
 import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
-from contextlib import ExitStack
-from lzma import LZMAError
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from minifp.data import downloads
 from minifp.errors import DataError
+from minifp.runtime import untrusted
 
 MOST, LARGEST, TOTAL = 10_000, 2**24, 2**28  # files of an archive; bytes of one, and of all
 DAMAGED = (OSError, EOFError, LookupError, ValueError, tarfile.TarError, zipfile.BadZipFile)
-DAMAGED += (zlib.error, LZMAError, RuntimeError, NotImplementedError)  # zipfile's, of what it knows
+DAMAGED += (zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError)  # the last two: zip
 
 
 def kept(dataset: str, checksum: str) -> Path:
@@ -65,7 +70,7 @@ def opened(archive: Path, wanted: re.Pattern, stack: ExitStack) -> dict[str, Cal
         sizes = {info.filename: info.file_size for info in zipped.infolist() if not info.is_dir()}
         openers: dict = dict.fromkeys(sizes, zipped.open)
     else:
-        tar = stack.enter_context(tarfile.open(archive))
+        tar = stack.enter_context(tar_of(archive))
         sizes = {member.name: member.size for member in tar if member.isreg()}
         openers = dict.fromkeys(sizes, tar.extractfile)
     total = 0
@@ -87,3 +92,53 @@ def write(files: dict[str, Callable], folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with open_it() as source, open(folder / name, "wb") as target:
             shutil.copyfileobj(source, target)
+
+
+# ---- bounded -------------------------------------------------------------------------------------
+
+
+class Limited:
+    """A stream of bytes, which refuses to give very many at once, or in all."""
+
+    def __init__(self, file: Any, in_all: int = 2**35, at_once: int = untrusted.LARGEST) -> None:
+        self.file, self.in_all, self.at_once = file, in_all, at_once
+
+    def read(self, count: int) -> bytes:
+        """The next bytes. Raises ValueError for too many."""
+        self.check(self.tell() + count if 0 <= count <= self.at_once else math.inf)
+        return self.file.read(count)
+
+    def seek(self, place: int) -> int:
+        """Go on at another place. Raises ValueError for one too far away."""
+        self.check(place)
+        return self.file.seek(place)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self.file.tell()
+
+    def check(self, place: float) -> None:
+        """Raise ValueError for a place that is too far away."""
+        if place > self.in_all:
+            raise ValueError(f"it has more than {self.in_all:,} bytes, or a part is too large")
+
+
+@contextmanager
+def tar_of(path: Path) -> Iterator[tarfile.TarFile]:
+    """An archive, compressed or not. Raises what tarfile and the decompressors raise, ValueError
+    for one that unpacks into very many bytes, and DataError for what is no ordinary file."""
+    untrusted.check_ordinary(path)
+    with open(path, "rb") as file:
+        head = file.read(6)
+    opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), open)
+    with opener(path, "rb") as plain:
+        limited: Any = Limited(plain)
+        with tarfile.open(fileobj=limited, mode="r:") as tar:
+            yield tar
+
+
+COMPRESSED: dict[bytes, Callable] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}

@@ -14,11 +14,12 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from minifp.data import downloads, files
+from minifp.data import archives, downloads, files
 from minifp.data.images import TEN, from_no_path
 from minifp.data.sound import read_wav
 from minifp.data.utterances import Utterances
 from minifp.errors import ArgumentError, DataError
+from minifp.runtime import untrusted
 
 DATASET = "fsdd"
 RATE = 8000
@@ -130,7 +131,7 @@ def local() -> Path | None:
 def from_folder(folder: Path) -> dict[str, bytes]:
     """The recordings of a folder, and no other file there."""
     return {
-        path.name: path.read_bytes()
+        path.name: untrusted.content(path)
         for path in sorted(folder.glob("*.wav"))
         if NAME.fullmatch(path.name)
     }
@@ -139,10 +140,12 @@ def from_folder(folder: Path) -> dict[str, bytes]:
 def from_tar(path: Path) -> dict[str, bytes]:
     """The recordings of an archive, of which nothing is unpacked. Raises DataError."""
     try:
-        with tarfile.open(path, "r:xz") as tar:
+        with archives.tar_of(path) as tar:
             members = ((m.name, m.size, tar.extractfile(m)) for m in tar if m.isreg())
             return recorded(path, ((name, size, file.read) for name, size, file in members if file))
-    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, tarfile.TarError) as error:
+        if isinstance(error, DataError):
+            raise
         raise damaged(path, error) from error
 
 

@@ -17,6 +17,7 @@ from minifp.data import downloads, files
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
 from minifp.errors import DataError
+from minifp.runtime import untrusted
 
 NAMES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 PARTS = ("train.npz", "test.npz")
@@ -87,10 +88,8 @@ def decoded(path: Path) -> np.ndarray:
 def unpack(path: Path) -> tuple[bytes, list, np.ndarray]:
     """The bytes of all pictures, their bounds and labels. Raises DataError for other contents."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            if sum(member.file_size for member in stored.zip.infolist()) > LARGEST:
-                raise ValueError(f"it holds more than {LARGEST} bytes")
-            jpeg, offset, label = (stored[name] for name in FIELDS)
+        stored = untrusted.arrays_of(untrusted.content(path, LARGEST), path, LARGEST)
+        jpeg, offset, label = (stored[name] for name in FIELDS)
     except MemoryError:
         raise
     except Exception as error:  # NumPy and zipfile have one for each way to be damaged

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from minifp.errors import DataError
+from minifp.runtime import untrusted
 from minifp.runtime.file_kinds import HEAD, WAV, kind_of
 
+LARGEST, LONGEST = 2**32, 2**28  # bytes of a file; samples that soundfile unpacks
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # formats, as the file's head says them
 WIDTHS = {PCM: (1, 2, 3, 4), FLOAT: (4, 8), A_LAW: (1,), MU_LAW: (1,)}  # bytes of a sample
 FORMAT = struct.Struct("<HHIIHH")  # format, channels, rate, bytes a second, of a row; bits
@@ -28,7 +30,7 @@ def read_wav(file: str | os.PathLike | bytes) -> tuple[np.ndarray, int]:
     """
     name = "the WAV file" if isinstance(file, bytes) else str(file)
     try:
-        content = file if isinstance(file, bytes) else Path(file).read_bytes()
+        content = file if isinstance(file, bytes) else untrusted.content(Path(file), LARGEST)
     except (OSError, ValueError) as error:
         raise DataError(f"{name} cannot be read: {error}") from error
     try:
@@ -114,6 +116,9 @@ def by_soundfile(name: str, content: bytes, problem: str) -> tuple[np.ndarray, i
             "it, or pip install soundfile, which reads most sounds"
         ) from error
     try:
+        head = soundfile.info(io.BytesIO(content))
+        if head.frames * head.channels > LONGEST:
+            raise ValueError(f"{head.frames:,} samples in {head.channels} channels are too many")
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except MemoryError:
         raise

@@ -14,8 +14,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from minifp.errors import ArgumentError
+from minifp.lab.results import schema
 from minifp.lab.task_info import MetricInfo
 from minifp.report import words
+from minifp.runtime import untrusted
+from minifp.saving import files
 
 FILE = "registered.json"
 PILOT, COMPARISON = "pilot", "comparison"
@@ -68,7 +71,9 @@ def read(folder: Path) -> list[dict]:
     if not path.is_file():
         return []
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        files.check_within(folder, path)
+        held = untrusted.json_of(path)
+        schema.check(held, schema.REGISTERED, path)
         known = {"", *(entry["sha256"] for entry in held)}
         for entry in held:
             told = {key: value for key, value in entry.items() if key != "sha256"}

@@ -1,7 +1,8 @@
 """One run with checkpoints: `minifp train`. Interrupted or killed, it goes on bit for bit."""
 
-from minifp.errors import ArgumentError, CheckpointError
+from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.lab.final_weights import extra_of
+from minifp.lab.results import schema, store
 from minifp.lab.results.origin import NOWHERE, origin_of
 from minifp.lab.run import Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
@@ -84,15 +85,28 @@ def checked_extra(path, tree) -> dict:
     try:
         extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
         extra["origin"] = dict(tree["extra"].get("origin") or {})  # older ones have none
+        if not all(isinstance(extra["origin"].get(k), str | None) for k in ("task", "data")):
+            raise TypeError
         history = extra["run"]["history"]
         extra["run"]["history"] = {name: column.tolist() for name, column in history.items()}
-        Run(**extra["run"])
+        schema.check(as_in_folder(extra), schema.RUN_FILE, path)
+        run = Run(**extra["run"])
+        store.check_arms(path, [(run.precision, run.seed)])
+        store.check_history(run.history)
+    except MinifpError as error:
+        raise CheckpointError(f"checkpoint {error}") from None
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CheckpointError(
             f"checkpoint {str(path)!r} was not written by `minifp train`: in your own program, "
             "continue it with fp.load"
         ) from None
     return extra
+
+
+def as_in_folder(extra: dict) -> dict:
+    """Settings and run as a folder's file of the run has them."""
+    triples = [list(triple) for triple in extra["run"].get("evaluations", [])]
+    return {"config": extra["settings"], "run": {**extra["run"], "evaluations": triples}}
 
 
 class Lengthened:

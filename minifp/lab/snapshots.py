@@ -74,6 +74,29 @@ class Snapshots:
         return found
 
 
+def are_whole(arrays: dict) -> bool:
+    """Whether arrays of a file are what `Snapshots.arrays` gives."""
+    if not arrays:
+        return True
+    steps, weights, outputs = map(arrays.get, ("steps", "weights", "outputs"))
+    if steps is None or weights is None or {*arrays} - {"steps", "weights", "outputs", "classes"}:
+        return False
+    if steps.dtype.kind != "i" or steps.ndim != 1 or not is_rows(weights, len(steps)):
+        return False
+    if outputs is None:
+        return weights.ndim == 2
+    axis = arrays.get("classes")
+    if axis is None or axis.dtype.kind != "i" or axis.shape != ():
+        return False
+    fits = -1 <= int(axis) < outputs.ndim - 1
+    return weights.ndim == 2 and is_rows(outputs, len(steps)) and fits
+
+
+def is_rows(array, count: int) -> bool:
+    """Whether an array is of so many rows of numbers, at least one."""
+    return array.dtype.kind == "f" and array.ndim >= 2 and len(array) == count > 0
+
+
 def class_axis(outputs, targets) -> int:
     """In which axis outputs have an entry for each class; -1 where targets are no class numbers."""
     kind = getattr(getattr(targets, "dtype", None), "kind", "")

@@ -129,7 +129,15 @@ def width_of(axes) -> float:
 
 
 def settle(figure):
-    """Lay a figure out for good, without the last bits, in which the solver differs every time."""
+    """Lay a figure out for good, without the last bits, in which the solver differs every time.
+
+    Of its texts only those of ticks are formulas: a name may have dollars, wherever it comes from.
+    """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if "$" in text.get_text() and "mathdefault" not in text.get_text():
+            text.set_parse_math(False)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:

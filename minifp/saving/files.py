@@ -16,9 +16,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from minifp.errors import ArgumentError, DataError, FileError, MinifpError
+from minifp.runtime import untrusted
 
 PART = re.compile(r"minifp-[0-9a-f]{16}\.part")  # what is written aside: each a name of its own
 FORGOTTEN = 3600  # seconds after which nobody writes to such a file any more
+LARGEST = 2**36  # bytes of a file that is copied from a folder, such as weights
 LONGEST = 255  # of a name, on all common file systems
 ROOM = "make room there, or give a path on another disk"
 ALLOWED = "give a place that you may write to"
@@ -85,6 +87,13 @@ def write_all(contents: dict) -> None:
         _remove_forgotten(folder)
 
 
+def write_into(folder: Path, contents: dict) -> None:
+    """Write several files of a folder, as `write_all` does. Raises DataError, with nothing written,
+    where a link in the folder leads out of it: whoever sent it would choose what is replaced."""
+    check_within(folder, *map(as_path, contents))
+    write_all(contents)
+
+
 def _kept(target, stack):
     """A second name of what is at a place, gone with the stack; None where nothing is."""
     if not target.exists():
@@ -147,18 +156,33 @@ def new_folder(path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def read_within(folder: Path, name: str) -> bytes:
-    """What a file of a folder holds, by its path from there.
+def read_within(folder: Path, name: str, at_most: int = LARGEST) -> bytes:
+    """What a file of a folder holds, by its path from there, of at most so many bytes.
 
     Raises DataError if it cannot be read, or is not in the folder, also where a link leads out of
     it: to a file that whoever sent the folder may not have.
     """
-    path = folder / name
+    check_within(folder, folder / name)
+    return untrusted.content(folder / name, at_most)
+
+
+def place_within(folder: Path, *names: str) -> Path:
+    """A folder in a folder. Raises DataError where a link of that name leads out of it."""
+    check_within(folder, place := folder.joinpath(*names))
+    return place
+
+
+def check_within(folder: Path, *paths: Path) -> None:
+    """Raise DataError for a path that is not in a folder, also where a link leads out of it: what
+    is read there may be private, and what is written there would replace another file."""
     try:
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"{path} is outside of {folder}: expected a file in it, and no link")
-        return path.read_bytes()
-    except (OSError, RuntimeError) as error:
+        inside = folder.resolve()
+        for path in paths:
+            if not path.resolve().is_relative_to(inside):
+                raise DataError(f"{path} is outside of {folder}: expected it in there, and no link")
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"cannot read {path}: {error}") from error
 
 

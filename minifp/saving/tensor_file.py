@@ -17,6 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, is_float
+from minifp.runtime import untrusted
 from minifp.runtime.file_kinds import kind_of
 from minifp.saving import files, safetensors_format
 
@@ -77,10 +78,10 @@ def read(path):
     or no safetensors file at all, saying which.
     """
     try:
-        with open(files.as_path(path), "rb") as file:
-            content = file.read()  # not memory-mapped: Windows could not replace the file
+        # not memory-mapped: Windows could not replace the file
+        content = untrusted.content(files.as_path(path), files.LARGEST)
     except (OSError, TypeError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
+        said = getattr(error.__cause__, "strerror", None) or error
         raise CheckpointError(f"checkpoint {str(path)!r}: {said}") from None
     try:
         return _read(content)

@@ -125,6 +125,6 @@ def look(
         return Beforehand(title, Findings.load(path), published)
     found = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
     seen = Beforehand(title, found, published)
-    if path is not None:
-        files.write_all({path: found._npz()})
+    if folder is not None and path is not None:
+        files.write_into(folder, {path: found._npz()})
     return seen

@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.numerics.number_format import FORMATS
+from minifp.runtime import untrusted
 from minifp.saving import files
 from minifp.scope.borders import too_large_from
 from minifp.scope.histogram import Histogram
@@ -114,14 +115,20 @@ class Findings(Record):
     def load(path: str | Path) -> "Findings":
         """What `save` has written. Raises ArgumentError, with the reason, for another file."""
         try:
-            content = files.as_path(path).read_bytes()
-            with np.load(io.BytesIO(content), allow_pickle=False) as held:
-                told = json.loads(held["json"].tobytes())
-                rows, ends, counts = held["histograms"], held["ends"], held["counts"]
+            place = files.as_path(path)
+            if not place.exists():
+                raise FileNotFoundError
+            held = untrusted.arrays_of(untrusted.content(place), path)
+            told = untrusted.parsed(held["json"].tobytes(), path, finite=False)
+            rows, ends, counts = held["histograms"], held["ends"], held["counts"]
             if told["version"] == BEFORE:
                 told |= of_before(told)
             elif told["version"] != VERSION:
                 raise ValueError(f"written by another version of minifp ({told['version']})")
+            if wrong := untrusted.not_as(expected(), told) or wrong_arrays(
+                rows, ends, counts, told
+            ):
+                raise ValueError(f"damaged{wrong}")
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
             raise ArgumentError(f"{path}: no such file") from None
@@ -136,6 +143,47 @@ class Findings(Record):
 def places(folder: str | Path) -> list[Path]:
     """Where `write` puts page, data, text, table and picture."""
     return [files.as_path(folder) / name for name in FILES]
+
+
+def expected() -> dict:
+    """The JSON schema of what a file holds beside arrays; what is in `details`, it leaves open."""
+    text, number = {"type": "string"}, {"type": "number"}
+    table, texts = {"type": "object"}, {"type": "array", "items": {"type": "string"}}
+    formats = {
+        **table,
+        "required": [*KINDS],
+        "additionalProperties": {**table, "additionalProperties": text},
+    }
+    border = {"type": "array", "prefixItems": [number, {"type": "boolean"}], "minItems": 2}
+    told = {"type": "array", "items": {**table, "required": ["step", "text"]}}
+    alone = {**table, "additionalProperties": {"type": "integer"}}
+    update = {**table, "properties": {"alone": alone}, "additionalProperties": number}
+    properties = {"formats": formats, "step": {"type": "integer"}, "dial": number, "scale": number}
+    parts = {
+        "about": table, "names": texts, "kinds": {"const": [*KINDS]}, "warnings": texts,
+        "borders": {"type": "array", "items": {**border, "maxItems": 2}},
+        "steps": {"type": "array", "items": {**table, "properties": properties}},
+        "updates": {"type": "array", "items": {**table, "additionalProperties": update}},
+        "scales": {"type": "array", "items": {**number, "exclusiveMinimum": 0}},
+        "skipped": {"type": "array", "items": {"type": "boolean"}},
+        "diagnoses": told, "details": table,
+    }  # fmt: skip
+    return {**table, "properties": parts, "required": [*parts]}
+
+
+def wrong_arrays(rows, ends, counts, told) -> str:
+    """How arrays do not fit together; "" where they do."""
+    bins = int(rows[:, 4].sum()) if rows.ndim == 2 and rows.shape[1] == 8 else -1
+    kinds = [a.dtype.kind for a in (rows, ends, counts)]
+    shapes = (len(rows), 2), (bins, len(told["borders"]))
+    if (
+        kinds != ["i", "f", "i"]
+        or (ends.shape, counts.shape) != shapes
+        or (rows[:, 4:] < 0).any()
+        or (ends < 0).any()
+    ):
+        return f": arrays of shapes {rows.shape}, {ends.shape} and {counts.shape}"
+    return ""
 
 
 def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:
@@ -164,7 +212,7 @@ def of_before(told: dict) -> dict:
         {name: {"alone": {half.name: u.pop("lost_in_half")}, **u} for name, u in of.items()}
         for of in told["updates"]
     ]
-    borders = (1.0, False), (1.0, True), too_large_from(half).place
+    borders = [[1.0, False], [1.0, True], [*too_large_from(half).place]]
     return {"borders": borders, "steps": steps, "updates": updates}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import platformdirs
 
 from minifp.errors import FileError
-from minifp.runtime import variables
+from minifp.runtime import untrusted, variables
 from minifp.saving import files
 from minifp.teach import mode
 
@@ -29,15 +29,28 @@ def read() -> dict[str, dict[str, Any]]:
     """What is kept, by kind and name; both kinds are there. Raises FileError for another file."""
     path = place()
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return {kind: dict(kept[kind]) for kind in KINDS}
-    except FileNotFoundError:
-        return {kind: {} for kind in KINDS}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not path.exists():
+            return {kind: {} for kind in KINDS}
+        kept = untrusted.json_of(path)
+        found = {kind: dict(kept[kind]) for kind in KINDS}
+        check(found)
+        return found
+    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
             f"{path} is not a file of a student's progress ({error}): move it away, or name "
             f"another by {ENVIRONMENT}"
         ) from None
+
+
+def check(kept: dict[str, dict[str, Any]]) -> None:
+    """Raise ValueError where a guess is no number and no text, or an exercise not as it is kept."""
+    for key, guess in kept["predictions"].items():
+        if type(guess) not in (int, float, str):
+            raise ValueError(f"the guess at {key[:60]!r} is a {type(guess).__name__}")
+    for name, done in kept["exercises"].items():
+        solved, failed = done.get("solved", False), done.get("failed", 0)
+        if type(solved) is not bool or type(failed) is not int:
+            raise ValueError(f"of exercise {name[:60]!r}: solved={solved!r}, failed={failed!r}")
 
 
 def forget() -> None:

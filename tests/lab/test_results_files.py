@@ -12,7 +12,7 @@ import pytest
 from lab_blobs import blobs, comparison_of
 
 import minifp as fp
-from minifp.lab.results import latex, store, summary, tidy
+from minifp.lab.results import latex, store, summary
 from minifp.lab.run import Run
 
 ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
@@ -116,12 +116,6 @@ def test_a_history_is_read_back_to_the_last_bit_and_another_file_refused(folder,
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
     (run, *_) = first.runs
     assert run.history["twice"] == [2 * loss for loss in run.history["loss"]]
-    whole = (folder / "history.csv").read_text(encoding="utf-8")
-    path = tmp_path / "history.csv"
-    for content in ("", "a,b\n1,2\n", whole[:-40]):
-        path.write_text(content, encoding="utf-8")
-        with pytest.raises(fp.DataError, match="expected a history that minifp wrote"):
-            tidy.read_history(path, ["accuracy", "seed", "twice"])
 
 
 def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):

@@ -143,7 +143,7 @@ def test_what_is_said_to_be_short_is():
     assert len(words) <= 700
     assert len(lines_of_code(block("import minifp as fp\nimport minifp.nn.functional"))) == 12
     assert len(lines_of_code(block("# spirals.py", GUIDE))) <= 25
-    section = re.search(r"in this order: .*? statements", README)[0]
+    section = re.search(r"The core: .*? statements", README)[0]
     paths = re.findall(r"\]\((.*?)\)", section)
     assert len(paths) == 7
     limit = int(re.search(r"fewer than (\d+) statements", section)[1])

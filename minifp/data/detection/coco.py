@@ -21,6 +21,7 @@ from minifp.data.detection.targets import BACKGROUND
 from minifp.data.detection.voc import EMPTY
 from minifp.data.pillow import need_pillow
 from minifp.errors import DataError
+from minifp.runtime import untrusted
 from minifp.typing import Ints
 
 LISTS = {  # what a file must have, and what each entry of it
@@ -28,6 +29,7 @@ LISTS = {  # what a file must have, and what each entry of it
     "categories": ("id", "name"),
     "annotations": ("image_id", "category_id", "bbox"),
 }
+LONGEST = 2**32  # bytes of a list of annotations
 LARGEST = 2**53  # of numbers; JSON's integers have no end
 SLACK = 1.0  # pixels by which COCO's own boxes, which are rounded, may be outside
 
@@ -77,8 +79,7 @@ class CocoDetection(PictureFiles):
 def read_annotations(path: Path) -> dict[str, list]:
     """The lists of an annotation file. Raises DataError where they are not there."""
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+        content = json.loads(untrusted.content(path, LONGEST))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read as JSON: {error}") from error
     for name, keys in LISTS.items():

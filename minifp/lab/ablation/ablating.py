@@ -67,7 +67,7 @@ class Ablation:
         if figures is not None:
             drawn = drawing.bytes_of(picture(self, look), figures, **look.settings())
             contents[folder / f"{EFFECTS}.{figures}"] = drawn
-        files.write_all(contents)
+        files.write_into(folder, contents)
         return list(contents)
 
     def csv(self) -> str:

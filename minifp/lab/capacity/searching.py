@@ -83,7 +83,7 @@ class Capacity:
         written: dict = {folder / name: text for name, text in contents(self).items()}
         if figures is not None:
             written[folder / f"{NAME}.{figures}"] = drawing.bytes_of(picture(self), figures)
-        files.write_all(written)
+        files.write_into(folder, written)
         return [*written]
 
     def __repr__(self):

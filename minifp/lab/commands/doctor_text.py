@@ -78,7 +78,7 @@ def libraries() -> list:
         ("CuPy", cupy_text()),
         ("GPU math", gpu_math_text()),
     ]
-    others = "tqdm click matplotlib pillow pooch safetensors threadpoolctl loky".split()
+    others = "tqdm click matplotlib pillow pooch safetensors threadpoolctl loky jsonschema".split()
     return rows + [(name, environment.installed(name)) for name in others]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from minifp.lab.batches import checked
 from minifp.lab.detection.coco import coco_map
 from minifp.lab.detection.gathering import gathered
 from minifp.lab.evaluation import wide
+from minifp.runtime import untrusted
 from minifp.saving import files
 
 KEPT = "detections"  # what is kept with a run by this name: see `as_rows`
@@ -100,7 +100,7 @@ def read(folder, name: str) -> np.ndarray | None:
     if folder is None or not name.endswith(".npy"):
         return None
     try:
-        return np.load(BytesIO(files.read_within(folder, name)), allow_pickle=False)
+        return untrusted.array_of(files.read_within(folder, name, untrusted.LARGEST), name)
     except DataError:
         return None
 

@@ -108,7 +108,7 @@ class Gallery:
         written: dict = {folder / name: text for name, text in contents(self).items()}
         for name, figure in pictures(self).items() if figures is not None else ():
             written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
-        files.write_all(written)
+        files.write_into(folder, written)
         return list(written)
 
     def __repr__(self):
@@ -193,7 +193,7 @@ def found(
         which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
-        place = None if out is None else out / exhibit.name
+        place = None if out is None else files.place_within(out, exhibit.name)
         comparison = opened(task, data, arms, which, place, keep_weights)
         comparison.origin = origin_of(task, device)
         if cells:

@@ -163,7 +163,7 @@ def read_grid(path) -> Grid:
     try:
         content = path.read_bytes()
         held = tomllib.loads(content.decode("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArgumentError(f"{path} cannot be read as a grid in TOML: {error}") from error
     for name in held:
         if name not in KEYS:

@@ -70,7 +70,7 @@ class Sweep:
                 folder / f"{name}.{figures}": content
                 for name, content in pictures_of(self, figures).items()
             }
-        files.write_all(written)
+        files.write_into(folder, written)
         return list(written)
 
     def __repr__(self):
@@ -145,7 +145,7 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
     comparisons, wanted = [], []
     for cell in grid.cells():
         task = grid.task_of(cell)
-        place = None if out is None else out / CELLS / cell.name
+        place = None if out is None else files.place_within(out, CELLS, cell.name)
         comparison = opened(task, data, arms, grid.seeds, place)
         sent = ticket(grid.base, {**grid.lengths, **cell.settings}, task) if travels else None
         comparisons.append(comparison)

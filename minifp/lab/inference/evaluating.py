@@ -124,7 +124,7 @@ class Inference:
         }
         for name, figure in figures_of(self) if figures is not None else ():
             written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
-        files.write_all(written)
+        files.write_into(folder, written)
         return [*written]
 
     def __repr__(self):

@@ -146,7 +146,7 @@ def save_figures(comparison, folder, format="png", look=SCREEN) -> list:
         contents[folder / CAPTIONS] = "".join(
             f"{name}.{format}\n{caption(comparison, name)}\n\n" for name in drawn
         )
-    files.write_all(contents)
+    files.write_into(folder, contents)
     return paths
 
 

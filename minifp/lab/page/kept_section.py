@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from minifp.errors import DataError
 from minifp.lab import kept
 from minifp.report.markup import code, paragraph
+from minifp.runtime import untrusted
 from minifp.saving import files
 
 KINDS = {".png": "image/png", ".wav": "audio/wav", ".txt": "text/plain"}
@@ -51,7 +52,7 @@ def found(comparison, run, name) -> Kept:
     if comparison.out is None:
         return Kept(run.precision, *kept.contents(name, value))
     try:
-        content = files.read_within(comparison.out, value)
+        content = files.read_within(comparison.out, value, untrusted.LARGEST)
     except DataError:
         content = None
     return Kept(run.precision, value, content)
@@ -74,7 +75,7 @@ def shown(name, one: Kept) -> str:
     if not one.kind or (one.kind != "text/plain" and len(one.content) > LARGEST):
         return f"<p>{code(one.file)}</p>"
     if one.kind == "text/plain":
-        text = one.content.decode()
+        text = one.content.decode("utf-8", "replace")
         more = f"\n… {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
         return f'<pre tabindex="0">{escape(text[:LONGEST] + more)}</pre>'
     data = f"data:{one.kind};base64,{base64.b64encode(one.content).decode()}"

@@ -45,7 +45,7 @@ def save(comparison, folder) -> list[Path]:
     contents: dict = {
         place(folder, run.precision, run.seed): events(run, metrics) for run in comparison.runs
     }
-    files.write_all(contents)
+    files.write_into(folder, contents)
     return list(contents)
 
 

@@ -25,7 +25,7 @@ def contents(comparison, folder) -> dict:
 def save(comparison, folder, more=None) -> None:
     """Write what follows from the runs, and more files: by path, what they hold."""
     folder = files.as_path(folder)
-    files.write_all({**(more or {}), **contents(comparison, folder)})
+    files.write_into(folder, {**(more or {}), **contents(comparison, folder)})
     files.make_executable(folder / store.SCRIPT)
 
 
@@ -38,8 +38,11 @@ def begin(comparison, products) -> None:
     out, missing = comparison.out, comparison.missing()
     runs = [store.run_path(out, *pair) for pair in missing[:1]]
     try:
-        files.check_writable(*contents(comparison, out), *products.places(out), *runs)
+        places = [*contents(comparison, out), *products.places(out), *runs]
+        files.check_within(out, *places)
+        files.check_writable(*places)
         if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
+            files.check_within(out, *shown(out))
             files.remove(*shown(out))
         save(comparison, out)
     except (OSError, ArgumentError) as error:

@@ -7,6 +7,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.results import event_files, store
 from minifp.report import drawing
 from minifp.report.look import SCREEN, Look, look_of
+from minifp.saving import files
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Products:
 
     def write(self, comparison, folder: Path) -> None:
         """Write the page, and what else is asked for."""
+        files.check_within(folder, folder / store.REPORT)
         comparison.report(folder / store.REPORT)
         if self.figures is not None:
             from minifp.lab.page.figures import save_figures

@@ -16,7 +16,6 @@ import hashlib
 import json
 import math
 import re
-import zipfile
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from io import BytesIO
@@ -26,20 +25,25 @@ from typing import Any
 
 import numpy as np
 
-from minifp.errors import ArgumentError, DataError
-from minifp.lab import final_weights, kept
+from minifp.errors import ArgumentError, DataError, MinifpError
+from minifp.lab import final_weights, kept, snapshots
+from minifp.lab.arms import as_arm
+from minifp.lab.results import schema
 from minifp.lab.results.origin import NOWHERE, Origin
-from minifp.lab.run import Run
+from minifp.lab.results.schema import EDITED
+from minifp.lab.run import COLUMNS, Run
+from minifp.runtime import untrusted
 from minifp.saving import files
 
 RUNS, RESULTS, REPORT = "runs", "results.json", "report.html"
 RUNS_TABLE, HISTORY = "runs.csv", "history.csv"
 LATEX, SCRIPT = "table.tex", "reproduce.sh"
 EFFECTS = "effects"  # what the files begin with that an ablation adds
+SEEDS = 2**63  # what seeds are smaller than
+WHOLE = ("step", "skipped")  # columns of a history that count
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NAME = re.compile(r"\w[^/\\\x00-\x1f\x7f]*")  # of an arm: part of a path, and a command's word
-EDITED = ": the file was edited, or is not minifp's; do not use what came with it"
-KEPT_FILE = re.compile(r"[\w-][\w.-]*")  # in the folder of a run: see kept.contents
+KEPT_FILE = re.compile(r"[\w-][\w.-]{0,254}")  # in the folder of a run: see kept.contents
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
 
@@ -84,6 +88,7 @@ def save_run(folder: Path, run: Run, config: dict, origin: Origin = NOWHERE) -> 
     """
     path = run_path(folder, run.precision, run.seed)
     if run.weights:
+        files.check_within(folder, weights_path(path))
         final_weights.save(weights_path(path), run, config, origin)
         run.weights = {}
     found = kept_files(run)
@@ -94,7 +99,7 @@ def save_run(folder: Path, run: Run, config: dict, origin: Origin = NOWHERE) -> 
         arrays: Any = run.snapshots  # whose names the types of savez do not expect
         np.savez(out, **arrays)
         written[snapshots_path(path)] = out.getvalue()
-    files.write_all({**written, path: text_of(run, config)})
+    files.write_into(folder, {**written, path: text_of(run, config)})
 
 
 def kept_files(run: Run) -> dict[str, tuple[str, bytes]]:
@@ -141,10 +146,12 @@ def snapshots_path(path: Path) -> Path:
 
 def read_snapshots(path: Path) -> dict:
     """The snapshots of a run in `path`; none where there is no file, or one that is damaged."""
+    place = snapshots_path(path)
     try:
-        with np.load(snapshots_path(path), allow_pickle=False) as held:
-            return dict(held)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        files.check_within(path.parents[1], place)
+        arrays = untrusted.arrays_of(untrusted.content(place), place)
+        return arrays if snapshots.are_whole(arrays) else {}
+    except DataError:
         return {}
 
 
@@ -152,10 +159,14 @@ def load_runs(folder: Path, config: dict) -> list[Run]:
     """All runs in a folder. Raises ArgumentError if one was made with other settings."""
     runs = []
     for path in sorted((folder / RUNS).glob("*.json")):
-        held = read_json(path)
-        if changed := differing(held.get("config", {}), config):
-            raise ArgumentError(_mixing(folder, held.get("config", {}), config, changed))
+        held = read_json(folder, path)
+        schema.check(held, schema.RUN_FILE, path)
+        if changed := differing(held["config"], config):
+            raise ArgumentError(_mixing(folder, held["config"], config, changed))
         run = run_from(held["run"], path)
+        if run_path(folder, run.precision, run.seed) != path:
+            raise DataError(f"{path} is of {run.precision}, seed {run.seed}{EDITED}")
+        beside(folder, run)
         run.snapshots = read_snapshots(path)
         runs.append(run)
     return runs
@@ -177,14 +188,13 @@ def _mixing(folder, held, config, changed):
     )
 
 
-def read_json(path: Path):
-    """The content of a JSON file. Raises DataError if it cannot be read as one."""
+def read_json(folder: Path, path: Path):
+    """The content of a JSON file in a folder. Raises DataError if it cannot be read as one."""
+    files.check_within(folder, path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"cannot read {path}: {error}. Delete it and compare again: the run is made anew"
-        ) from error
+        return untrusted.json_of(path)
+    except DataError as error:
+        raise DataError(f"{error}. Delete it and compare again: the run is made anew") from error
 
 
 def runs_shown(folder: Path) -> set | None:
@@ -193,28 +203,57 @@ def runs_shown(folder: Path) -> set | None:
     if not path.is_file():
         return None
     try:
-        return {(run["precision"], run["seed"]) for run in read_json(path)["runs"]}
+        return {(run["precision"], run["seed"]) for run in read_json(folder, path)["runs"]}
     except (DataError, KeyError, TypeError):
         return set()
 
 
 def check_arms(path: Path, pairs: Iterable[tuple[Any, Any]]) -> None:
-    """Raise DataError for a precision or a seed, as `path` names them, that none can be called."""
+    """Raise DataError for a precision, as `path` names it, that is not the text of an arm, or for
+    what is no seed."""
     for precision, seed in pairs:
-        if not (isinstance(precision, str) and NAME.fullmatch(precision)):
-            raise DataError(f"{path}: {precision!r} is no name of a precision{EDITED}")
-        if type(seed) is not int or seed < 0:
+        if not (isinstance(precision, str) and NAME.fullmatch(precision) and is_arm(precision)):
+            told = shorten(repr(precision), 60)
+            raise DataError(f"{path}: {told} is no name of a precision{EDITED}")
+        if type(seed) is not int or not 0 <= seed < SEEDS:
             raise DataError(f"{path}: {seed!r} is no seed{EDITED}")
 
 
+def is_arm(text: str) -> bool:
+    """Whether a text is the one that an arm has."""
+    try:
+        return str(as_arm(text)) == text
+    except MinifpError:
+        return False
+
+
 def run_from(fields: dict, path: Path) -> Run:
-    """The Run that `asdict` and `to_json` wrote. Raises DataError if it is none."""
+    """The Run that `asdict` and `to_json` wrote, of what `schema.check` has taken. Raises DataError
+    if it is none."""
     try:
         run = Run(**fields)
         check_arms(path, [(run.precision, run.seed)])
         run.history = {name: [number(v) for v in column] for name, column in run.history.items()}
-        run.evaluations = [tuple(e) for e in run.evaluations]
-        run.seconds_per_step = number(run.seconds_per_step)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{path} holds no run of this version of minifp: {error}") from error
+        check_history(run.history)
+        run.evaluations = [(step, *map(number, values)) for step, *values in run.evaluations]
+        run.metric, run.final_scale = number(run.metric), number(run.final_scale)
+        run.metrics = {name: [number(v) for v in column] for name, column in run.metrics.items()}
+        for name in ("seconds_per_step", "seconds", "processor_seconds"):
+            setattr(run, name, number(getattr(run, name)))
+    except DataError:
+        raise
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise DataError(
+            f"{path} holds no run of this version of minifp: {shorten(str(error), 160)}"
+        ) from error
     return run
+
+
+def check_history(history: dict) -> None:
+    """Raise ValueError for columns that are missing, not as long as the others, or no numbers."""
+    lengths = {name: len(column) for name, column in history.items()}
+    if not {*COLUMNS} <= {*history} or len({*lengths.values()}) > 1:
+        raise ValueError(f"its history has columns of {lengths}, expected {', '.join(COLUMNS)}")
+    for name, column in history.items():
+        if not {*map(type, column)} <= ({int} if name in WHOLE else {int, float}):
+            raise ValueError(f"its history has what is no number in {name!r}")

@@ -1,23 +1,22 @@
 """results.json: all of a comparison but the histories, as results.schema.json describes it."""
 
-import json
 from dataclasses import asdict, replace
-from importlib.resources import files as resources
+from textwrap import shorten
 
 from minifp.errors import DataError
 from minifp.lab import divergence
 from minifp.lab.results import origin, store, tidy
+from minifp.lab.results import schema as published
 from minifp.lab.task_info import TaskInfo
 from minifp.saving import files
 
-SCHEMA_FILE = "results.schema.json"
 SCHEMA = "urn:minifp:results:1"  # the "$id" of that file, raised where readers must change
 KEPT = ("dial", "precisions", "seeds", "config", "environment")  # fields that are taken up again
 
 
 def schema() -> dict:
     """The JSON schema (draft 2020-12) that results.json follows."""
-    return json.loads(resources(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    return published.published()
 
 
 def summary(comparison) -> dict:
@@ -59,10 +58,9 @@ def read(folder) -> dict:
     path = folder / store.RESULTS
     if not path.is_file():
         raise DataError(f"no {store.RESULTS} in {folder}: expected a folder that compare wrote")
-    held = store.read_json(path)
+    held = store.read_json(folder, path)
+    published.check(held, published.RESULTS, path)
     try:
-        if held.get("schema") != SCHEMA:
-            raise KeyError(f"schema {held.get('schema')!r}, expected {SCHEMA!r}")
         runs = [store.run_from(r, path) for r in held["runs"]]
         fields = {
             "task": TaskInfo(**held["task"]),
@@ -73,17 +71,21 @@ def read(folder) -> dict:
             "out": folder,
             **{name: held[name] for name in KEPT},
         }
+        if len({(run.precision, run.seed) for run in runs}) < len(runs):
+            raise ValueError("a run is there twice")
         store.check_arms(path, fields["asked"])
         store.check_arms(path, [(precision, 0) for precision in fields["precisions"]])
         store.check_arms(path, [("float32", seed) for seed in fields["seeds"]])
         others = (name for run in runs for name in run.metrics)
         metrics = dict.fromkeys([fields["task"].metric_name, *others])
-        histories = tidy.read_history(folder / store.HISTORY, list(metrics))
+        histories = tidy.read_history(folder, list(metrics))
         for run in runs:
             run.history = histories.get((run.precision, run.seed), run.history)
             run.snapshots = store.read_snapshots(store.run_path(folder, run.precision, run.seed))
     except DataError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
+        raise DataError(
+            f"{path} holds no comparison of this version: {shorten(repr(error), 160)}"
+        ) from error
     return fields

@@ -5,13 +5,18 @@ of their digits; what is not there is empty.
 """
 
 import csv
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from textwrap import shorten
 
 from minifp.errors import DataError
 from minifp.lab import arms
 from minifp.lab.memory import KINDS
+from minifp.lab.results import store
 from minifp.lab.run import COLUMNS
 from minifp.report.csv_text import csv_text
+from minifp.runtime import untrusted
+from minifp.saving import files
 
 IDENTITY = ("arm", "precision", "control", "seed", "dial")
 ENDED = ("status", "note")
@@ -19,7 +24,7 @@ COUNTED = ("steps", "skipped", "final_scale")
 TIMED = ("seconds_per_step", "seconds", "processor_seconds")
 BYTES = tuple(f"bytes_{kind}" for kind in KINDS)
 TEST_LOSS, MADE = "test_loss", "made"
-WHOLE = ("step", "skipped")
+LARGEST = 2**30  # bytes of a history
 
 
 def metric_names(comparison) -> list[str]:
@@ -95,12 +100,14 @@ def tests_by_step(run, metrics, primary) -> dict:
     return found
 
 
-def read_history(path: Path, metrics: list) -> dict:
-    """(arm, seed) -> history, of a file that `history_csv` wrote; metrics: what runs were judged
-    by, whose columns are the last. Raises DataError for another file."""
+def read_history(folder: Path, metrics: list) -> dict:
+    """(arm, seed) -> history, of a folder's file that `history_csv` wrote; metrics: what runs were
+    judged by, whose columns are the last. Raises DataError for another file."""
     histories: dict = {}
+    path = folder / store.HISTORY
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        content = files.read_within(folder, store.HISTORY, LARGEST)
+        with TextIOWrapper(BytesIO(content), encoding="utf-8", newline="") as file:
             lines = csv.reader(file)
             header = next(lines, [])
             first, end = len(IDENTITY), len(header) - 1 - len(metrics)
@@ -114,9 +121,15 @@ def read_history(path: Path, metrics: list) -> dict:
                 history = histories.setdefault(key, {name: [] for name in names})
                 for name, value in zip(names, line[first:end]):
                     if value:
-                        history[name].append(int(value) if name in WHOLE else float(value))
-    except (OSError, IndexError, KeyError, TypeError, ValueError) as error:
+                        number = untrusted.whole if name in store.WHOLE else float
+                        history[name].append(number(value))
+        histories = {key: {name: c for name, c in h.items() if c} for key, h in histories.items()}
+        for history in histories.values():
+            store.check_history(history)
+    except DataError:
+        raise
+    except (OSError, IndexError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise DataError(
-            f"cannot read {path}: {error!r}, expected a history that minifp wrote"
+            f"cannot read {path}: {shorten(repr(error), 160)}, expected a history that minifp wrote"
         ) from error
-    return {key: {name: c for name, c in h.items() if c} for key, h in histories.items()}
+    return histories

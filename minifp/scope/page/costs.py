@@ -150,7 +150,7 @@ def bounds_table(findings: Record) -> str:
     machines = findings.details["hardware"]["machines"]
     rows = [
         (
-            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
+            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
             f"{r['intensity']:.2f}", rate_of(r),
             *(escape(m["bound"][i]) for m in machines.values()),
         )

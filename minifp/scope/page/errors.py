@@ -73,7 +73,7 @@ def reference_table(run: dict) -> str:
     """Each value, forward and backward."""
     rows = [
         (
-            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["value"]),
+            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["value"]),
             escape(r["format"]), f"{r['added']:.2e}", f"{r['added_ulp'][0]:.3g}",
             f"{r['inherited']:.2e}", f"{r['inherited_ulp'][0]:.3g}",
         )
@@ -102,7 +102,7 @@ def trace_section(findings: Record, prefix: str) -> str:
     )
     rows = [
         (
-            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
+            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
             escape(", ".join(r["inputs"])), escape(", ".join(r["outputs"])),
             escape(r["dot_in"] or r["sums_in"] or r["computes_in"]), escape(r["why"]),
             words.bytes_text(r["bytes_read"] + r["bytes_written"]), f"{r['flops']:.3g}",
@@ -154,7 +154,8 @@ def tape_table(tape: dict) -> str:
     """The boxes of the tape, and what goes into each."""
     rows = [
         (
-            str(box["number"]), escape(box["label"]), escape(box["module"]), escape(box["format"]),
+            escape(str(box["number"])), escape(box["label"]), escape(box["module"]),
+            escape(box["format"]),
             escape(", ".join(f"{e['label']} of {e['source']}" for e in entering(tape, box))),
         )
         for box in tape["boxes"]

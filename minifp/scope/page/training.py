@@ -157,7 +157,7 @@ def skip_section(findings: Record, prefix: str) -> str:
     said = "The loss scale before each step; a cross marks a step that was skipped."
     rows = [
         (
-            str(d["step"]), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
+            escape(str(d["step"])), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
             escape(d["line"]), why_of(d),
         )
         for d in findings.diagnoses
