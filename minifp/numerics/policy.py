@@ -51,7 +51,7 @@ from minifp.numerics.switches import (
     read_switch,
     written,
 )
-from minifp.runtime.contexts import Context, Entry
+from minifp.runtime.contexts import Context, Outside
 
 OF_SOME = "products", "parts"  # what a precision has beside its switches
 
@@ -293,39 +293,42 @@ LEVELS = {  # Apex's optimization levels, by which a precision can be named too
 
 # ---- the active precision -----------------------------------------------------------------------
 
-_default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
-
-
 def as_precision(p) -> Precision:
     """A Precision, from one or from its text."""
     return p if isinstance(p, Precision) else Precision.parse(p)
 
 
+class Default(Outside):
+    """The precision that is active outside of every `with`: until it is set, MINIFP_PRECISION's,
+    or float32."""
+
+    @cached_property
+    def value(self) -> Precision:
+        """That precision. Raises PrecisionError for an environment variable that names none."""
+        try:
+            return as_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
+        except PrecisionError as error:
+            raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
+
+
+DEFAULT = Default()
+active: ContextVar[Any] = ContextVar("precision", default=DEFAULT)  # whose `value` it is
+
+
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    entry = entered.get()
-    return entry.value if entry is not None else _default or _initial_default()
+    return active.get().value
 
 
 def entered_precision() -> Precision | None:
     """The precision of the innermost `with`, None outside of all."""
-    entry = entered.get()
-    return None if entry is None else entry.value
-
-
-def _initial_default():
-    try:
-        set_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
-    except PrecisionError as error:
-        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
-    return _default
+    entry = active.get()
+    return None if entry is DEFAULT else entry.value
 
 
 def set_precision(p: Precision | str) -> None:
     """Make `p` the default: what is active outside every `with fp.precision(...)`."""
-    global _default
-    _default = as_precision(p)
+    DEFAULT.value = as_precision(p)
 
 
 def precision(p: Precision | str) -> Context[Precision]:
@@ -333,7 +336,7 @@ def precision(p: Precision | str) -> Context[Precision]:
 
     What it returns may be entered again, inside of itself too, and is a decorator.
     """
-    return Context(entered, as_precision(p))
+    return Context(active, as_precision(p))
 
 
 def by_references(p: Precision) -> Precision:

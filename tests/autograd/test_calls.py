@@ -40,14 +40,14 @@ def way_of(call, prepare):
 def test_the_way_of_a_call_gets_no_longer():
     x, dy = fp.randn(4, 8, requires_grad=True), fp.randn(4, 8)
     linear, norm, conv = nn.Linear(8, 8), nn.LayerNorm(8), nn.Conv2d(3, 4, 3)
-    pictures, model = fp.randn(2, 3, 8, 8), nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    pictures, model = fp.randn(2, 3, 8, 8, requires_grad=True), nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.01))
     ways = {
         "x + y": (lambda _: x + x, 28, 14),
         "softmax": (lambda _: F.softmax(x, -1), 34, 16),
         "its backward": (lambda y: y.backward(dy), 91, 22, lambda: F.softmax(x, -1)),
         "nn.Linear": (lambda _: linear(x), 75, 22),
-        "nn.Conv2d": (lambda _: conv(pictures), 69, 18),
+        "nn.Conv2d": (lambda _: conv(pictures), 70, 18),
         "nn.LayerNorm": (lambda _: norm(x), 144, 22),
         "minimize": (lambda loss: optimizer.minimize(loss), 497, 48, lambda: model(x).sum()),
     }
