@@ -7,7 +7,8 @@ from typing import Any, overload
 from minifp.runtime.contexts import Context, Entry
 from minifp.typing import F
 
-recording: ContextVar[Entry] = ContextVar("set_grad_enabled", default=Entry(True, None, None))
+OUTSIDE = Entry(True, None, None)
+recording: ContextVar[Entry] = ContextVar("set_grad_enabled", default=OUTSIDE)
 
 
 class set_grad_enabled(Context[bool]):

@@ -6,6 +6,7 @@ leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.sav
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any
 from weakref import ref
 
@@ -19,7 +20,7 @@ from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import STORED, is_float, of_numbers
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.device import checked_array, is_array
+from minifp.runtime.device import checked_array
 from minifp.runtime.observing import Observers
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
@@ -78,21 +79,14 @@ class Tensor:
         if requires_grad:
             self.requires_grad_()
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The size of each dimension."""
-        return self.array.shape
+    shape = property(attrgetter("array.shape"), doc="The size of each dimension.")
+    ndim = property(attrgetter("array.ndim"), doc="How many dimensions it has.")
 
     @property
     def dtype(self) -> np.dtype:
         """The format of the numbers."""
         dtype = self.array.dtype
         return dtype if dtype.kind != "V" else shown(dtype)
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions it has."""
-        return self.array.ndim
 
     @property
     def is_leaf(self) -> bool:
@@ -190,32 +184,29 @@ class Node:
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
-        outputs: tuple,
+        outputs: tuple, precision: policy.Precision,
     ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.call = self.site = None
-        self.precision, self.module = policy.get_precision(), module_path.get()
+        self.precision, self.module = precision, module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
-        self.formats = tuple(
-            [rules.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
-        )
+        formats = precision.gradient_formats
+        self.formats = tuple([formats[out.dtype] if out.ndim else out.dtype for out in outputs])
 
-    def watch(self, *groups: Iterable[Any]) -> None:
+    def watch(self, tensors: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = [id(a) for a in self.saved if type(a) is np.ndarray or is_array(a)]
-        if saved:
-            self.watched = tuple(
-                [
-                    (t.storage, t.storage.version)
-                    for group in groups
-                    for t in group
-                    if isinstance(t, Tensor) and id(t.array) in saved
-                ]
-            )
-            for storage, _ in self.watched:
-                if not storage.is_kept:
-                    storage.keeper = ref(self)
+        saved = {id(a) for a in self.saved}
+        self.watched = tuple(
+            [
+                (t.storage, t.storage.version)
+                for t in tensors
+                if isinstance(t, Tensor) and id(t.array) in saved
+            ]
+        )
+        for storage, _ in self.watched:
+            if not storage.is_kept:
+                storage.keeper = ref(self)
 
     def release(self) -> None:
         """Let go of what backward needed."""

@@ -168,6 +168,11 @@ class Precision(precision_parts.InParts):
         """The largest amax of how many steps gives operands their scale; None where none does."""
         return steps_of(self.operand_scale)
 
+    @cached_property
+    def gradient_formats(self) -> "GradientFormats":
+        """By the dtype of what is stored, and has dimensions, the format of its gradient."""
+        return GradientFormats({self.activations, self.weights}, as_dtype(self.gradients))
+
     @property
     def autocast_low(self) -> str | None:
         """In which format products are computed under autocast; None without."""
@@ -250,6 +255,18 @@ class Precision(precision_parts.InParts):
         edits = () if self.operations is None else self.operations.edits
         pairs = *edits, *((key, written(value)) for key, value in self.products)
         return [*changes, *(f"{name}={value}" for name, value in pairs)]
+
+
+class GradientFormats(dict):
+    """What a precision stores (activations, weights) has gradients in one format; whatever has
+    another, such as float32 norm parameters, in its own."""
+
+    def __init__(self, stored: set[str], gradients: np.dtype) -> None:
+        self.stored, self.gradients = stored, gradients
+
+    def __missing__(self, dtype: np.dtype) -> np.dtype:
+        self[dtype] = self.gradients if name_of(dtype) in self.stored else as_dtype(dtype)
+        return self[dtype]
 
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name not in OF_SOME)
