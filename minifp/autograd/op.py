@@ -99,7 +99,10 @@ def _recorded(fn, name, weights):
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
         results = tuple(
-            [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
+            [
+                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
+                for i, out in enumerate(outputs)
+            ]
         )
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
@@ -201,12 +204,11 @@ NONE = (None, 0)  # the parent of an argument without gradient
 
 def _shared(out, args):
     """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
-    if out.base is not None:
-        for t in args:
-            if isinstance(t, Tensor) and (
-                out is t.array or out.base is t.array or out.base is t.array.base
-            ):
-                return t.storage
+    for t in args:
+        if isinstance(t, Tensor) and (
+            out is t.array or out.base is t.array or out.base is t.array.base
+        ):
+            return t.storage
     return None
 
 

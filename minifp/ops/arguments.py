@@ -3,11 +3,14 @@
 from functools import lru_cache, wraps
 from typing import cast
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
+from minifp.derive.dtypes import CODED
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import float16, float32, float64, is_float
 from minifp.typing import F
 
+FLOATING = {float16, float32, float64, *CODED}  # the usual dtypes of floating numbers
 PLAIN = {int, str, type(None)}
 KEPT = 4096  # calls that are remembered
 
@@ -37,6 +40,8 @@ def remembered(fn: F) -> F:
 def check_tensors(function, **tensors):
     """Raise DTypeError for one that is no tensor (or array) of floating numbers."""
     for name, t in tensors.items():
+        if isinstance(t, Tensor) and t.array.dtype in FLOATING:
+            continue
         if not hasattr(t, "ndim"):
             raise DTypeError(
                 f"{function}: {name} is a {type(t).__name__}: expected a tensor; "

@@ -6,12 +6,12 @@ stub of Tensor. Methods and operators are attached to Tensor by `methods` and `i
 """
 
 from collections.abc import Callable, Collection
-from functools import wraps
 from inspect import unwrap
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
+from minifp.runtime.unknown_arguments import answering
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
@@ -83,19 +83,19 @@ def by_numpys_names(function: F) -> F:
     if not theirs:
         return function
 
-    @wraps(function)
-    def renamed(*args, **settings):
-        if settings and not theirs.isdisjoint(settings):
-            for name in theirs & settings.keys():
-                if NUMPYS[name] in settings:
-                    raise ArgumentError(
-                        f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}, "
-                        "which are two names of one argument: expected one of them"
-                    )
-                settings[NUMPYS[name]] = settings.pop(name)
-        return function(*args, **settings)
+    def meant(settings):
+        """The settings of a call by their own names; None where all were."""
+        for name in theirs & settings.keys():
+            if NUMPYS[name] in settings:
+                raise ArgumentError(
+                    f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]}, "
+                    "which are two names of one argument: expected one of them"
+                ) from None
+        if theirs.isdisjoint(settings):
+            return None
+        return {NUMPYS[n] if n in theirs else n: v for n, v in settings.items()}
 
-    return cast(F, renamed)
+    return answering(function, meant)
 
 
 def check_word(argument: str, word: str, known: Collection[str]) -> None:
