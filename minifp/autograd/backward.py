@@ -55,9 +55,10 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
 
     They can be replayed (see replay.py) until somebody forgets them.
     """
-    if y.gradient_node is None:
+    end = y.gradient_node
+    if end is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
-    order = toposort([y.gradient_node])
+    order = toposort([end])
     seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
     watch = flushed.watch_of(order) if seeds.are_unknown else None
@@ -74,8 +75,8 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
         flushed.look(watch, order, leaves, scaled)
     seed, is_unseeded = seeds.of_leaves, seeds.are_unknown
     for leaf, gradient in unshared(leaves):
-        total = _as_gradient(gradient, seed) if leaf._grad is None else added(leaf, gradient, seed)
-        total.unseeded |= is_unseeded
+        total = Tensor(gradient) if leaf._grad is None else added(leaf, gradient, seed)
+        total.seed, total.unseeded = seed, total.unseeded or is_unseeded
         leaf._grad = total
     return order
 
@@ -286,7 +287,7 @@ def _backward_through(order, firsts, seeds, retain_graph, ends=()):
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
     goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
     for node, wanted in goes_to.items():
-        if True in wanted:
+        if True in wanted and (node.saved is None or node.watched):
             _check_before_backward(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):

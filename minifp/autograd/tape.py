@@ -120,20 +120,19 @@ class Tensor:
         """The unrounded numbers behind what is stored; None where there are none."""
         return self.storage.exact(self.array)
 
-    @property
-    def grad(self) -> "Tensor | None":
-        """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
-        TapeError for one that was computed from gradients with a loss scale in them."""
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: "Tensor | None") -> None:
+    def _set_grad(self, value):
         if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
             kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
         if value is not None and type(value.seed) is Unknown:
             raise TapeError(Unknown.refusal(".grad = a tensor: it"))
         self._grad = value
+
+    grad = property(
+        attrgetter("_grad"), _set_grad,
+        doc="""The gradient that a leaf has collected. Raises DTypeError for one that is none, and
+        TapeError for one that was computed from gradients with a loss scale in them.""",
+    )  # fmt: skip
 
     @property
     def data(self) -> "Tensor":

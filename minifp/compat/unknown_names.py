@@ -253,7 +253,9 @@ def answer_arguments(place: Any) -> None:
 def answered(function: Any) -> Any:
     """The function as `answering` makes it, once; one that takes nothing needs no answers."""
     code = unwrap(function).__code__
-    takes_nothing = code.co_argcount + code.co_kwonlyargcount == 0 and not code.co_flags & VARIADIC
+    of_self = code.co_varnames[:1] == ("self",) and function.__name__ != "__init__"
+    own = code.co_argcount - of_self + code.co_kwonlyargcount
+    takes_nothing = own == 0 and not code.co_flags & VARIADIC
     return function if hasattr(function, "answers") or takes_nothing else answering(function)
 
 

@@ -172,4 +172,7 @@ def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
 
     Each is the sum of an operation of its own, so of sums in chunks it is that of the whole.
     """
-    return promote([dtype, sum_format(p.reduce).whole])
+    key = meeting_format, dtype
+    if key not in p.resolved:
+        p.resolved[key] = promote([dtype, sum_format(p.reduce).whole])
+    return p.resolved[key]
