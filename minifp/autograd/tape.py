@@ -32,6 +32,17 @@ module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the m
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
 
 
+def set_grad(self: "Tensor", value: "Tensor | None") -> None:
+    """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
+    TapeError for one that was computed from gradients with a loss scale in them."""
+    if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
+        kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+    if value is not None and type(value.seed) is Unknown:
+        raise TapeError(Unknown.refusal(".grad = a tensor: it"))
+    self._grad = value
+
+
 class Tensor:
     """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
 
@@ -120,19 +131,7 @@ class Tensor:
         """The unrounded numbers behind what is stored; None where there are none."""
         return self.storage.exact(self.array)
 
-    def _set_grad(self, value):
-        if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
-            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
-            raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
-        if value is not None and type(value.seed) is Unknown:
-            raise TapeError(Unknown.refusal(".grad = a tensor: it"))
-        self._grad = value
-
-    grad = property(
-        attrgetter("_grad"), _set_grad,
-        doc="""The gradient that a leaf has collected. Raises DTypeError for one that is none, and
-        TapeError for one that was computed from gradients with a loss scale in them.""",
-    )  # fmt: skip
+    grad = property(attrgetter("_grad"), set_grad, doc=set_grad.__doc__)
 
     @property
     def data(self) -> "Tensor":

@@ -310,6 +310,7 @@ LEVELS = {  # Apex's optimization levels, by which a precision can be named too
 
 # ---- the active precision -----------------------------------------------------------------------
 
+
 def as_precision(p) -> Precision:
     """A Precision, from one or from its text."""
     return p if isinstance(p, Precision) else Precision.parse(p)

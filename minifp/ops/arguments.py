@@ -5,12 +5,10 @@ from typing import cast
 
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
-from minifp.derive.dtypes import CODED
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import float16, float32, float64, is_float
+from minifp.numerics.formats import FLOATING, is_float
 from minifp.typing import F
 
-FLOATING = {float16, float32, float64, *CODED}  # the usual dtypes of floating numbers
 PLAIN = {int, str, type(None)}
 KEPT = 4096  # calls that are remembered
 

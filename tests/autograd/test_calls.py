@@ -40,7 +40,8 @@ def way_of(call, prepare):
 def test_the_way_of_a_call_gets_no_longer():
     x, dy = fp.randn(4, 8, requires_grad=True), fp.randn(4, 8)
     linear, norm, conv = nn.Linear(8, 8), nn.LayerNorm(8), nn.Conv2d(3, 4, 3)
-    pictures, model = fp.randn(2, 3, 8, 8, requires_grad=True), nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    pictures = fp.randn(2, 3, 8, 8, requires_grad=True)
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.01))
     ways = {
         "x + y": (lambda _: x + x, 28, 14),
