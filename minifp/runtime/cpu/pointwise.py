@@ -40,7 +40,9 @@ class Pointwise:
     def __init__(self, formulas: Formulas, elsewhere: Any) -> None:
         self.formulas, self.elsewhere = formulas, elsewhere
         self.kernels: dict = {}  # by formula, forms and dtypes of the results: kernel, cost
-        self.plain: dict = {}  # by dtypes: what a plain call needs
+        # By dtypes: what most calls need, of few numbers, in arrays of one shape, with what is no
+        # array behind them.
+        self.plain: dict = {}
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
         if not all(type(a) is np.ndarray or a is None or type(a) in SCALARS for a in args):
@@ -55,12 +57,13 @@ class Pointwise:
             return None  # each result has a shape of its own
         results = self.run(formula, arrays, outs, settings)
         found = self.kernels.get((formula, "a" * len(arrays), outs))
-        reads_all = len(arrays) == sum(type(a) is np.ndarray for a in args)
-        if found is not None and reads_all and len(outs) == 1:
+        count = sum(type(a) is np.ndarray for a in args)
+        is_plain = len(arrays) == count and all(a is b for a, b in zip(arrays, args))
+        if found is not None and is_plain and len(outs) == 1:
             kernel, cost = found
             key = (*map(kind_of, args), *to, *signature_of(settings))
             few = int(pool.WORTH_A_THREAD / cost)
-            self.plain[key] = kernel, outs[0], few, formula.told, formula.fits
+            self.plain[key] = kernel, count, outs[0], few, formula.told, formula.fits
         return results if formula.several else results[0]
 
     def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
@@ -98,63 +101,32 @@ class Pointwise:
         return Checked(kernel, formula.name, reads, outs, len(formula.numbers))
 
 
-# Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
-# go straight to the kernel.
-PLAIN_CALL = """
-def compiled({args}*, to, **settings):
-{cases}
-    return otherwise({args}to=to, **settings)
-"""
-CASE = """
-    if {are_arrays}:{enter}
-        key = ({dtypes}, *to, *signature_of(settings)) if settings else ({dtypes}, *to)
-        hit = plain.get(key)
-        if hit is not None:
-            kernel, dtype, few, told, fits = hit
-            shape, n = x0.shape, x0.size
-            if 0 < n < few and {alike} and fits(settings):
-                y = empty(shape, dtype)
-                kernel(UNCOUNTED, 1, NOTHING, n, n, UNCOUNTED, {arrays}, y, *told(settings))
-                return y
-"""
-
-
-def plain_case(names: list[str], arrays: int) -> str:
-    """What a plain call does whose first arguments are arrays, and, if one is left, that a number.
-
-    names: of the arguments, in the reference."""
-    given = [f"x{k}" for k in range(arrays)]
-    tests, kinds, enter = (
-        [f"type({x}) is ndarray" for x in given],
-        [f"{x}.dtype" for x in given],
-        "",
-    )
-    if arrays < len(names):
-        tests.append(f"type(x{arrays}) is float")
-        kinds.append("float")
-        enter = f"\n        settings[{names[-1]!r}] = x{arrays}"
-    alike = [f"{x}.flags.carray" for x in given] + [f"{x}.shape == shape" for x in given[1:]]
-    return CASE.format(
-        are_arrays=" and ".join(tests), enter=enter, dtypes=", ".join(kinds),
-        alike=" and ".join(alike), arrays=", ".join(given),
-    )  # fmt: skip
-
-
 def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: None) -> Any:
     """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
     formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
-    names, kernels = formulas.arguments, Pointwise(formulas, elsewhere)
-    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n > 0]
-    args = "".join(f"x{k}, " for k in range(len(names)))
-    space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
-    space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
-    space["UNCOUNTED"] = UNCOUNTED
-    text = PLAIN_CALL.format(args=args, cases="".join(cases))
-    exec(compile(text, __file__, "exec"), space)  # whose lines are not the user's
-    compiled = space["compiled"]
+    kernels, arguments = Pointwise(formulas, elsewhere), formulas.arguments
+
+    def compiled(*args: Any, to: Any, **settings: Any) -> Any:
+        kinds = [a.dtype if type(a) is np.ndarray else type(a) for a in args]
+        if kinds[-1:] == [float]:
+            settings[arguments[-1]] = args[-1]
+        signature = signature_of(settings) if settings else ()
+        known = kernels.plain.get((*kinds, *to, *signature))
+        if known is not None:
+            kernel, count, dtype, few, told, fits = known
+            arrays = args[:count]
+            shape, n = arrays[0].shape, arrays[0].size
+            alike = [a.flags.carray and a.shape == shape for a in arrays]
+            if 0 < n < few and False not in alike and fits(settings):
+                y = np.empty(shape, dtype)
+                rest = (*arrays, y, *told(settings))
+                kernel(UNCOUNTED, 1, pool.NOTHING, n, n, UNCOUNTED, *rest)
+                return y
+        return kernels(*args, to=to, **settings)
+
     compiled.__name__ = compiled.__qualname__ = reference.__name__
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
-    compiled.formulas = formulas
+    vars(compiled)["formulas"] = formulas
     return compiled
 
 
