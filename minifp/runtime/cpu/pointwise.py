@@ -40,8 +40,7 @@ class Pointwise:
     def __init__(self, formulas: Formulas, elsewhere: Any) -> None:
         self.formulas, self.elsewhere = formulas, elsewhere
         self.kernels: dict = {}  # by formula, forms and dtypes of the results: kernel, cost
-        # By dtypes: what most calls need, of few numbers, in arrays of one shape, with what is no
-        # array behind them.
+        # By dtypes: what most calls need, of few numbers, in arrays with what is none behind them.
         self.plain: dict = {}
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
@@ -58,12 +57,13 @@ class Pointwise:
         results = self.run(formula, arrays, outs, settings)
         found = self.kernels.get((formula, "a" * len(arrays), outs))
         count = sum(type(a) is np.ndarray for a in args)
-        is_plain = len(arrays) == count and all(a is b for a, b in zip(arrays, args))
+        is_plain = all(type(a) is np.ndarray for a in args[:count])
         if found is not None and is_plain and len(outs) == 1:
             kernel, cost = found
             key = (*map(kind_of, args), *to, *signature_of(settings))
             few = int(pool.WORTH_A_THREAD / cost)
-            self.plain[key] = kernel, count, outs[0], few, formula.told, formula.fits
+            of_formula = tuple(formula.loads), formula.told, formula.fits
+            self.plain[key] = kernel, count, outs[0], few, *of_formula
         return results if formula.several else results[0]
 
     def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
@@ -72,7 +72,7 @@ class Pointwise:
         forms, places = "a" * len(arrays), UNCOUNTED
         if not all(a.shape == shape and a.flags.carray for a in arrays):
             if any(a.shape != shape for a in arrays):
-                shape = np.broadcast_shapes(*[a.shape for a in arrays])
+                shape = np.broadcast(*arrays).shape
             arrays = [_simpler(a, shape) for a in arrays]
             lie = [(a.shape, a.strides, a.itemsize, a.flags.carray) for a in arrays]
             forms, places = layout(shape, *lie)
@@ -113,11 +113,13 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
         signature = signature_of(settings) if settings else ()
         known = kernels.plain.get((*kinds, *to, *signature))
         if known is not None:
-            kernel, count, dtype, few, told, fits = known
-            arrays = args[:count]
-            shape, n = arrays[0].shape, arrays[0].size
-            alike = [a.flags.carray and a.shape == shape for a in arrays]
-            if 0 < n < few and False not in alike and fits(settings):
+            kernel, count, dtype, few, loads, told, fits = known
+            shapes = [a.shape for a in args[:count]]
+            shape = shapes[0] if shapes.count(shapes[0]) == count else None
+            shape = np.broadcast(*args[:count]).shape if shape is None else shape
+            n = math.prod(shape)
+            arrays = in_shape(shape, n, [args[k] for k in loads]) if 0 < n < few else None
+            if arrays is not None and fits(settings):
                 y = np.empty(shape, dtype)
                 rest = (*arrays, y, *told(settings))
                 kernel(UNCOUNTED, 1, pool.NOTHING, n, n, UNCOUNTED, *rest)
@@ -128,6 +130,16 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
     vars(compiled)["formulas"] = formulas
     return compiled
+
+
+def in_shape(shape: tuple, n: int, arrays: list) -> list | None:
+    """Arrays that lie one number after the other in a shape of n numbers: themselves, or few
+    numbers stretched; None for others."""
+    if all(a.shape == shape and a.flags.carray for a in arrays):
+        return arrays
+    if n > SMALL or any(a.size == 1 for a in arrays):  # a number is read as one
+        return None
+    return [a if a.shape == shape and a.flags.carray else _simpler(a, shape) for a in arrays]
 
 
 def cost_of(formula: Formula) -> float:
