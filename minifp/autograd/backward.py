@@ -153,6 +153,11 @@ def grad(
         gradients = _without_overflow(attempt, order, outputs, seeds, retain_graph)
     else:
         gradients = attempt(seeds, retain_graph)
+    return _of_inputs(inputs, gradients, seeds, allow_unused)
+
+
+def _of_inputs(inputs, gradients, seeds, allow_unused):
+    """The gradients by place as Tensors, in the order of inputs; None for what has none."""
     places = [(x.gradient_node, x.index) for x in inputs]
     missing = [i for i, place in enumerate(places) if place not in gradients]
     if missing and not allow_unused:

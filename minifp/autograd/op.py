@@ -52,23 +52,23 @@ def op(
         return lambda fn: op(fn, name=name, weights=weights, derived=derived)
     name = name or fn.__name__.removesuffix("_op")
     autocast.operations.add(name)
-    recorded: Any = _recorded(fn, name, weights)
+    parameters = inspect.signature(fn).parameters
+    defaults = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    defaults = {n: v for n, v in defaults.items() if v is not inspect.Parameter.empty}
+    recorded: Any = _recorded(fn, name, tuple(p in weights for p in parameters), defaults)
     recorded.derived = derived
     return recorded
 
 
-def _recorded(fn, name, weights):
-    """What calls a function of arrays with Tensors, and records it."""
-    parameters = inspect.signature(fn).parameters
-    are_weights = tuple(p in weights for p in parameters)
-    defaults = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-    defaults = {n: v for n, v in defaults.items() if v is not inspect.Parameter.empty}
+def _recorded(fn, name, are_weights, defaults):
+    """What calls a function of arrays with Tensors, and records it. defaults: of its keywords."""
+    has_weights = True in are_weights
 
     @wraps(fn)
     def recorded(*args, **params):
         params = {**defaults, **params} if defaults else params  # backward is given them too
         precision, given = active.get().value, args
-        if weights or precision.operations is not None:
+        if has_weights or precision.operations is not None:
             args = _enter(name, args, are_weights, precision)
         arrays, parents, records, is_plain = [], [], False, True
         for a in args:
@@ -98,12 +98,9 @@ def _recorded(fn, name, weights):
             node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
-        results = tuple(
-            [
-                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
-                for i, out in enumerate(outputs)
-            ]
-        )
+        homes = [None if out.base is None else _shared(out, args) for out in outputs]
+        pairs = enumerate(zip(outputs, homes))
+        results = tuple([Tensor(out, False, home, node, i) for i, (out, home) in pairs])
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:

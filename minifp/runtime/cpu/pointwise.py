@@ -118,8 +118,10 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
             shape = shapes[0] if shapes.count(shapes[0]) == count else None
             shape = np.broadcast(*args[:count]).shape if shape is None else shape
             n = math.prod(shape)
-            arrays = in_shape(shape, n, [args[k] for k in loads]) if 0 < n < few else None
-            if arrays is not None and fits(settings):
+            arrays = [args[k] for k in loads]
+            if not all([a.shape == shape and a.flags.carray for a in arrays]):
+                arrays = stretched_to(shape, n, arrays)
+            if 0 < n < few and arrays is not None and fits(settings):
                 y = np.empty(shape, dtype)
                 rest = (*arrays, y, *told(settings))
                 kernel(UNCOUNTED, 1, pool.NOTHING, n, n, UNCOUNTED, *rest)
@@ -132,11 +134,9 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
     return compiled
 
 
-def in_shape(shape: tuple, n: int, arrays: list) -> list | None:
-    """Arrays that lie one number after the other in a shape of n numbers: themselves, or few
-    numbers stretched; None for others."""
-    if all(a.shape == shape and a.flags.carray for a in arrays):
-        return arrays
+def stretched_to(shape: tuple, n: int, arrays: list) -> list | None:
+    """Arrays as they lie one number after the other in a shape of n numbers, if these are few; None
+    for others."""
     if n > SMALL or any(a.size == 1 for a in arrays):  # a number is read as one
         return None
     return [a if a.shape == shape and a.flags.carray else _simpler(a, shape) for a in arrays]
