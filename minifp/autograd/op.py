@@ -62,13 +62,12 @@ def op(
 
 def _recorded(fn, name, are_weights, defaults):
     """What calls a function of arrays with Tensors, and records it. defaults: of its keywords."""
-    has_weights = True in are_weights
 
     @wraps(fn)
     def recorded(*args, **params):
         params = {**defaults, **params} if defaults else params  # backward is given them too
         precision, given = active.get().value, args
-        if has_weights or precision.operations is not None:
+        if True in are_weights or precision.operations is not None:
             args = _enter(name, args, are_weights, precision)
         arrays, parents, records, is_plain = [], [], False, True
         for a in args:
@@ -87,8 +86,7 @@ def _recorded(fn, name, are_weights, defaults):
         site = None if precision.delay is None else site_of(name, given, are_weights, precision)
         keeping = Keeping(name, args) if records and precision.saved == OPERANDS else None
         try:
-            run = fn if site is None else partial(site.forward, fn)
-            run = run if keeping is None else partial(keeping.run, run)
+            run = fn if site is keeping is None else _in_places(fn, site, keeping)
             y, saved, backward = run(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
             refuse(error, name, arrays)
@@ -112,6 +110,12 @@ def _recorded(fn, name, are_weights, defaults):
         return results if isinstance(y, tuple) else results[0]
 
     return recorded
+
+
+def _in_places(fn, site, keeping):
+    """The function as it runs where operands find their scales, and are kept in codes."""
+    run = fn if site is None else partial(site.forward, fn)
+    return run if keeping is None else partial(keeping.run, run)
 
 
 def on_one_device(arrays: list, args: Any) -> list:

@@ -119,7 +119,7 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
             shape = np.broadcast(*args[:count]).shape if shape is None else shape
             n = math.prod(shape)
             arrays = [args[k] for k in loads]
-            if not all([a.shape == shape and a.flags.carray for a in arrays]):
+            if not all(a.shape == shape and a.flags.carray for a in arrays):
                 arrays = stretched_to(shape, n, arrays)
             if 0 < n < few and arrays is not None and fits(settings):
                 y = np.empty(shape, dtype)
