@@ -147,14 +147,14 @@ def caller() -> tuple:
 def site_of(name: str, args: Any, are_weights: tuple, precision: Precision) -> Site:
     """Where the operands of an operation find the maxima of earlier steps: with the first weight
     among its arguments, or else the first parameter, that is trained, if somebody records."""
-    records = is_recording()
+    records, steps = is_recording(), cast(int, precision.delay)
     known = [
         (not is_weight, i, a.storage)
         for i, (a, is_weight) in enumerate(zip(args, are_weights))
         if isinstance(a, Tensor) and a.storage.histories is not None
         if a.gradient_node is not None or not records
     ]
-    return Site(name, min(known)[2] if known else None, precision.delay, records)
+    return Site(name, min(known)[2] if known else None, steps, records)
 
 
 class _Inside(dict):
