@@ -5,10 +5,10 @@ Importing this reads and downloads nothing; calling `digits()` and the others do
 
 from typing import TYPE_CHECKING
 
-from minifp.data import transforms
 from minifp.runtime import late
 
 if TYPE_CHECKING:  # imported when they are first asked for: see `late`
+    from minifp.data import transforms
     from minifp.data.byte_pairs import BytePairs
     from minifp.data.cifar import cifar10, cifar100
     from minifp.data.dataset import Dataset, IterableDataset, TensorDataset, fingerprint

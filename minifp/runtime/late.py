@@ -38,7 +38,10 @@ class Late:
             text = f"module {self.module.__name__!r} has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=self.module)
         home, own = self.homes[name]
-        value = getattr(import_module(home), own)
+        if home == self.module.__name__:  # a module of its own
+            value = import_module(f"{home}.{own}")
+        else:
+            value = getattr(import_module(home), own)
         setattr(self.module, name, value)
         return value
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minifp.data import __all__, transforms  # noqa: F401
+from minifp.data import __all__  # noqa: F401
 from minifp.runtime import late
 
 if TYPE_CHECKING:  # imported when they are first asked for: see `late`
