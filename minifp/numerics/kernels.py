@@ -132,16 +132,15 @@ class Kernel:
         formats = plan.formats
         if formats is None:
             return self._call_without_rounding(args, params)
-        if formats.operands:
-            args = entered(self, args, formats.operands, params)
+        entering = entered(self, args, formats.operands, params) if formats.operands else args
         results = None
         try:
             if plan.run is not None:
-                results = plan.run(*args, to=plan.to, **params)
+                results = plan.run(*entering, to=plan.to, **params)
         except NumbaError:  # which has warned
             pass
         if results is None:
-            results = self._call_reference(args, params, formats, to)
+            results = self._call_reference(entering, params, formats, to)
         if targets is not None:
             results = _into(results, targets)
         for observer in observers:
