@@ -108,7 +108,7 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
 
     def compiled(*args: Any, to: Any, **settings: Any) -> Any:
         kinds = [a.dtype if type(a) is np.ndarray else type(a) for a in args]
-        if kinds[-1:] == [float]:
+        if args and type(args[-1]) is float:
             settings[arguments[-1]] = args[-1]
         signature = signature_of(settings) if settings else ()
         known = kernels.plain.get((*kinds, *to, *signature))
