@@ -5,6 +5,7 @@
     python scripts/bench.py --models gallery gallery-inference --kernels none --no-floor --no-memory
     python scripts/bench.py --models detectors sequences --kernels ctc --no-floor --no-memory
     python scripts/bench.py --profile resnet20
+    python scripts/bench.py --calls --repeat 15
 
 How it is measured. Each model runs in a process of its own for each implementation: minifp in
 float32 and in mixed precision; PyTorch in float32, with channels before pixels (NCHW) and behind
@@ -42,7 +43,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from benchmarks import child, picture, profile_report, report, workloads
 from benchmarks.child import CLOCKS
-from benchmarks.process import Failure, Process
+from benchmarks.process import THREADS, Failure, Process
 from benchmarks.rounds import COMPILING, IMPLEMENTATIONS, Bench, Settings
 from benchmarks.workloads import GROUPS
 
@@ -79,6 +80,7 @@ def options():
     add("--no-floor", action="store_true", help="leave out the limit, and what the tape holds")
     add("--profile", metavar="MODEL", choices=KNOWN, help="say where the time of its step goes")
     add("--precision", default="mixed", help="of the profile (mixed)")
+    add("--calls", action="store_true", help="what calls of small operations cost, in a table")
     given = parser.parse_args()
     given.models = [name for said in given.models for name in GROUPS.get(said, [said])]
     for name, known in (
@@ -178,12 +180,22 @@ def profile(given):
         picture.draw_profile(title, parts, path.with_suffix(".png"))
 
 
+def calls(given):
+    """Print what calls of small operations cost beside PyTorch's, on one thread."""
+    if can_import("torch"):
+        os.environ |= dict.fromkeys(THREADS, "1")
+        print(importlib.import_module("benchmarks.calls").table(given.repeat))
+
+
 def main():
     """Run, or profile; or be a child of one that does."""
     if sys.argv[1:2] == ["child"]:
         child.serve(*sys.argv[2:])
         return
     given = options()
+    if given.calls:
+        calls(given)
+        return
     given.out.mkdir(parents=True, exist_ok=True)
     try:
         profile(given) if given.profile else run(given)

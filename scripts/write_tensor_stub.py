@@ -53,6 +53,10 @@ OVERLOADS = {"max": EXTREME, "min": EXTREME, "size": SIZE}
 UNLIKE_OBJECT = {"__eq__", "__ne__"}
 
 
+# Properties that are read by a function in C, which has no annotations.
+IN_C = {"grad": "Tensor | None", "ndim": "builtins.int", "shape": "tuple[builtins.int, ...]"}
+
+
 def text_of(annotation) -> str:
     """An annotation as source, the same whatever Python it was read by."""
     if isinstance(annotation, str):
@@ -118,7 +122,9 @@ def definition(name: str, function, indent: str = "") -> list[str]:
 def member(name: str, value) -> list[str]:
     """The lines of a method or property; none for what is neither."""
     if isinstance(value, property):
-        lines = ["    @property", *definition(name, value.fget, "    ")]
+        lines = ["    @property", f"    def {name}(self) -> {IN_C.get(name)}: ..."]
+        if name not in IN_C:
+            lines = ["    @property", *definition(name, value.fget, "    ")]
         if value.fset:
             lines += [f"    @{name}.setter", *definition(name, value.fset, "    ")]
         return lines

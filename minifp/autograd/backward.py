@@ -55,9 +55,10 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
 
     They can be replayed (see replay.py) until somebody forgets them.
     """
-    if y.gradient_node is None:
+    end = y.gradient_node
+    if end is None:
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
-    order = list(toposort([y.gradient_node]))
+    order = toposort([end])
     seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
     watch = flushed.watch_of(order) if seeds.are_unknown else None
@@ -68,13 +69,15 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
             if flushed.are_large(scaled):
                 break
-    of_nodes = _backward_through(order, firsts, seeds, retain_graph)
-    leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
+    of_leaves = _backward_through(order, firsts, seeds, retain_graph)
+    leaves = [(leaf, dys[0]) for leaf, dys in of_leaves]
     if watch is not None:
         flushed.look(watch, order, leaves, scaled)
+    seed, is_unseeded = seeds.of_leaves, seeds.are_unknown
     for leaf, gradient in unshared(leaves):
-        leaf.grad = added(leaf, gradient, seeds.of_leaves)
-        leaf.grad.unseeded |= seeds.are_unknown
+        total = Tensor(gradient) if leaf._grad is None else added(leaf, gradient, seed)
+        total.seed, total.unseeded = seed, total.unseeded or is_unseeded
+        leaf._grad = total
     return order
 
 
@@ -87,7 +90,7 @@ def _gradients_beside(order, y, first):
         for node in order:
             if node not in sums:
                 continue
-            dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+            dys = taken(sums, node)
             if type(node) is not Node:
                 gradients[node] = dys[0]
                 continue
@@ -133,14 +136,15 @@ def grad(
             if t.gradient_node is None:
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
     wanted = {(x.gradient_node, x.index) for x in inputs}
-    order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
+    ends = {v for v, _ in wanted}
+    order = _leading_to(ends, toposort([y.gradient_node for y in outputs]))
     seeds = seeds_in(order, seed, outputs)
 
     def attempt(seeds, retain_graph):
         firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
         return {
             (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
-            for node, dys in _backward_through(order, firsts, seeds, retain_graph)
+            for node, dys in _backward_through(order, firsts, seeds, retain_graph, ends)
             for i, gradient in dys.items()
             if (node, i) in wanted
         }
@@ -149,6 +153,11 @@ def grad(
         gradients = _without_overflow(attempt, order, outputs, seeds, retain_graph)
     else:
         gradients = attempt(seeds, retain_graph)
+    return _of_inputs(inputs, gradients, seeds, allow_unused)
+
+
+def _of_inputs(inputs, gradients, seeds, allow_unused):
+    """The gradients by place as Tensors, in the order of inputs; None for what has none."""
     places = [(x.gradient_node, x.index) for x in inputs]
     missing = [i for i, place in enumerate(places) if place not in gradients]
     if missing and not allow_unused:
@@ -224,6 +233,10 @@ def first_gradient(y, gradient, seed):
         return seed.gradient(y.shape, format)
     if gradient is None:
         return full(y.shape, as_stored(seed, format), format, like=y.array)
+    array: Any = getattr(gradient, "array", gradient)
+    is_here = type(array) is type(y.array) is np.ndarray
+    if is_here and array.shape == y.shape and array.dtype == format and seed == 1:
+        return array.copy()
     first: Any = gradient
     if is_on_device(getattr(first, "array", first)):
         first = to_host(getattr(first, "array", first))
@@ -252,15 +265,16 @@ def toposort(ends):
                 if parent not in readers:
                     stack.append(parent)
                 readers[parent] = readers.get(parent, 0) + 1
-    ready = [end for end in dict.fromkeys(ends) if readers[end] == 0]
+    ready, order = [end for end in dict.fromkeys(ends) if readers[end] == 0], []
     while ready:
         node = ready.pop()
-        yield node
+        order.append(node)
         for parent, _ in node.parents:
             if parent is not None:
                 readers[parent] -= 1
                 if readers[parent] == 0:
                     ready.append(parent)
+    return order
 
 
 def _leading_to(wanted, order):
@@ -272,41 +286,41 @@ def _leading_to(wanted, order):
     return [node for node in order if node in leading]
 
 
-def _backward_through(order, firsts, seeds, retain_graph):
-    """Take gradients through the nodes of `order`: (node, its gradients by index) of each.
+def _backward_through(order, firsts, seeds, retain_graph, ends=()):
+    """Take gradients through the nodes of `order`: (node, its gradients by index) of each leaf, and
+    of each node in `ends`.
 
-    seeds: what they are multiplied by (a Seeds). The caller gets those of leaves, and of what lies
-    between, one after the other; what nobody keeps is freed on the way.
+    seeds: what they are multiplied by (a Seeds). What nobody keeps is freed on the way.
     """
     reached: set = set(order)
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
     goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
-    sums: dict = {}
     for node, wanted in goes_to.items():
-        if True in wanted:
+        if True in wanted and (node.saved is None or node.watched):
             _check_before_backward(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):
             observer.on_seed(seeds.whole)
+    sums: dict = {}
     for y, first in firsts:
         accumulate(sums, y.gradient_node, y.index, first)
-    for node in order:
+    takes_out, arrivals = seeds.are_taken_out, []
+    for node, wanted in goes_to.items():
         if node not in sums:
             continue
-        dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
-        is_leaf = type(node) is not Node
-        if node.hooks and not (is_leaf and seeds.are_taken_out):
+        dys, is_leaf = taken(sums, node), type(node) is not Node
+        if node.hooks and not (is_leaf and takes_out):
             after = _after_leaf_hooks if is_leaf else _after_hooks
             dys = {i: after(node, i, dy, seeds) for i, dy in dys.items()}
         for observer in observers:
             for gradient in dys.values():
                 observer.on_gradient(node, gradient)
-        if is_leaf and seeds.are_taken_out:  # before anyone reads the gradient
+        if is_leaf and takes_out:  # before anyone reads the gradient
             dys = {i: seeds.taken_out(dy) for i, dy in dys.items()}
             if node.hooks:
                 dys = {i: _after_leaf_hooks(node, i, dy, seeds) for i, dy in dys.items()}
-        yield node, dys
-        wanted = goes_to[node]
+        if is_leaf or node in ends:
+            arrivals.append((node, dys))
         if True not in wanted:
             continue
         # Not named, so that they are freed before the next node's are made.
@@ -315,15 +329,27 @@ def _backward_through(order, firsts, seeds, retain_graph):
                 accumulate(sums, parent, i, g, node.precision)
         if not retain_graph:
             node.release()
+    return arrivals
 
 
 def accumulate(sums, node, index, gradient, precision=None):
-    """Add a gradient to the sum of those that have come to one output of a node."""
+    """Take note of a gradient that has come to one output of a node: by itself the first, which is
+    stored as it shall be; others are summed."""
     of_node = sums.setdefault(node, {})
-    if index in of_node:
-        of_node[index].add(gradient, precision or policy.get_precision())
-    else:
-        of_node[index] = GradientSum(gradient)
+    before = of_node.get(index)
+    if before is None:
+        of_node[index] = gradient
+        return
+    total = before if type(before) is GradientSum else GradientSum(before)
+    of_node[index] = total.add(gradient, precision or policy.get_precision())
+
+
+def taken(sums, node):
+    """The gradients that have come to the outputs of a node, by index, sums rounded once."""
+    return {
+        i: g.rounded(format_of(node, i)) if type(g) is GradientSum else g
+        for i, g in sums.pop(node).items()
+    }
 
 
 def run_backward(node, dys, wanted=None):
@@ -334,12 +360,17 @@ def run_backward(node, dys, wanted=None):
     """
     parents = node.parents
     wanted = [v is not None for v, _ in parents] if wanted is None else wanted
-    to = tuple([format_of(v, i) if go else None for (v, i), go in zip(parents, wanted)])
+    to = tuple(
+        [
+            None if not go else v.formats[i] if type(v) is Node else v.gradient_dtype
+            for (v, i), go in zip(parents, wanted)
+        ]
+    )
     if len(dys) < len(node.shapes):
-        given = zip(node.shapes, node.formats)
+        pairs = zip(node.shapes, node.formats)
         dys = {
             i: dys[i] if i in dys else full(shape, 0, format, like=any_of(dys))
-            for i, (shape, format) in enumerate(given)
+            for i, (shape, format) in enumerate(pairs)
         }
     all_dys = [dys[i] for i in range(len(dys))]
     run, saved = node.backward, node.saved
@@ -347,7 +378,7 @@ def run_backward(node, dys, wanted=None):
     if node.precision.saved == OPERANDS:
         reading = Reading(node)
         run, saved = partial(reading.run, run), reading.saved
-    if node.precision is policy.get_precision():
+    if node.precision is policy.active.get().value:
         gradients = run(*all_dys, *saved, to=to, **node.params)
     else:
         with policy.precision(node.precision):
@@ -356,7 +387,7 @@ def run_backward(node, dys, wanted=None):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
     for (parent, i), format, g in zip(parents, to, gradients):
         if format is not None:
-            shape = parent.shapes[i] if type(parent) is Node else parent.shape
+            shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
             if g is None or g.shape != shape or g.dtype != format:
                 got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
                 raise TapeError(
@@ -391,7 +422,7 @@ def _check_before_backward(node):
 
 def added(leaf, gradient, seed):
     """A leaf's gradient with this one added; from the second on, in float32, and in its seed."""
-    held = leaf.grad
+    held = leaf._grad
     if held is None:
         return _as_gradient(gradient, seed)
     precision = leaf.precision or policy.get_precision()

@@ -43,6 +43,8 @@ _watches: dict[int, tuple[Any, Watch]] = {}  # by the id of the last leaf: a ref
 
 def watch_of(order: list) -> Watch | None:
     """What watches a backward through these nodes; None where nothing is to be found."""
+    if not any(_flushes(n.precision) for n in order if type(n) is Node and n.precision.operations):
+        return None
     leaf = order[-1]
     if not isinstance(leaf, Tensor):
         leaf = next((node for node in reversed(order) if isinstance(node, Tensor)), None)
@@ -56,13 +58,11 @@ def watch_of(order: list) -> Watch | None:
     if watch.is_over:
         return None
     watch.passes += 1
-    return watch if any(_flushes(node.precision) for node in order if type(node) is Node) else None
+    return watch
 
 
 def _flushes(precision):
     """Whether operations are cast to a format that has not float32's small numbers."""
-    if precision.operations is None:
-        return False
     known = precision.resolved.get(_flushes)
     if known is None:
         least = [format_of(f).smallest_subnormal for f in precision.autocast_formats]
@@ -94,7 +94,11 @@ def are_large(gradients: dict) -> bool:
 
 
 def _precisions(order):
-    return [n.precision for n in order if type(n) is Node and _flushes(n.precision)]
+    return [
+        n.precision
+        for n in order
+        if type(n) is Node and n.precision.operations is not None and _flushes(n.precision)
+    ]
 
 
 def _lost(gradient, scaled, least):

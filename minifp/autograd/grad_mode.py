@@ -7,7 +7,8 @@ from typing import Any, overload
 from minifp.runtime.contexts import Context, Entry
 from minifp.typing import F
 
-_recording: ContextVar[Entry | None] = ContextVar("set_grad_enabled", default=None)
+OUTSIDE = Entry(True, None, None)
+recording: ContextVar[Entry] = ContextVar("set_grad_enabled", default=OUTSIDE)
 
 
 class set_grad_enabled(Context[bool]):
@@ -17,15 +18,15 @@ class set_grad_enabled(Context[bool]):
     """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(_recording, bool(mode))
-        self.before = _recording.get()
-        self.since = Entry(bool(mode), *(self.before[1:] if self.before else (None, None)))
-        _recording.set(self.since)
+        super().__init__(recording, bool(mode))
+        self.before = recording.get()
+        self.since = self.before._replace(value=bool(mode))
+        recording.set(self.since)
 
     def _take_back(self) -> None:
         """What was set when it was made is meant for the block, if it is one."""
-        if _recording.get() is self.since:
-            _recording.set(self.before)
+        if recording.get() is self.since:
+            recording.set(self.before)
 
     def __enter__(self) -> bool:
         self._take_back()
@@ -42,7 +43,7 @@ def no_grad() -> Context[bool]: ...
 def no_grad(fn: F) -> F: ...
 def no_grad(fn: Callable | None = None) -> Any:
     """Run operations without recording them, on this thread. Also a decorator."""
-    context = Context(_recording, False)
+    context = Context(recording, False)
     return context if fn is None else context(fn)
 
 
@@ -52,11 +53,10 @@ def enable_grad() -> Context[bool]: ...
 def enable_grad(fn: F) -> F: ...
 def enable_grad(fn: Callable | None = None) -> Any:
     """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
-    context = Context(_recording, True)
+    context = Context(recording, True)
     return context if fn is None else context(fn)
 
 
 def is_recording() -> bool:
     """Whether operations are recorded here, on this thread."""
-    entry = _recording.get()
-    return entry is None or entry.value
+    return recording.get().value

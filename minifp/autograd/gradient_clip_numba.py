@@ -92,7 +92,7 @@ def sum_of_squares(scattered: Scattered) -> float:
     if size * NANOSECONDS > pool.WORTH_A_THREAD and chunks > 1 and get_num_threads() > 1:
         pool.POOL.run(kernel, chunks, rest, 0, min(get_num_threads(), chunks) - 1)
     elif chunks:
-        kernel(pool.counter(), chunks, pool.NOTHING, *rest)
+        kernel(pool.at_hand(0)[0], chunks, pool.NOTHING, *rest)
     return sum(parts.tolist())
 
 

@@ -60,10 +60,11 @@ def unshared(gradients):
 
     `x + y` hands one array to both; changing one of them in place must not change the other.
     """
-    seen = set()
+    seen, pairs = set(), []
     for leaf, gradient in gradients:
         owner = gradient if gradient.base is None else gradient.base
         if id(owner) in seen or not is_writeable(gradient):
             gradient = gradient.copy()
         seen.add(id(owner))
-        yield leaf, gradient
+        pairs.append((leaf, gradient))
+    return pairs

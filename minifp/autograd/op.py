@@ -10,12 +10,12 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from minifp.autograd.cast_cache import cast_once
-from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.grad_mode import is_recording, recording
 from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.scaled import hand_on, is_watched
@@ -23,10 +23,11 @@ from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.autograd.unrounded import from_unrounded
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning, ShapeError
-from minifp.numerics import autocast, policy, rules
+from minifp.numerics import autocast, rules
 from minifp.numerics.amax_history import Site
 from minifp.numerics.formats import as_native, format_of, is_float
 from minifp.numerics.operands import OPERANDS
+from minifp.numerics.policy import Precision, active
 from minifp.runtime.callers import PACKAGE, line_at, warn_once
 from minifp.runtime.cuda.arrays import to_device
 from minifp.typing import F
@@ -52,84 +53,101 @@ def op(
     name = name or fn.__name__.removesuffix("_op")
     autocast.operations.add(name)
     parameters = inspect.signature(fn).parameters
-    are_weights = tuple(p in weights for p in parameters)
     defaults = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
     defaults = {n: v for n, v in defaults.items() if v is not inspect.Parameter.empty}
-
-    @wraps(fn)
-    def recorded(*args, **params):
-        if defaults:
-            params = {**defaults, **params}  # backward is given them too
-        precision, given = policy.get_precision(), args
-        if weights or precision.operations is not None:
-            args = _enter(name, args, are_weights)
-        arrays, has_gradient, on_device, large, scaled = [], False, False, None, None
-        for a in args:
-            if isinstance(a, Tensor):
-                has_gradient = has_gradient or a.gradient_node is not None
-                if a.seed != 1.0:
-                    scaled = a
-                a = a.array
-                on_device = on_device or type(a) is not np.ndarray
-            elif type(a) in NUMBERS and not -LARGE < a < LARGE:
-                large = a
-            arrays.append(a)
-        if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
-            pairs = zip(arrays, args)
-            arrays = [to_device(a) if a is arg and _is_host(a) else a for a, arg in pairs]
-        delay = precision.delay
-        site = None if delay is None else site_of(name, given, are_weights, delay)
-        records = has_gradient and is_recording()
-        keeping = Keeping(name, args) if records and precision.saved == OPERANDS else None
-        try:
-            run = fn if site is None else partial(site.forward, fn)
-            run = run if keeping is None else partial(keeping.run, run)
-            y, saved, backward = run(*arrays, **params)
-        except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
-            if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
-                raise
-            raise explained(error, name, arrays) from error
-        several = isinstance(y, tuple)
-        outputs, node = y if several else (y,), None
-        if large is not None and not on_device:
-            warn_of_large(name, large, arrays, outputs[0])
-        if records:
-            parents = tuple(
-                [(a.gradient_node, a.index) if isinstance(a, Tensor) else NONE for a in args]
-            )
-            saved = saved if keeping is None else keeping.kept(saved)
-            node = Node(name, params, parents, saved, backward, outputs)
-            frame: Any = sys._getframe(1)
-            while INSIDE[frame.f_code.co_filename]:
-                frame = frame.f_back
-            pairs = zip(parents, arrays)
-            constants = tuple([a if parent[0] is None else None for parent, a in pairs])
-            node.site = site
-            node.call = recorded, constants, frame.f_code, frame.f_lasti
-        results = tuple(
-            [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
-        )
-        if not records:
-            for a in args:
-                if isinstance(a, Tensor) and a.storage.unrounded is not None:
-                    results = from_unrounded(name, recorded, args, params, results)
-                    break
-        if scaled is not None:
-            hand_on(name, scaled, args, results)
-        if node is not None:
-            node.watch(args, results)
-            for observer in observers:
-                observer.on_record(node, results)
-        return results if several else results[0]
-
-    recorded.derived = derived  # type: ignore[attr-defined]
+    recorded: Any = _recorded(fn, name, tuple(p in weights for p in parameters), defaults)
+    recorded.derived = derived
     return recorded
 
 
-def site_of(name: str, args: Any, are_weights: tuple, steps: int) -> Site:
+def _recorded(fn, name, are_weights, defaults):
+    """What calls a function of arrays with Tensors, and records it. defaults: of its keywords."""
+
+    @wraps(fn)
+    def recorded(*args, **params):
+        params = {**defaults, **params} if defaults else params  # backward is given them too
+        precision, given = active.get().value, args
+        if True in are_weights or precision.operations is not None:
+            args = _enter(name, args, are_weights, precision)
+        arrays, parents, records, is_plain = [], [], False, True
+        for a in args:
+            parent = NONE
+            if isinstance(a, Tensor):
+                if a.node is not None or a.gradient_dtype is not None:
+                    parent, records = (a.node or a, a.index), True
+                is_plain = is_plain and a.seed == 1.0 and type(a.array) is np.ndarray
+                a = a.array
+            elif type(a) in NUMBERS and not -LARGE < a < LARGE:
+                is_plain = False
+            arrays.append(a)
+            parents.append(parent)
+        arrays = arrays if is_plain else on_one_device(arrays, args)
+        records = records and recording.get().value
+        site = None if precision.delay is None else site_of(name, given, are_weights, precision)
+        keeping = Keeping(name, args) if records and precision.saved == OPERANDS else None
+        try:
+            run = fn if site is keeping is None else _in_places(fn, site, keeping)
+            y, saved, backward = run(*arrays, **params)
+        except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
+            refuse(error, name, arrays)
+        outputs, node = y if isinstance(y, tuple) else (y,), None
+        if records:
+            saved = saved if keeping is None else keeping.kept(saved)
+            node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
+            constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
+            node.call, node.site = (recorded, tuple(constants), *caller()), site
+        homes = [None if out.base is None else _shared(out, args) for out in outputs]
+        pairs = enumerate(zip(outputs, homes))
+        results = tuple([Tensor(out, False, home, node, i) for i, (out, home) in pairs])
+        if not records:
+            results = from_unrounded(name, recorded, args, params, results)
+        if not is_plain:
+            tell_of_numbers(name, args, arrays, results)
+        if node is not None:
+            node.watch((*args, *results))
+            for observer in observers:
+                observer.on_record(node, results)
+        return results if isinstance(y, tuple) else results[0]
+
+    return recorded
+
+
+def _in_places(fn, site, keeping):
+    """The function as it runs where operands find their scales, and are kept in codes."""
+    run = fn if site is None else partial(site.forward, fn)
+    return run if keeping is None else partial(keeping.run, run)
+
+
+def on_one_device(arrays: list, args: Any) -> list:
+    """The arrays of arguments; where tensors are on a GPU, NumPy's, which are on no device, too."""
+    if all(type(a) is np.ndarray for a, arg in zip(arrays, args) if isinstance(arg, Tensor)):
+        return arrays
+    return [to_device(a) if a is arg and _is_host(a) else a for a, arg in zip(arrays, args)]
+
+
+def tell_of_numbers(name: str, args: Any, arrays: list, results: tuple) -> None:
+    """Warn of a number that made a result overflow, and of gradients with a loss scale in them,
+    which the results then have too."""
+    large = [a for a in args if type(a) in NUMBERS and not -LARGE < a < LARGE]
+    if large and type(results[0].array) is np.ndarray:
+        warn_of_large(name, large[-1], arrays, results[0].array)
+    scaled = [a for a in args if isinstance(a, Tensor) and a.seed != 1.0]
+    if scaled:
+        hand_on(name, scaled[-1], args, results)
+
+
+def caller() -> tuple:
+    """The code, and the instruction in it, from outside of minifp that is being called."""
+    frame: Any = sys._getframe(2)
+    while INSIDE[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def site_of(name: str, args: Any, are_weights: tuple, precision: Precision) -> Site:
     """Where the operands of an operation find the maxima of earlier steps: with the first weight
     among its arguments, or else the first parameter, that is trained, if somebody records."""
-    records = is_recording()
+    records, steps = is_recording(), cast(int, precision.delay)
     known = [
         (not is_weight, i, a.storage)
         for i, (a, is_weight) in enumerate(zip(args, are_weights))
@@ -187,34 +205,42 @@ NONE = (None, 0)  # the parent of an argument without gradient
 
 def _shared(out, args):
     """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
-    if out.base is not None:
-        for t in args:
-            if isinstance(t, Tensor) and (
-                out is t.array or out.base is t.array or out.base is t.array.base
-            ):
-                return t.storage
+    for t in args:
+        if isinstance(t, Tensor) and (
+            out is t.array or out.base is t.array or out.base is t.array.base
+        ):
+            return t.storage
     return None
 
 
-def _enter(name, args, are_weights):
+def _enter(name, args, are_weights, precision):
     """The arguments, cast where the precision says so; the casts are recorded."""
-    precision = policy.get_precision()
-    dtypes = tuple([getattr(a, "dtype", None) for a in args])
-    dtypes = tuple([d if d is not None and is_float(d) else None for d in dtypes])
-    if precision.operations is None:
-        key = dtypes, are_weights
-        if key not in precision.resolved:
-            precision.resolved[key] = rules.entry(dtypes, are_weights, precision)
+    dtypes = tuple(
+        [a.array.dtype if isinstance(a, Tensor) else getattr(a, "dtype", None) for a in args]
+    )
+    key = are_weights, dtypes
+    if precision.operations is not None:
+        wanted = _cast_to(name, args, dtypes, precision)
+    elif key in precision.resolved:
         wanted = precision.resolved[key]
     else:
-        floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None]
-        strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]
-        wanted = rules.autocast_format(name, strong, precision)
+        floating = tuple([d if d is not None and is_float(d) else None for d in dtypes])
+        wanted = precision.resolved[key] = rules.entry(floating, are_weights, precision)
     if wanted is None:
         return args
     if precision.operations is None and module_path.get():
         warn_of_wide(name, args, wanted)
-    return [a if d is None or d == wanted else cast_once(a, wanted) for a, d in zip(args, dtypes)]
+    return [
+        a if d is None or d == wanted or not is_float(d) else cast_once(a, wanted)
+        for a, d in zip(args, dtypes)
+    ]
+
+
+def _cast_to(name, args, dtypes, precision):
+    """The format to which autocast casts floating arguments, or None."""
+    floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None and is_float(d)]
+    strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]
+    return rules.autocast_format(name, strong, precision)
 
 
 def warn_of_large(name: str, number: float, arrays: list, y: np.ndarray) -> None:
@@ -253,6 +279,13 @@ def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:
                 f"{own} again. Create the array in the model's format: use fp.tensor(array) in "
                 f"its precision, or x.to(activations). If you want {wide}, write x.float()",
             )
+
+
+def refuse(error: Exception, name: str, arrays: list) -> NoReturn:
+    """Raise an error of an operation, as one that names it."""
+    if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
+        raise error
+    raise explained(error, name, arrays) from error
 
 
 def explained(error, name, arrays):

@@ -44,22 +44,14 @@ class Storage:
     its codes (kept_operands.py), or None. in_buffer: whether an optimizer has moved it to its own.
     """
 
-    __slots__ = (
-        *("version", "zeroed", "unrounded", "sharing", "histories", "keeper", "codes"),
-        "in_buffer",
-    )
-    version: int
-    zeroed: bool
-    unrounded: Unrounded | None
-    sharing: list[ref] | None
-    histories: Histories | None
-    keeper: ref | None
-    codes: Any
-    in_buffer: bool
-
-    def __init__(self) -> None:
-        self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
-        self.histories, self.keeper, self.codes, self.in_buffer = None, None, None, False
+    version: int = 0
+    zeroed: bool = False
+    unrounded: Unrounded | None = None
+    sharing: list[ref] | None = None
+    histories: Histories | None = None
+    keeper: ref | None = None
+    codes: Any = None
+    in_buffer: bool = False
 
     @property
     def is_kept(self) -> bool:

@@ -6,6 +6,7 @@ leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.sav
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any
 from weakref import ref
 
@@ -20,7 +21,7 @@ from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import STORED, is_float, of_numbers
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.device import checked_array, is_array
+from minifp.runtime.device import checked_array
 from minifp.runtime.observing import Observers
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
@@ -30,6 +31,17 @@ observers: list[Any] = Observers()
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
+
+
+def set_grad(self: "Tensor", value: "Tensor | None") -> None:
+    """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
+    TapeError for one that was computed from gradients with a loss scale in them."""
+    if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
+        kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+    if value is not None and type(value.seed) is Unknown:
+        raise TapeError(Unknown.refusal(".grad = a tensor: it"))
+    self._grad = value
 
 
 class Tensor:
@@ -79,21 +91,14 @@ class Tensor:
         if requires_grad is not False:
             self.requires_grad_(requires_grad)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The size of each dimension."""
-        return self.array.shape
+    shape = property(attrgetter("array.shape"), doc="The size of each dimension.")
+    ndim = property(attrgetter("array.ndim"), doc="How many dimensions it has.")
 
     @property
     def dtype(self) -> np.dtype:
         """The format of the numbers."""
         dtype = self.array.dtype
         return dtype if dtype.kind != "V" else shown(dtype)
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions it has."""
-        return self.array.ndim
 
     @property
     def is_leaf(self) -> bool:
@@ -130,20 +135,7 @@ class Tensor:
         """The unrounded numbers behind what is stored; None where there are none."""
         return self.storage.exact(self.array)
 
-    @property
-    def grad(self) -> "Tensor | None":
-        """The gradient that a leaf has collected. Raises DTypeError for one that is none, and
-        TapeError for one that was computed from gradients with a loss scale in them."""
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: "Tensor | None") -> None:
-        if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
-            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
-            raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
-        if value is not None and type(value.seed) is Unknown:
-            raise TapeError(Unknown.refusal(".grad = a tensor: it"))
-        self._grad = value
+    grad = property(attrgetter("_grad"), set_grad, doc=set_grad.__doc__)
 
     @property
     def data(self) -> "Tensor":
@@ -194,32 +186,29 @@ class Node:
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
-        outputs: tuple,
+        outputs: tuple, precision: policy.Precision,
     ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.call = self.site = None
-        self.precision, self.module = policy.get_precision(), module_path.get()
+        self.precision, self.module = precision, module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
-        self.formats = tuple(
-            [rules.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
-        )
+        formats = precision.gradient_formats
+        self.formats = tuple([formats[out.dtype] if out.ndim else out.dtype for out in outputs])
 
-    def watch(self, *groups: Iterable[Any]) -> None:
+    def watch(self, tensors: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = [id(a) for a in self.saved if type(a) is np.ndarray or is_array(a)]
-        if saved:
-            self.watched = tuple(
-                [
-                    (t.storage, t.storage.version)
-                    for group in groups
-                    for t in group
-                    if isinstance(t, Tensor) and id(t.array) in saved
-                ]
-            )
-            for storage, _ in self.watched:
-                if not storage.is_kept:
-                    storage.keeper = ref(self)
+        saved = {id(a) for a in self.saved}
+        self.watched = tuple(
+            [
+                (t.storage, t.storage.version)
+                for t in tensors
+                if isinstance(t, Tensor) and id(t.array) in saved
+            ]
+        )
+        for storage, _ in self.watched:
+            if not storage.is_kept:
+                storage.keeper = ref(self)
 
     def release(self) -> None:
         """Let go of what backward needed."""

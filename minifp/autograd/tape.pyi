@@ -19,6 +19,8 @@ PARTLY: int
 observers: list[Any]
 module_path: ContextVar[str]
 
+def set_grad(self: Tensor, value: Tensor | None) -> None: ...
+
 class Tensor:
     array: np.ndarray
     storage: Storage
@@ -510,7 +512,14 @@ class Node:
     call: Any
     site: Any
     def __init__(
-        self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable, outputs: tuple
+        self,
+        op: str,
+        params: dict,
+        parents: tuple,
+        saved: Any,
+        backward: Callable,
+        outputs: tuple,
+        precision: Precision,
     ) -> None: ...
     def release(self) -> None: ...
-    def watch(self, *groups: Iterable[Any]) -> None: ...
+    def watch(self, tensors: Iterable[Any]) -> None: ...

@@ -178,7 +178,10 @@ def refuse(module: str, own: str, late: Any, name: str) -> Any:
     late: the names that are imported when they are asked for, and what imports one.
     """
     if name in late:
-        return late(name)
+        late(name)
+        if own != "fp.":  # whose late names are the laboratory's
+            answer_arguments(sys.modules[module], [name])
+        return vars(sys.modules[module])[name]
     if name.startswith("_") or f"{module}.{name}" in sys.modules:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if is_import(sys._getframe(1)):  # which would raise an error of its own
@@ -233,9 +236,11 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
 
 
-def answer_arguments(place: Any) -> None:
-    """Let the functions of a module or class, and constructors, refuse unknown arguments."""
-    for name in names_in(place):
+def answer_arguments(place: Any, names: list[str] | None = None) -> None:
+    """Let the functions of a module or class, and constructors, refuse unknown arguments.
+
+    names: of some; by default all that are there."""
+    for name in names_in(place) if names is None else names:
         held: Any = vars(place).get(name)
         if isinstance(held, type) and held.__module__.startswith("minifp."):
             for base in {*held.__mro__} - {Tensor}:  # which each operation makes
@@ -253,7 +258,9 @@ def answer_arguments(place: Any) -> None:
 def answered(function: Any) -> Any:
     """The function as `answering` makes it, once; one that takes nothing needs no answers."""
     code = unwrap(function).__code__
-    takes_nothing = code.co_argcount + code.co_kwonlyargcount == 0 and not code.co_flags & VARIADIC
+    of_self = code.co_varnames[:1] == ("self",) and function.__name__ != "__init__"
+    own = code.co_argcount - of_self + code.co_kwonlyargcount
+    takes_nothing = own == 0 and not code.co_flags & VARIADIC
     return function if hasattr(function, "answers") or takes_nothing else answering(function)
 
 

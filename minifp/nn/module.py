@@ -99,24 +99,26 @@ class Module:
         name = self._name or type(self).__name__
         path = module_path.set(f"{outer}.{name}" if outer else name)
         try:
-            own, active = self._precision, policy.get_precision()
-            if (own or active).awaits:
-                self._check_assigned(own or active)
-            if own is None or own is active:
-                return self._run(args, kwargs)
+            own, active = self._precision, policy.active.get().value
+            precision = own or active
+            if precision.parts and precision.awaits:
+                self._check_assigned(precision)
+            run = self._hooked if self._before_forward or self._after_forward else self.forward
+            if precision is active:
+                return run(*args, **kwargs)
             if not outer:
-                warn_of_autocast(self, own)
-            with policy.precision(own):
-                if own.has_door and own.base != active.base:
-                    args, kwargs = entering(args, own), entering(kwargs, own)
-                return self._run(args, kwargs)
+                warn_of_autocast(self, precision)
+            with policy.precision(precision):
+                if precision.has_door and precision.base != active.base:
+                    args, kwargs = entering(args, precision), entering(kwargs, precision)
+                return run(*args, **kwargs)
         except MinifpError as error:
             name_module(error, self, outer)
             raise
         finally:
             module_path.reset(path)
 
-    def _run(self, args, kwargs):
+    def _hooked(self, *args, **kwargs):
         for handle in list(self._before_forward):
             given = handle.hook(self, args)
             if given is not None:

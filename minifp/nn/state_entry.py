@@ -26,10 +26,7 @@ class EntryStorage(Storage):
     alone.
     """
 
-    __slots__ = ("owner", "numbers", "shown")
-
     def __init__(self, owner: Tensor) -> None:
-        super().__init__()
         self.owner, self.numbers = ref(owner), np.array(current(owner))
         self.shown = self.numbers.view()
         self.shown.flags.writeable = False

@@ -105,9 +105,15 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
 
     None for what there is no kernel for.
     """
-    if is_on_device(x):
-        return on_gpu().sum_over(x, axes, dtype, factor)
-    return on_cpu().sums().sum_over(x, axes, dtype, factor)
+    if type(x) is np.ndarray:
+        return sums_on_cpu().sum_over(x, axes, dtype, factor)
+    return on_gpu().sum_over(x, axes, dtype, factor)
+
+
+@cache
+def sums_on_cpu() -> Any:
+    """The sums of the CPU, for which numba may be loaded."""
+    return on_cpu().sums()
 
 
 # ---- products -----------------------------------------------------------------------------------
@@ -118,7 +124,7 @@ def product(a: Any, b: Any, dtype: Any, bias: Any = None, **how: Any) -> Any:
 
     how: compute, chunk and alpha, on a GPU alone: see minifp/runtime/cuda/product.py.
     """
-    if not is_on_device(a):
+    if type(a) is np.ndarray:
         return products("cpu.gemm")(a, b, dtype, bias)
     return products("cuda.product")(a, b, dtype, bias, **how)
 

@@ -114,8 +114,9 @@ def as_dtype(dtype: Any) -> np.dtype:
     return found
 
 
+FLOATING = {float16, float32, float64, *CODED}  # dtypes, but for formats by bits
 STORED = {np.dtype(f"{kind}{n}") for kind in "iu" for n in (1, 2, 4, 8)}
-STORED |= {bool_, float16, float32, float64, *CODED}  # what tensors have, but for formats by bits
+STORED |= {bool_, *FLOATING}  # what tensors have, but for formats by bits
 NUMBERS = "floating numbers, integers or booleans"
 INSTEAD = {  # of NumPy's dtypes, by kind: what to write in place of an array
     "c": "array.real and array.imag, or np.abs(array)",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded, steps_of
-from minifp.numerics.policy import get_precision
+from minifp.numerics.policy import active, get_precision
 from minifp.numerics.products import PRODUCTS, product_of
-from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Rule, resolve
+from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Formats, Rule, resolve
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
 from minifp.runtime.callers import level_of_user
@@ -57,6 +57,17 @@ PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store", 
 SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 UNROUNDED_ON_DEVICE = device_references.PRIMITIVES._asdict()
+
+
+class Plan(NamedTuple):
+    """What calls of a kernel with arguments of the same kinds need, found once in each precision.
+
+    formats: None where nothing is rounded. run: the compiled kernel, or None. to: what it is told.
+    """
+
+    formats: Formats | None
+    run: Callable[..., Any] | None
+    to: Any
 
 
 class Kernel:
@@ -110,37 +121,46 @@ class Kernel:
                 for a in args
             ]
         )
-        precision = get_precision()
-        plan = precision.resolved.get((self, kinds))
+        plans, targets = active.get().value.resolved, None
+        try:
+            plan = plans.get((self, kinds, to))
+        except TypeError:  # there are arrays to write into, which are no keys
+            targets, to = to, _formats_in(to)
+            plan = plans.get((self, kinds, to))
         if plan is None:
-            plan = precision.resolved[self, kinds] = self._plan(kinds, precision)
-        formats, compiled, by_rule = plan
+            plan = plans[self, kinds, to] = self._plan(kinds, to, get_precision())
+        formats = plan.formats
         if formats is None:
             return self._call_without_rounding(args, params)
         entering = entered(self, args, formats.operands, params) if formats.operands else args
         results = None
         try:
-            if compiled is not None and to is None:
-                results = compiled(*entering, to=by_rule, **params)
-            elif compiled is not None:
-                targets = to if type(to) is tuple else (to,) * len(by_rule)
-                stored = _formats_of(targets, by_rule)
-                if all_compiled(stored) or any(map(is_on_device, args)):  # which refuse others
-                    results = compiled(*entering, to=stored, **params)
-                results = results if results is None else _into(results, targets)
+            if plan.run is not None:
+                results = plan.run(*entering, to=plan.to, **params)
         except NumbaError:  # which has warned
             pass
         if results is None:
             results = self._call_reference(entering, params, formats, to)
-        if observers:
+        if targets is not None:
+            results = _into(results, targets)
+        for observer in observers:
             stored = results if isinstance(results, tuple) else (results,)
-            for observer in observers:
-                observer.on_kernel(self, args, stored, formats)
+            observer.on_kernel(self, args, stored, formats)
         return results
 
-    def _plan(self, kinds, precision):
-        """(formats, compiled kernel, what it is told of them) of a call with these kinds of
-        arguments."""
+    def _plan(self, kinds, to, precision):
+        """The plan of calls with these kinds of arguments, and results in these formats."""
+        formats, run, by_rule = self._by_rule(kinds, precision)
+        if run is None or to is None:
+            return Plan(formats, run, by_rule)
+        targets = to if type(to) is tuple else (to,) * len(by_rule)
+        stored = tuple([d if t is None else as_dtype(t) for t, d in zip(targets, by_rule)])
+        on_device = any(kind in ON_DEVICE for kind in kinds)  # where others are refused
+        return Plan(formats, run if all_compiled(stored) or on_device else None, stored)
+
+    def _by_rule(self, kinds, precision):
+        """(formats, compiled kernel, the formats of results) of a call with these kinds of
+        arguments, where nobody says in what results are stored."""
         found = tuple(
             None if kind is None or not is_float(kind[0]) else (kind[0], kind[1])
             for kind in map(_dtype_of, kinds)
@@ -339,7 +359,7 @@ class Kernel:
             return getattr(primitives(sums_in), want)
         if want == "accumulate":
             return lambda x: round_to(x, formats.dot_in.whole)
-        stored = _format_of_target(targets[0], formats.out[0])
+        stored = formats.out[0] if targets[0] is None else targets[0]
         if want == STATE:
             to = formats.state
             return lambda x: x if to is None else rounded(x, to, to.summed, held=stored)
@@ -351,9 +371,6 @@ class Kernel:
             return result
         if self.rule.role == "reduce" and result.ndim == 0 and target is None:
             return downcast(result, compute)  # NumPy 1 divides scalars of any format in float64
-        if isinstance(target, np.ndarray):
-            np.copyto(target, downcast(result, target.dtype))
-            return target
         return downcast(result, out if target is None else target)
 
 
@@ -437,24 +454,17 @@ def _dtype_of(kind):
     return kind if kind is None or isinstance(kind, tuple) else (kind, False)
 
 
-def _formats_of(targets, by_rule):
-    """For each result the dtype that a compiled kernel shall store it in."""
-    return tuple(
-        [
-            rule if t is None
-            else as_dtype(t) if isinstance(t, np.dtype)
-            else t.dtype if is_array(t)
-            else as_dtype(t)
-            for t, rule in zip(targets, by_rule)
-        ]
-    )  # fmt: skip
+def _formats_in(targets):
+    """For each result the format that it is stored in: of an array to write into, its own."""
+    several = targets if type(targets) is tuple else (targets,)
+    formats = tuple([t.dtype if is_array(t) else t for t in several])
+    return formats if type(targets) is tuple else formats[0]
 
 
 def _into(results, targets):
     """Results, each written into the array that the caller gave for it, if any."""
-    if all(t is None or isinstance(t, np.dtype) or not is_array(t) for t in targets):
-        return results
     several = isinstance(results, tuple)
+    targets = targets if type(targets) is tuple else (targets,) * (len(results) if several else 1)
     written = []
     for result, target in zip(results if several else (results,), targets):
         if is_array(target):
@@ -467,9 +477,3 @@ def _enter(a, compute):
     if _is_floating(a):
         return upcast(a, compute)
     return compute.type(a) if type(a) in (int, float) else a
-
-
-def _format_of_target(target, out):
-    if isinstance(target, np.ndarray):
-        return target.dtype
-    return out if target is None else target

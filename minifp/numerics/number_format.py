@@ -11,7 +11,7 @@ highest exponent are numbers depends on how NaN is stored:
 
 import re
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -165,7 +165,7 @@ class Format:
         """What is subtracted from the stored exponent."""
         return 2 ** (self.exponent_bits - 1) - 1 if self.own_bias is None else self.own_bias
 
-    @property
+    @cached_property
     def largest_code(self) -> int:
         """That of the largest finite number, without its sign."""
         if self.nan == "ieee":
@@ -184,7 +184,7 @@ class Format:
             return None
         return self.largest_code + 1 + (2 ** (self.mantissa_bits - 1) if self.has_inf else 0)
 
-    @property
+    @cached_property
     def max(self) -> float:
         """The largest finite number."""
         exponent, mantissa = divmod(self.largest_code, 2**self.mantissa_bits)

@@ -51,7 +51,7 @@ from minifp.numerics.switches import (
     read_switch,
     written,
 )
-from minifp.runtime.contexts import Context, Entry
+from minifp.runtime.contexts import Context, Outside
 
 OF_SOME = "products", "parts"  # what a precision has beside its switches
 
@@ -168,6 +168,11 @@ class Precision(precision_parts.InParts):
         """The largest amax of how many steps gives operands their scale; None where none does."""
         return steps_of(self.operand_scale)
 
+    @cached_property
+    def gradient_formats(self) -> "GradientFormats":
+        """By the dtype of what is stored, and has dimensions, the format of its gradient."""
+        return GradientFormats({self.activations, self.weights}, as_dtype(self.gradients))
+
     @property
     def autocast_low(self) -> str | None:
         """In which format products are computed under autocast; None without."""
@@ -254,6 +259,18 @@ class Precision(precision_parts.InParts):
         return [*changes, *(f"{name}={value}" for name, value in pairs)]
 
 
+class GradientFormats(dict):
+    """What a precision stores (activations, weights) has gradients in one format; whatever has
+    another, such as float32 norm parameters, in its own."""
+
+    def __init__(self, stored: set[str], gradients: np.dtype) -> None:
+        self.stored, self.gradients = stored, gradients
+
+    def __missing__(self, dtype: np.dtype) -> np.dtype:
+        self[dtype] = self.gradients if name_of(dtype) in self.stored else as_dtype(dtype)
+        return self[dtype]
+
+
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name not in OF_SOME)
 HALF, BRAIN, SINGLE, DOUBLE = float16.name, bfloat16.name, float32.name, float64.name
 NAMED = {
@@ -295,39 +312,43 @@ LEVELS = {  # Apex's optimization levels, by which a precision can be named too
 
 # ---- the active precision -----------------------------------------------------------------------
 
-_default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
-
 
 def as_precision(p) -> Precision:
     """A Precision, from one or from its text."""
     return p if isinstance(p, Precision) else Precision.parse(p)
 
 
+class Default(Outside):
+    """The precision that is active outside of every `with`: until it is set, MINIFP_PRECISION's,
+    or float32."""
+
+    @cached_property
+    def value(self) -> Precision:
+        """That precision. Raises PrecisionError for an environment variable that names none."""
+        try:
+            return as_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
+        except PrecisionError as error:
+            raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
+
+
+DEFAULT = Default()
+active: ContextVar[Any] = ContextVar("precision", default=DEFAULT)  # whose `value` it is
+
+
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    entry = entered.get()
-    return entry.value if entry is not None else _default or _initial_default()
+    return active.get().value
 
 
 def entered_precision() -> Precision | None:
     """The precision of the innermost `with`, None outside of all."""
-    entry = entered.get()
-    return None if entry is None else entry.value
-
-
-def _initial_default():
-    try:
-        set_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
-    except PrecisionError as error:
-        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
-    return _default
+    entry = active.get()
+    return None if entry is DEFAULT else entry.value
 
 
 def set_precision(p: Precision | str) -> None:
     """Make `p` the default: what is active outside every `with fp.precision(...)`."""
-    global _default
-    _default = as_precision(p)
+    DEFAULT.value = as_precision(p)
 
 
 def precision(p: Precision | str) -> Context[Precision]:
@@ -335,7 +356,7 @@ def precision(p: Precision | str) -> Context[Precision]:
 
     What it returns may be entered again, inside of itself too, and is a decorator.
     """
-    return Context(entered, as_precision(p))
+    return Context(active, as_precision(p))
 
 
 def by_references(p: Precision) -> Precision:
@@ -352,4 +373,4 @@ def shapes_only(p: Precision) -> Precision:
 
 
 if os.environ.get("MINIFP_PRECISION"):  # which is refused at the import, as are other variables
-    _initial_default()
+    get_precision()

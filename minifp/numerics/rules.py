@@ -142,16 +142,9 @@ def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | No
 def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
     """In which format the gradient of a stored value is stored.
 
-    What the precision stores (activations, weights) has gradients in `gradients`; a scalar (a
-    loss), and whatever has another format, such as float32 norm parameters, in its own.
+    That of a scalar (a loss) is stored in its own.
     """
-    if is_scalar:
-        return as_dtype(dtype)
-    found = p.resolved.get(dtype)
-    if found is None:
-        stored = name_of(dtype) in (p.activations, p.weights)
-        found = p.resolved[dtype] = as_dtype(p.gradients if stored else dtype)
-    return found
+    return as_dtype(dtype) if is_scalar else p.gradient_formats[dtype]
 
 
 def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | float | None]:
@@ -179,4 +172,7 @@ def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
 
     Each is the sum of an operation of its own, so of sums in chunks it is that of the whole.
     """
-    return promote([dtype, sum_format(p.reduce).whole])
+    key = meeting_format, dtype
+    if key not in p.resolved:
+        p.resolved[key] = promote([dtype, sum_format(p.reduce).whole])
+    return p.resolved[key]

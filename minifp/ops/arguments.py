@@ -6,9 +6,10 @@ from typing import cast
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import FLOATING, is_float
 from minifp.typing import F
 
 PLAIN = {int, str, type(None)}
@@ -41,6 +42,8 @@ def remembered(fn: F) -> F:
 def check_tensors(function, **tensors):
     """Raise DTypeError for one that is no tensor (or array) of floating numbers."""
     for name, t in tensors.items():
+        if isinstance(t, Tensor) and t.array.dtype in FLOATING:
+            continue
         if not hasattr(type(t), "__array_ufunc__"):  # as arrays and tensors have, and no dtype
             raise DTypeError(
                 f"{function}: {name} is a {type(t).__name__}: expected a tensor; create one with "

@@ -72,6 +72,8 @@ def as_axes(dim, ndim, name="dim"):
 
 def as_axis(dim, ndim, name="dim"):
     """`dim`, one integer, as an axis. Raises as as_axes does."""
+    if type(dim) is int and -ndim <= dim < ndim:
+        return dim % ndim
     if not is_integer(dim):
         raise DTypeError(f"{name}={dim!r}: expected an integer")
     if ndim == 0:

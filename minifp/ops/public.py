@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
+from minifp.runtime.unknown_arguments import answering
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
@@ -70,7 +71,6 @@ def public(
 
 
 INIT = ".__init__"
-MOST = 255  # arguments of a function
 NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # what NumPy calls them -> PyTorch
 
 
@@ -84,31 +84,39 @@ def by_numpys_names(function: F) -> F:
     theirs = {name for name, its in NUMPYS.items() if its in own and name not in own}
     if not theirs:
         return function
+
+    def meant(settings):
+        """The settings of a call by their own names; None where all were."""
+        for name in theirs & settings.keys():
+            if NUMPYS[name] in settings:
+                raise ArgumentError(
+                    f"{function.__qualname__.removesuffix(INIT)}: {name} and {NUMPYS[name]} "
+                    "are two names of the same argument: expected one of them"
+                ) from None
+        if theirs.isdisjoint(settings):
+            return None
+        return {NUMPYS[n] if n in theirs else n: v for n, v in settings.items()}
+
+    return answering(checks_flags(function), meant)
+
+
+def checks_flags(function: F) -> F:
+    """Refuse what is not True or False where a flag is: `keepdim="no"` would count as True."""
     parameters = signature(function).parameters.values()
     flags = {p.name: i for i, p in enumerate(parameters) if type(p.default) is bool}
-    first = min(flags.values(), default=MOST)
-    title = function.__qualname__.removesuffix(INIT)
-
-    def check_flags(args, settings):
-        for name, i in flags.items():
-            if i < len(args) or name in settings:
-                check_flag(f"{title}: {name}", args[i] if i < len(args) else settings[name])
+    if not flags:
+        return function
+    first, title = min(flags.values()), function.__qualname__.removesuffix(INIT)
 
     @wraps(function)
-    def renamed(*args, **settings):
-        if flags and (settings or len(args) > first):
-            check_flags(args, settings)
-        if settings and not theirs.isdisjoint(settings):
-            for name in theirs & settings.keys():
-                if NUMPYS[name] in settings:
-                    raise ArgumentError(
-                        f"{title}: {name} and {NUMPYS[name]} "
-                        "are two names of the same argument: expected one of them"
-                    )
-                settings[NUMPYS[name]] = settings.pop(name)
+    def checked(*args, **settings):
+        if settings or len(args) > first:
+            for name, i in flags.items():
+                if i < len(args) or name in settings:
+                    check_flag(f"{title}: {name}", args[i] if i < len(args) else settings[name])
         return function(*args, **settings)
 
-    return cast(F, renamed)
+    return cast(F, checked)
 
 
 def check_word(argument: str, word: str, known: Collection[str]) -> None:

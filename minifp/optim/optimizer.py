@@ -466,7 +466,8 @@ class Optimizer:
 
     def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
-        return {name: _plain(group[name]) for name in names}
+        pairs = [(name, group[name]) for name in names]
+        return {name: v if type(v) in (float, int, bool) else _plain(v) for name, v in pairs}
 
     def update(
         self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,

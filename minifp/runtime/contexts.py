@@ -23,13 +23,20 @@ class Entry(NamedTuple):
 
     value: Any
     context: "Context | None"
-    outer: "Entry | None"
+    outer: Any  # an Entry, or Outside
+
+
+class Outside:
+    """What is there outside of all contexts: the default of their ContextVar. It has a `value`."""
+
+    value: Any
+    context = outer = None
 
 
 class Context(ContextDecorator, Generic[V]):
     """`with` it, `variable` has an Entry with `value`, which the `with` names."""
 
-    def __init__(self, variable: ContextVar[Entry | None], value: V) -> None:
+    def __init__(self, variable: ContextVar[Any], value: V) -> None:
         self.variable, self.value = variable, value
 
     def __enter__(self) -> V:
@@ -43,7 +50,7 @@ class Context(ContextDecorator, Generic[V]):
 
     def __exit__(self, *error: object) -> None:
         entry = self.variable.get()
-        if entry is not None and entry.context is self:
+        if entry.context is self:
             self.variable.set(entry.outer)
         else:
             self._leave_out_of_order(entry)

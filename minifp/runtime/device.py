@@ -158,6 +158,8 @@ def full_on(device: str, shape: Any, value: Any, dtype: Any) -> Any:
 
 def is_writeable(a: Any) -> bool:
     """Whether each element of an array has a place of its own, that may be written to."""
+    if type(a) is np.ndarray:
+        return a.flags.writeable
     if is_on_device(a):  # CuPy lets one write into what np.broadcast_to has stretched
         return all(s or n == 1 for n, s in zip(a.shape, a.strides)) or not a.size
     return a.flags.writeable

@@ -23,7 +23,11 @@ class Late:
         """{name: (the module that has it, its name there)}, read from the package's source."""
         blocks = filter(is_late, ast.parse(source(self.module)).body)
         imports = [n for block in blocks for n in ast.walk(block) if isinstance(n, ast.ImportFrom)]
-        return {a.asname or a.name: (f"{n.module}", a.name) for n in imports for a in n.names}
+        names = {a.asname or a.name: (f"{n.module}", a.name) for n in imports for a in n.names}
+        if "*" in names:  # all that another package names
+            home, _ = names.pop("*")
+            names |= {name: (home, name) for name in import_module(home).__all__}
+        return names
 
     def __contains__(self, name: str) -> bool:
         return name in self.homes
@@ -34,7 +38,10 @@ class Late:
             text = f"module {self.module.__name__!r} has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=self.module)
         home, own = self.homes[name]
-        value = getattr(import_module(home), own)
+        if home == self.module.__name__:  # a module of its own
+            value = import_module(f"{home}.{own}")
+        else:
+            value = getattr(import_module(home), own)
         setattr(self.module, name, value)
         return value
 

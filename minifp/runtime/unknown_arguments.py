@@ -16,18 +16,24 @@ from minifp.typing import F
 ADVICE: dict[str, str] = {}  # by an argument's name, or "function.argument": what to write instead
 
 
-def answering(function: F) -> F:
-    """The function, whose unknown arguments raise UnknownArgumentError with what to write."""
+def answering(function: F, meant: Callable[[dict], dict | None] = lambda settings: None) -> F:
+    """The function, whose unknown arguments raise UnknownArgumentError with what to write.
+
+    meant: of settings that were refused, those that it is called with then; None for no others.
+    """
 
     @wraps(function)
     def call(*args: Any, **settings: Any) -> Any:
         try:
             return function(*args, **settings)
         except TypeError as error:
+            others = meant(settings)
             answer = answer_to(function, args, settings) if type(error) is TypeError else None
-            if answer is None:
+            if others is None and answer is None:
                 raise
-            raise UnknownArgumentError(answer) from error.__cause__
+            if others is None:
+                raise UnknownArgumentError(answer) from error.__cause__
+        return call(*args, **others)
 
     call.__dict__["answers"] = True
     return cast(F, call)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.backward import accumulate, first_gradient, format_of, run_backward
+from minifp.autograd.backward import accumulate, first_gradient, run_backward, taken
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
@@ -108,7 +108,7 @@ class Graph:
         for node in reversed(self.order):
             if node not in sums:
                 continue
-            dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+            dys = taken(sums, node)
             original = self.originals[node]
             where = getattr(original, "module", None) or getattr(original, "name", None) or ""
             if not all(map(is_finite, dys.values())):

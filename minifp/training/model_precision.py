@@ -81,7 +81,8 @@ def is_flushed_under(precision: Precision) -> bool:
 def warn_of_unscaled(owner: object, order: Iterable) -> None:
     """Warn where operations ran under autocast, and the optimizer that was made elsewhere has no
     loss scale. order: the nodes of a backward."""
-    if any(type(node) is Node and is_flushed_under(node.precision) for node in order):
+    precisions = {n.precision for n in order if type(n) is Node and n.precision.operations}
+    if any(map(is_flushed_under, precisions)):
         warn_once(
             "autocast without a scale",
             "MixedOptimizer.backward: the loss was computed under autocast, but the optimizer was "

@@ -21,7 +21,7 @@ SCRIPTS = Path(__file__).parent / "unchanged"
 @pytest.fixture
 def process(monkeypatch):
     """A process that was started with the variable, S = 1024."""
-    monkeypatch.setattr(policy, "_default", None)
+    monkeypatch.setitem(vars(policy.DEFAULT), "value", policy.NAMED["float32"])
     yield automatic.start("autocast", fp.DynamicLossScale(1024.0))
     automatic.stop()
 
@@ -167,7 +167,7 @@ def test_a_script_ends_where_it_does_in_float32(script):
 
 @pytest.mark.parametrize("variable", automatic.MODES)
 def test_a_variable_counts_that_a_script_sets_before_it_trains(variable, monkeypatch):
-    monkeypatch.setattr(policy, "_default", None)
+    monkeypatch.setitem(vars(policy.DEFAULT), "value", policy.NAMED["float32"])
     w = fp.nn.Linear(3, 2).weight
     for value, precision in (("1", "autocast"), ("0", "float32")):
         monkeypatch.setenv(variable, value)

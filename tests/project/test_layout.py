@@ -368,7 +368,8 @@ assert pickle.loads(pickle.dumps(fp.Comparison)) is fp.Comparison
     assert run_in_checkout(code).stderr == ""
 
 
-def test_a_package_has_what_it_imports_late_as_any_name():
+@pytest.mark.parametrize("package", ["lab", "data", "models", "utils.data"])
+def test_a_package_has_what_it_imports_late_as_any_name(package):
     """Each of them, in `dir` and with a star, before anything else has asked for it."""
     code = """
 import minifp.lab as lab
@@ -378,6 +379,7 @@ from minifp.lab import *
 assert all(globals()[name] is vars(lab)[name] for name in names)
 assert not hasattr(lab, "comparr")
 """
+    code = code.replace("minifp.lab", f"minifp.{package}")
     assert run_in_checkout(code).stderr == ""
 
 

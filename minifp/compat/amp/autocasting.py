@@ -62,7 +62,7 @@ class autocast(Context[Precision]):
         check_flag("autocast: enabled", enabled)
         self.enabled, self.cache_enabled = bool(enabled), cache_enabled is not False
         self.dtype = low
-        super().__init__(policy.entered, policy.NAMED[policy.CASTING[low or FIRST[device_type]]])
+        super().__init__(policy.active, policy.NAMED[policy.CASTING[low or FIRST[device_type]]])
 
     def entering(self) -> Precision:
         """The precision of the region: the one around it, in this format, where that is an autocast

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
@@ -228,7 +228,6 @@ def geometry_of(name, ndim, shape, kernel, stride, padding, dilation):
 
 
 @public("fp F", autocast="product")
-@takes_tensor
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
     padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
@@ -243,7 +242,6 @@ def conv1d(
 
 
 @public("fp F", autocast="product")
-@takes_tensor
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
     padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,

@@ -78,6 +78,8 @@ def as_rows(function, input, normalized_shape, **parameters):
     if len(shape) > input.ndim or input.shape[input.ndim - len(shape) :] != shape:
         raise ShapeError(f"{function}: input of shape {input.shape} does not end in {shape}")
     check_parameters(function, shape, input.shape, **parameters)
+    if len(shape) == 1:
+        return input, *parameters.values()
     rows = input.reshape(*input.shape[: input.ndim - len(shape)], math.prod(shape))
     return rows, *(p if p is None else p.reshape(-1) for p in parameters.values())
 
@@ -94,4 +96,5 @@ def layer_norm(
     """
     check_range("layer_norm: eps", eps)
     rows = as_rows("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return layer_norm_op(*rows, eps=float(eps)).reshape(input.shape)
+    y = layer_norm_op(*rows, eps=float(eps))
+    return y if y.ndim == input.ndim else y.reshape(input.shape)

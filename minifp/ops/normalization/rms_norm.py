@@ -62,4 +62,5 @@ def rms_norm(
     if eps is None:
         eps = format_of(promote([float32, input.dtype])).eps
     check_range("rms_norm: eps", eps)
-    return rms_norm_op(*rows, eps=float(eps)).reshape(input.shape)
+    y = rms_norm_op(*rows, eps=float(eps))
+    return y if y.ndim == input.ndim else y.reshape(input.shape)

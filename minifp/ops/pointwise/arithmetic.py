@@ -20,7 +20,6 @@ from minifp.ops.elementwise import (
     binary,
     check_operands,
     pass_to,
-    shape_of,
     unary,
 )
 from minifp.ops.public import public
@@ -90,13 +89,15 @@ def sub_backward(dz, x_shape, y_shape, to, alpha):
 @op
 def add_op(x, y, *, alpha):
     check_operands(x, y)
-    return add_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), add_backward
+    shapes = getattr(x, "shape", ()), getattr(y, "shape", ())
+    return add_forward(x, y, alpha=alpha), shapes, add_backward
 
 
 @op
 def sub_op(x, y, *, alpha):
     check_operands(x, y)
-    return sub_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), sub_backward
+    shapes = getattr(x, "shape", ()), getattr(y, "shape", ())
+    return sub_forward(x, y, alpha=alpha), shapes, sub_backward
 
 
 def is_floating(a):
@@ -106,8 +107,6 @@ def is_floating(a):
 
 def _factor(name, alpha, *operands):
     """alpha as a number. Raises DTypeError for a fraction of integers."""
-    if type(alpha) is int:
-        return alpha
     alpha = as_numbers(name, alpha=alpha)["alpha"]
     if isinstance(alpha, float) and not any(is_floating(a) for a in operands):
         raise DTypeError(f"{name}: alpha={alpha} for integers: expected an integer")
@@ -117,13 +116,15 @@ def _factor(name, alpha, *operands):
 @public("fp Tensor", operator="x + y", in_place=True, autocast="pointwise")
 def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha other, for a number alpha."""
-    return add_op(input, other, alpha=_factor("add", alpha, input, other))
+    alpha = alpha if type(alpha) is int else _factor("add", alpha, input, other)
+    return add_op(input, other, alpha=alpha)
 
 
 @public("fp Tensor", operator="x - y", in_place=True, autocast="pointwise")
 def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input - alpha other, for a number alpha."""
-    return sub_op(input, other, alpha=_factor("sub", alpha, input, other))
+    alpha = alpha if type(alpha) is int else _factor("sub", alpha, input, other)
+    return sub_op(input, other, alpha=alpha)
 
 
 # ---- two arguments: the others ------------------------------------------------------------------

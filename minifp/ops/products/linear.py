@@ -7,7 +7,7 @@ Products are summed in `accumulate`, the bias is one addend more, and y is round
 
 from math import prod
 
-from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
@@ -55,7 +55,6 @@ def linear_op(x, w, b):
 
 
 @public("F", autocast="product")
-@takes_tensor
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
     check_tensors("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))

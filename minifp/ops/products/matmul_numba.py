@@ -5,7 +5,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, product, sum_over
-from minifp.runtime.cpu.gemm import starts, strided
+from minifp.runtime.cpu.gemm import laid
 from minifp.runtime.cpu.half import VIEWS, load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cuda.arrays import is_on_device
@@ -63,8 +63,8 @@ def times_vector(a, b, dtype):
         return out
     if b.strides[-1] != b.itemsize or min(b.strides) < 0:
         b = np.ascontiguousarray(b)
-    (a, sm, sk), (b, ib) = strided(a), starts(b[..., None], leading)
-    a, ia = starts(a, leading)
+    a, ia, sm, sk = laid(a, leading)
+    b, ib, *_ = laid(b[..., None], leading)
     given = ia, ib, a, b, view(out).reshape(-1)
     cost = out.size * K * NANOSECONDS
     if sk == 1:

@@ -34,9 +34,13 @@ def reshape_op(x, *, shape):
 def reshape(input: Tensor, *shape: Ints) -> Tensor:
     """The numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`.
 
-    A view where the order in memory allows it, otherwise a copy.
+    A view where the order in memory allows it, otherwise a copy; the tensor itself where it has
+    that shape.
     """
-    return reshape_op(input, shape=as_integers(shape, "reshape", -1))
+    sizes = as_integers(shape, "reshape", -1)
+    if isinstance(input, Tensor) and sizes == input.shape:
+        return input
+    return reshape_op(input, shape=sizes)
 
 
 def view_backward(dy, shape_before, to, shape):

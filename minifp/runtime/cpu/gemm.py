@@ -8,9 +8,12 @@ the tiles read them, and multiplied there. Sums over more than KC wait in float3
 rounded once, when they are stored.
 """
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
-from minifp.runtime.cpu.half import VIEWS, load, store, view
+from minifp.runtime.cpu.half import VIEWS, flat, load, store, view
 from minifp.runtime.cpu.packing import pack_columns, pack_rows
 from minifp.runtime.cpu.pool import WORTH_A_THREAD, parallel
 from minifp.runtime.cpu.threads import get_num_threads
@@ -72,55 +75,63 @@ def even(n, most, unit):
     return max(-(-n // (parts * unit)) * unit, unit)
 
 
-def block_of(matrices, M, N, cost):
-    """(rows, columns) of a block: as large as the caches allow, and as many as keep all threads."""
-    threads = get_num_threads() if cost > WORTH_A_THREAD else 1
+class Blocks(NamedTuple):
+    """How a product is divided: chunks, sizes as the kernel takes them, its cost and workspace."""
+
+    chunks: int
+    sizes: tuple[int, int, int, int, int]
+    cost: int
+    workspace: int
+
+
+@lru_cache(1024)
+def blocks_of(matrices, M, N, K, most):
+    """Blocks as large as the caches allow, and as many as keep all threads, of which there are
+    `most`."""
+    cost = matrices * M * N * K * PRODUCT
+    threads = most if cost > WORTH_A_THREAD else 1
     mc, parts = even(M, MC, ROWS), -(-N // NC)
     down = matrices * -(-M // mc)
     while down * parts % threads and down * parts < 4 * threads and parts < N // COLUMNS:
         parts += 1
-    return mc, max(up(-(-N // parts), COLUMNS), COLUMNS)
-
-
-def strided(x):
-    """A matrix of any layout as (its memory, flat; strides of its last two axes), or a copy.
-
-    One of the two is contiguous, and matrices of a batch lie wherever they lie.
-    """
-    item = x.itemsize
-    sm, sk = x.strides[-2] // item, x.strides[-1] // item
-    if x.shape[-1] == 1:
-        sk = 1
-    elif x.shape[-2] == 1 and sk != 1:
-        sm = 1
-    if min(x.strides, default=0) < 0 or (sm != 1 and sk != 1):
-        x = np.ascontiguousarray(x)
-        sm, sk = x.shape[-1], 1
-    return x, sm, sk
+    nc = max(up(-(-N // parts), COLUMNS), COLUMNS)
+    high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
+    workspace = high * (kc + LANES + (wide if K > KC else GROUP)) + GROUP * kc + wide + LANES
+    return Blocks(down * -(-N // nc), (M, N, K, mc, nc), cost, workspace)
 
 
 ORIGIN = np.zeros(1, np.int64)  # where the only matrix begins
 
 
-def starts(x, leading):
-    """(the flat memory of x, where each matrix of the batch `leading` begins in it)."""
-    item, shape = x.itemsize, x.shape
+def laid(x, leading):
+    """Matrices of any layout as they lie in memory, or in that of a copy: (the memory, flat; where
+    each matrix of the batch `leading` begins in it; the strides of the last two axes, of which one
+    is 1)."""
+    item, shape, strides = x.itemsize, x.shape, x.strides
+    sm, sk = strides[-2] // item, strides[-1] // item
+    if shape[-1] == 1:
+        sk = 1
+    elif shape[-2] == 1 and sk != 1:
+        sm = 1
+    if min(strides) < 0 or (sm != 1 and sk != 1):
+        x = np.ascontiguousarray(x)
+        sm, sk, strides = shape[-1], 1, x.strides
     if x.flags.forc:
-        flat = x.ravel("K")
+        memory = x.ravel("K")
     else:
-        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, x.strides))
-        flat = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
+        memory = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
     if not leading:
-        return view(flat), ORIGIN
+        return view(memory), ORIGIN, sm, sk
     if shape[:-2] != leading:
-        x = np.broadcast_to(x, (*leading, *shape[-2:]))
+        strides = np.broadcast_to(x, (*leading, *shape[-2:])).strides
     offsets = np.zeros((), np.int64)
-    for n, stride in zip(leading, x.strides):
+    for n, stride in zip(leading, strides):
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
-    return view(flat), offsets.reshape(-1)
+    return view(memory), offsets.reshape(-1), sm, sk
 
 
-NO_BIAS = {dtype: np.empty(0, dtype) for dtype in VIEWS}
+NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
 
 
 def product(a, b, dtype, bias=None, out=None):
@@ -138,16 +149,12 @@ def product(a, b, dtype, bias=None, out=None):
     if K == 0:
         a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
         K = 1
-    (a, am, ak), (b, bk, bn) = strided(a), strided(b)
-    (a, ia), (b, ib) = starts(a, leading), starts(b, leading)
-    cost = len(ia) * M * N * K * PRODUCT
-    mc, nc = block_of(len(ia), M, N, cost)
-    high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
+    a, ia, am, ak = laid(a, leading)
+    b, ib, bk, bn = laid(b, leading)
+    blocks = blocks_of(len(ia), M, N, K, get_num_threads())
+    addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
     product_blocks(
-        *(len(ia) * -(-M // mc) * -(-N // nc), a, b),
-        view(NO_BIAS[y.dtype] if bias is None else np.ascontiguousarray(bias)),
-        *(view(y).reshape(-1), ia, ib, STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),
-        cost=cost,
-        workspace=high * (kc + LANES + (wide if K > KC else GROUP)) + GROUP * kc + wide + LANES,
-    )
+        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (am, ak, bk, bn)),
+        cost=blocks.cost, workspace=blocks.workspace,
+    )  # fmt: skip
     return y

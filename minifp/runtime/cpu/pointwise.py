@@ -40,7 +40,8 @@ class Pointwise:
     def __init__(self, formulas: Formulas, elsewhere: Any) -> None:
         self.formulas, self.elsewhere = formulas, elsewhere
         self.kernels: dict = {}  # by formula, forms and dtypes of the results: kernel, cost
-        self.plain: dict = {}  # by dtypes: what a plain call needs
+        # By dtypes: what most calls need, of few numbers, in arrays with what is none behind them.
+        self.plain: dict = {}
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
         if not all(type(a) is np.ndarray or a is None or type(a) in SCALARS for a in args):
@@ -55,12 +56,14 @@ class Pointwise:
             return None  # each result has a shape of its own
         results = self.run(formula, arrays, outs, settings)
         found = self.kernels.get((formula, "a" * len(arrays), outs))
-        reads_all = len(arrays) == sum(type(a) is np.ndarray for a in args)
-        if found is not None and reads_all and len(outs) == 1:
+        count = sum(type(a) is np.ndarray for a in args)
+        is_plain = all(type(a) is np.ndarray for a in args[:count])
+        if found is not None and is_plain and len(outs) == 1:
             kernel, cost = found
             key = (*map(kind_of, args), *to, *signature_of(settings))
             few = int(pool.WORTH_A_THREAD / cost)
-            self.plain[key] = kernel, outs[0], few, formula.told, formula.fits
+            of_formula = tuple(formula.loads), formula.told, formula.fits
+            self.plain[key] = kernel, count, outs[0], few, *of_formula
         return results if formula.several else results[0]
 
     def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
@@ -69,7 +72,7 @@ class Pointwise:
         forms, places = "a" * len(arrays), UNCOUNTED
         if not all(a.shape == shape and a.flags.carray for a in arrays):
             if any(a.shape != shape for a in arrays):
-                shape = np.broadcast_shapes(*[a.shape for a in arrays])
+                shape = np.broadcast(*arrays).shape
             arrays = [_simpler(a, shape) for a in arrays]
             lie = [(a.shape, a.strides, a.itemsize, a.flags.carray) for a in arrays]
             forms, places = layout(shape, *lie)
@@ -98,64 +101,45 @@ class Pointwise:
         return Checked(kernel, formula.name, reads, outs, len(formula.numbers))
 
 
-# Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
-# go straight to the kernel.
-PLAIN_CALL = """
-def compiled({args}*, to, **settings):
-{cases}
-    return otherwise({args}to=to, **settings)
-"""
-CASE = """
-    if {are_arrays}:{enter}
-        key = ({dtypes}, *to, *signature_of(settings)) if settings else ({dtypes}, *to)
-        hit = plain.get(key)
-        if hit is not None:
-            kernel, dtype, few, told, fits = hit
-            shape, n = x0.shape, x0.size
-            if 0 < n < few and {alike} and fits(settings):
-                y = empty(shape, dtype)
-                kernel(UNCOUNTED, 1, NOTHING, n, n, UNCOUNTED, {arrays}, y, *told(settings))
-                return y
-"""
-
-
-def plain_case(names: list[str], arrays: int) -> str:
-    """What a plain call does whose first arguments are arrays, and, if one is left, that a number.
-
-    names: of the arguments, in the reference."""
-    given = [f"x{k}" for k in range(arrays)]
-    tests, kinds, enter = (
-        [f"type({x}) is ndarray" for x in given],
-        [f"{x}.dtype" for x in given],
-        "",
-    )
-    if arrays < len(names):
-        tests.append(f"type(x{arrays}) is float")
-        kinds.append("float")
-        enter = f"\n        settings[{names[-1]!r}] = x{arrays}"
-    alike = [f"{x}.flags.carray" for x in given] + [f"{x}.shape == shape" for x in given[1:]]
-    return CASE.format(
-        are_arrays=" and ".join(tests), enter=enter, dtypes=", ".join(kinds),
-        alike=" and ".join(alike), arrays=", ".join(given),
-    )  # fmt: skip
-
-
 def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: None) -> Any:
     """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
     formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
-    names, kernels = formulas.arguments, Pointwise(formulas, elsewhere)
-    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n > 0]
-    args = "".join(f"x{k}, " for k in range(len(names)))
-    space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
-    space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
-    space["UNCOUNTED"] = UNCOUNTED
-    text = PLAIN_CALL.format(args=args, cases="".join(cases))
-    exec(compile(text, __file__, "exec"), space)  # whose lines are not the user's
-    compiled = space["compiled"]
+    kernels, arguments = Pointwise(formulas, elsewhere), formulas.arguments
+
+    def compiled(*args: Any, to: Any, **settings: Any) -> Any:
+        kinds = [a.dtype if type(a) is np.ndarray else type(a) for a in args]
+        if args and type(args[-1]) is float:
+            settings[arguments[-1]] = args[-1]
+        signature = signature_of(settings) if settings else ()
+        known = kernels.plain.get((*kinds, *to, *signature))
+        if known is not None:
+            kernel, count, dtype, few, loads, told, fits = known
+            shapes = [a.shape for a in args[:count]]
+            shape = shapes[0] if shapes.count(shapes[0]) == count else None
+            shape = np.broadcast(*args[:count]).shape if shape is None else shape
+            n = math.prod(shape)
+            arrays = [args[k] for k in loads]
+            if not all(a.shape == shape and a.flags.carray for a in arrays):
+                arrays = stretched_to(shape, n, arrays)
+            if 0 < n < few and arrays is not None and fits(settings):
+                y = np.empty(shape, dtype)
+                rest = (*arrays, y, *told(settings))
+                kernel(UNCOUNTED, 1, pool.NOTHING, n, n, UNCOUNTED, *rest)
+                return y
+        return kernels(*args, to=to, **settings)
+
     compiled.__name__ = compiled.__qualname__ = reference.__name__
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
-    compiled.formulas = formulas
+    vars(compiled)["formulas"] = formulas
     return compiled
+
+
+def stretched_to(shape: tuple, n: int, arrays: list) -> list | None:
+    """Arrays as they lie one number after the other in a shape of n numbers, if these are few; None
+    for others."""
+    if n > SMALL or any(a.size == 1 for a in arrays):  # a number is read as one
+        return None
+    return [a if a.shape == shape and a.flags.carray else _simpler(a, shape) for a in arrays]
 
 
 def cost_of(formula: Formula) -> float:

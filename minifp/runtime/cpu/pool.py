@@ -102,32 +102,34 @@ if hasattr(os, "register_at_fork"):
 # ---- workspace ----------------------------------------------------------------------------------
 
 keep_what_is_freed()
-_own = threading.local()
-_own.counter, _own.array = np.zeros(2, np.int64), None
-
-
-def counter():
-    """Counters at 0, of this thread: of chunks that are begun, and of those that are done."""
-    try:
-        held = _own.counter
-    except AttributeError:
-        held, _own.array = np.zeros(2, np.int64), None
-        _own.counter = held
-    held[0] = held[1] = 0
-    return held
-
-
 NOTHING = np.empty(0, np.float32)
+
+
+class Own(threading.local):
+    """What each thread has: counters of chunks that are begun, and of those that are done; and a
+    workspace, and what a call packs for all threads, with anything in them."""
+
+    def __init__(self):
+        self.counter, self.array, self.packed = np.zeros(2, np.int64), NOTHING, NOTHING
+
+
+_own = Own()
+
+
+def at_hand(size):
+    """This thread's counters, at 0, and a float32 workspace of at least `size` numbers."""
+    held = _own.counter
+    held[0] = held[1] = 0
+    return held, _own.array if 0 < size <= _own.array.size else scratch(size)
 
 
 def scratch(size):
     """A float32 workspace of this thread of at least `size` numbers, with anything in it."""
-    if size == 0:
+    if not size:
         return NOTHING
-    held = getattr(_own, "array", None)
-    if held is None or held.size < size:
-        held = _own.array = aligned(size)
-    return held
+    if _own.array.size < size:
+        _own.array = aligned(size)
+    return _own.array
 
 
 def aligned(size):
@@ -142,10 +144,9 @@ def aligned(size):
 def packed(size):
     """A float32 array of this thread of at least `size` numbers, with anything in it, for what a
     call packs before its chunks, on all threads, read it: until the next such call."""
-    held = getattr(_own, "packed", None)
-    if held is None or held.size < size:
-        held = _own.packed = aligned(size)
-    return held
+    if _own.packed.size < size:
+        _own.packed = aligned(size)
+    return _own.packed
 
 
 # ---- kernels in chunks --------------------------------------------------------------------------
@@ -199,7 +200,8 @@ class Chunked:
             helpers = min(get_num_threads(), chunks) - 1
             POOL.run(self.kernel, chunks, args, workspace, helpers)
         else:
-            self.kernel(counter(), chunks, scratch(workspace), *args)
+            counter, array = at_hand(workspace)
+            self.kernel(counter, chunks, array, *args)
 
 
 def parallel(body=None, **options):

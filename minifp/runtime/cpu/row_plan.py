@@ -142,7 +142,8 @@ class Plan:
             helpers = min(get_num_threads(), self.chunks) - 1
             pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
         else:
-            self.kernel(pool.counter(), self.chunks, pool.scratch(self.workspace), *rest)
+            counter, scratch = pool.at_hand(self.workspace)
+            self.kernel(counter, self.chunks, scratch, *rest)
         if self.back is not None:
             results = [back(y) for y, back in zip(results, self.back)]
         return tuple(results) if self.formula.several else results[0]
