@@ -81,7 +81,7 @@ class Machine:
     def begin(self, *commands: str) -> None:
         """Forget what was activated, and do what a document takes for granted."""
         self.close()
-        self.state.write_text("")
+        self.state.write_text("", encoding="utf-8")
         for command in commands:
             if (outcome := self.shell(command)).text != "ok":
                 raise RuntimeError(f"{command}: {outcome.text}\n{outcome.printed}")

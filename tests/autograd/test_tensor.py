@@ -218,7 +218,7 @@ def test_copies_are_deep_and_a_shallow_one_shares_memory():
         y.zero_()
     assert x.tolist() == [1, 2] and x.grad.tolist() == [2, 2]
     assert y.requires_grad and y.is_leaf
-    refuses(fp.TapeError, "made by mul", copy.deepcopy, x * 2)
+    refuses(fp.TapeError, "the result of mul", copy.deepcopy, x * 2)
     with fp.precision("mixed"):
         p = nn.Parameter(np.array([0.1, 0.2], "float32"))
     q = copy.copy(p)
@@ -356,7 +356,7 @@ def test_places_of_what_is_not_zero_are_pytorchs():
     (lambda x: x.to(0), fp.DeviceError, "cuda"),
     (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
     (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
-    (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "in evaluation"),
+    (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "evaluation .* needs"),
     (lambda x: fp.Tensor([1.0, 2.0]), fp.DTypeError, "Tensor of a list.*write fp.tensor"),
     (lambda x: fp.grad(None, x), fp.DTypeError, "grad: outputs is a NoneType"),
 ])  # fmt: skip

@@ -149,7 +149,7 @@ def test_a_full_memory_is_an_error_that_says_what_is_held():
 
 def test_the_program_in_docs_gpu_runs():
     text = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (program,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     train, _ = fp.data.digits()
     train = fp.data.TensorDataset(*train[np.arange(64 * 6)])
     known = {"fp": fp, "F": F, "optim": optim, "LeNet": LeNet, "train": train, "print": print}

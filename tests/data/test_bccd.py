@@ -139,7 +139,7 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
 def test_arguments_that_cannot_be_are_refused(folder, monkeypatch):
     monkeypatch.setenv("MINIFP_DATA", str(folder))
     refuses(ArgumentError, "tested='train': expected one of 'test", data.bccd, tested="train")
-    refuses(ArgumentError, "nothing but size and tested, by name.*MINIFP_DATA", data.bccd, "folder")
+    refuses(ArgumentError, "only size and tested, by name.*MINIFP_DATA", data.bccd, "folder")
     monkeypatch.setenv("MINIFP_DATA", str(folder / "nowhere"))
     assert "which is not a folder" in whereabouts("bccd")
 

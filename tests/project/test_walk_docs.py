@@ -99,7 +99,7 @@ false\nfor i in 2 3; do\n    exit $i\ndone\nsleep 9\n```\n`. ./env`\n```powershe
     monkeypatch.setattr(machine.subprocess, "run", lambda *_, **__: None)  # no wheel
     there = machine.Machine(tmp_path, limit=1)
     there.begin()
-    (there.clone / "env").write_text("B=2\n")
+    (there.clone / "env").write_text("B=2\n", encoding="utf-8")
     told = [outcome.text for _, _, outcome in WALK.walk("README.md", there)]
     there.close()
     assert told == [

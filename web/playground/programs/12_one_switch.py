@@ -43,7 +43,11 @@ def check(run):
     (training,) = run.trainings
     mixed = fp.Precision.parse("mixed")
     now = training.precision
-    other = [f.name for f in fields(mixed) if getattr(now, f.name) != getattr(mixed, f.name)]
+    other = [
+        f.name
+        for f in fields(mixed)
+        if f.compare and getattr(now, f.name) != getattr(mixed, f.name)
+    ]
     if not other:
         return (
             "No switch was changed. Try weights, activations, gradients, accumulate, reduce or "
