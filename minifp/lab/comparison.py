@@ -16,7 +16,7 @@ from minifp.lab.conclusions.rows import Row, rows_of
 from minifp.lab.divergence import Distances
 from minifp.lab.environment import environment
 from minifp.lab.results import store
-from minifp.lab.results.folder import begin, save
+from minifp.lab.results.folder import alone_in, begin, save
 from minifp.lab.results.origin import Origin, origin_of
 from minifp.lab.results.products import products_of
 from minifp.lab.results.summary import read
@@ -205,16 +205,17 @@ def compare(
     task: a Task, or what `load_task` takes. precisions: names, texts such as "mixed,loss_scale=off"
     or Precision objects. seeds: how many (0, 1, ...) or which. epochs, steps, dial: instead of the
     task's own. out: a folder that every finished run is written to at once; called again with the
-    same folder, only what is missing is trained, also for more seeds or precisions. figures:
-    "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C) leaves in the folder
-    what was finished. device: "cpu" or "cuda", by default MINIFP_DEVICE's; on a GPU steps are
-    captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
-    its own with one thread, for the same results to the last bit. client: a `distributed.Client`,
-    on whose workers to train (see docs/comparing.md). style, width, font: of pictures, as in
-    Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`. pilot:
-    whether these runs are to plan more of them, as `plan` says; what was called for is written down
-    before the first run. keep_weights: keep the weights of each run in `out`, as checkpoints for
-    `evaluate`; runs that are there without theirs are made again.
+    same folder, only what is missing is trained, also for more seeds or precisions; at the same
+    time, it waits until the first call is done. figures: "png", "svg" or "pdf" writes the pictures
+    there too. An interrupt (Ctrl-C) leaves in the folder what was finished. device: "cpu" or
+    "cuda", by default MINIFP_DEVICE's; on a GPU steps are captured as CUDA graphs where they allow
+    it. jobs: how many runs at a time, each in a process of its own with one thread, for the same
+    results to the last bit. client: a `distributed.Client`, on whose workers to train (see
+    docs/comparing.md). style, width, font: of pictures, as in Comparison.figures. tensorboard:
+    write event files too, for `tensorboard --logdir`. pilot: whether these runs are to plan more of
+    them, as `plan` says; what was called for is written down before the first run. keep_weights:
+    keep the weights of each run in `out`, as checkpoints for `evaluate`; runs that are there
+    without theirs are made again.
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
@@ -227,17 +228,18 @@ def compare(
     products = products_of(out, figures, style, width, font, tensorboard)
     check_keep_weights(keep_weights, out)
     data = check_data(task.data())
-    comparison = opened(task, data, precisions, seeds, out, keep_weights)
-    registration.register(comparison, pilot)
-    if out is not None:
-        comparison.origin = origin_of(base, device)
-        begin(comparison, products)
-    try:
-        train_missing(comparison, task, data, progress, device, engine, travels)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(comparison)) from None
-    if out is not None:
-        products.write(comparison, out)
+    with alone_in(out):
+        comparison = opened(task, data, precisions, seeds, out, keep_weights)
+        registration.register(comparison, pilot)
+        if out is not None:
+            comparison.origin = origin_of(base, device)
+            begin(comparison, products)
+        try:
+            train_missing(comparison, task, data, progress, device, engine, travels)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(interrupted(comparison)) from None
+        if out is not None:
+            products.write(comparison, out)
     return comparison
 
 
