@@ -16,7 +16,7 @@ from minifp.lab.conclusions.rows import Row, rows_of
 from minifp.lab.divergence import Distances
 from minifp.lab.environment import environment
 from minifp.lab.results import store
-from minifp.lab.results.folder import begin, save
+from minifp.lab.results.folder import alone_in, begin, save
 from minifp.lab.results.origin import Origin, origin_of
 from minifp.lab.results.products import products_of
 from minifp.lab.results.summary import read
@@ -206,15 +206,15 @@ def compare(
     "mixed,loss_scale=off" or Precision objects. seeds: how many (0, 1, ...) or which. epochs,
     steps, dial: replace the task's own. out: a folder; every finished run is written there at once.
     Called again with the same folder, only the missing runs are trained, also for more seeds or
-    precisions. figures: "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C)
-    leaves the finished runs in the folder. device: "cpu" or "cuda", by default MINIFP_DEVICE; on a
-    GPU, steps are captured as CUDA graphs if they allow it. jobs: how many runs at a time, each in
-    its own process with one thread, with the same bits as one after another. client: a
-    `distributed.Client` whose workers train (see docs/comparing.md). style, width, font: of
-    pictures, as in Comparison.figures. tensorboard: also write event files, for `tensorboard
-    --logdir`. pilot: whether these runs plan more of them, as in `plan`; the request is recorded
-    before the first run. keep_weights: save the weights of each run in `out`, as checkpoints for
-    `evaluate`; existing runs without weights are repeated.
+    precisions; a second call at the same time waits for the first. figures: "png", "svg" or "pdf"
+    writes the pictures there too. An interrupt (Ctrl-C) leaves the finished runs in the folder.
+    device: "cpu" or "cuda", by default MINIFP_DEVICE; on a GPU, steps are captured as CUDA graphs
+    if they allow it. jobs: how many runs at a time, each in its own process with one thread, with
+    the same bits as one after another. client: a `distributed.Client` whose workers train (see
+    docs/comparing.md). style, width, font: of pictures, as in Comparison.figures. tensorboard: also
+    write event files, for `tensorboard --logdir`. pilot: whether these runs plan more of them, as
+    in `plan`; the request is recorded before the first run. keep_weights: save the weights of each
+    run in `out`, as checkpoints for `evaluate`; existing runs without weights are repeated.
 
     Raises ArgumentError for invalid arguments, and for a folder with runs of other settings.
     """
@@ -227,17 +227,18 @@ def compare(
     products = products_of(out, figures, style, width, font, tensorboard)
     check_keep_weights(keep_weights, out)
     data = check_data(task.data())
-    comparison = opened(task, data, precisions, seeds, out, keep_weights)
-    registration.register(comparison, pilot)
-    if out is not None:
-        comparison.origin = origin_of(base, device)
-        begin(comparison, products)
-    try:
-        train_missing(comparison, task, data, progress, device, engine, travels)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(comparison)) from None
-    if out is not None:
-        products.write(comparison, out)
+    with alone_in(out):
+        comparison = opened(task, data, precisions, seeds, out, keep_weights)
+        registration.register(comparison, pilot)
+        if out is not None:
+            comparison.origin = origin_of(base, device)
+            begin(comparison, products)
+        try:
+            train_missing(comparison, task, data, progress, device, engine, travels)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(interrupted(comparison)) from None
+        if out is not None:
+            products.write(comparison, out)
     return comparison
 
 

@@ -87,6 +87,12 @@ def read(folder: Path) -> list[dict]:
     return held
 
 
+def take_up(held: list[dict], there: list[dict]) -> None:
+    """Add what was registered in a folder since it was read: before what was registered here."""
+    known = {entry["sha256"] for entry in there}
+    held[:] = [*there, *(entry for entry in held if entry["sha256"] not in known)]
+
+
 def text_of(held: list[dict]) -> str:
     """What the file holds."""
     return json.dumps(held, indent=1, ensure_ascii=False)

@@ -13,8 +13,11 @@ from functools import cache
 from pathlib import Path
 
 from minifp.lab import environment
+from minifp.runtime import locks
 from minifp.runtime.cpu import kernel_cache
 from minifp.saving import files
+
+PATIENCE = 20.0  # seconds that one waits for another, which may have been stopped
 
 
 @cache
@@ -51,5 +54,7 @@ def warmed() -> set[str]:
 
 def write_down(jobs: Iterable[str]) -> None:
     """Record these jobs as done. Raises FileError if the record cannot be written."""
-    told = {"jobs": sorted(warmed() | {*jobs}), "files": cached()}
-    files.write(record(), json.dumps(told, indent=1))
+    path = record()
+    with locks.alone(path.with_suffix(".lock"), f"another program has {path}", PATIENCE):
+        told = {"jobs": sorted(warmed() | {*jobs}), "files": cached()}
+        files.write(path, json.dumps(told, indent=1))

@@ -157,11 +157,10 @@ class Block:
         return found
 
     def begin_step(self, first, last):
-        """Count a step of these parameters, which are alike, and return their Run."""
-        self.steps[first:last] = [self.steps[first] + 1] * (last - first)
+        """The Run of the next step of these parameters, which are alike; see `counts_of`."""
         part = slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
         state = {name: values[first] for name, values in self.numbers.items()}
-        return Run(first, last, part, self.steps[first], state)
+        return Run(first, last, part, self.steps[first] + 1, state)
 
     def pieces(self, run, whole):
         """A run in pieces, each with its state, which is kept as soon as the next one is asked for.
@@ -184,10 +183,11 @@ class Block:
         first = int(np.searchsorted(starts, part.start, "right")) - 1
         return Run(first, int(np.searchsorted(starts, part.stop)), part, run.step, state)
 
-    def end_step(self, run):
-        """Keep the numbers of a run's state."""
-        for name, values in self.numbers.items():
-            values[run.first : run.last] = [run.state[name]] * (run.last - run.first)
+    def counts_of(self, run):
+        """What a run that is done counts, and the numbers of its state: (list, slice, values)."""
+        here, n = slice(run.first, run.last), run.last - run.first
+        numbers = [(values, here, [run.state[name]] * n) for name, values in self.numbers.items()]
+        return [(self.steps, here, [run.step] * n), *numbers]
 
     def take_over(self, i, other, j):
         """Let parameter i begin with the state and the counts of number j of another block."""

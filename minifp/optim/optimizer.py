@@ -1,8 +1,9 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from operator import is_
+from operator import is_, setitem
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -374,17 +375,18 @@ class Optimizer:
         if self.own_step is not None and not self.is_stepping:
             own_step.run(self, inverse_scale)
             return
+        counts: list = []
         for block, of_block in zip(self.blocks, gradients):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
             for first, last in block.runs(of_block, self.alone):
                 run = block.begin_step(first, last)
                 self._update_run(block, run, of_block, scale)
-                block.end_step(run)
+                counts += block.counts_of(run)
             of_block.consume()
             if block.weights.are_beyond():
                 self._warn_of_overflow(block.weights)
-        self.counted = self.steps + 1, self.attempts
+        set_together([*counts, (vars(self), "counted", (self.steps + 1, self.attempts))])
 
     def _warn_of_overflow(self, weights):
         format, lost = format_of(weights.stored.dtype), weights.beyond()
@@ -408,8 +410,19 @@ class Optimizer:
     def _update_run(self, block, run, gradients, scale):
         """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
         in one pass over memory, or else one thing after the other."""
-        weights, draw = block.weights, self.draw(block, run.step)
         compiled = self._compiled_rule(block, gradients.arrays[run.first].dtype)
+        publish = block.weights.publish if compiled is None else block.weights.written
+        try:
+            self._update_pieces(compiled, block, run, gradients, scale)
+        finally:  # what is stored follows, also where something is raised, here too
+            try:
+                publish(run.first, run.last)
+            except BaseException:
+                publish(run.first, run.last)
+                raise
+
+    def _update_pieces(self, compiled, block, run, gradients, scale):
+        weights, draw = block.weights, self.draw(block, run.step)
         for piece in block.pieces(run, whole=self.alone):
             if compiled is None:
                 first, last, part, step, state = piece
@@ -418,8 +431,6 @@ class Optimizer:
                 weights.close(part, w, draw)
             else:
                 self._update_compiled(compiled, block, piece, gradients, scale, draw)
-        publish = weights.publish if compiled is None else weights.written
-        publish(run.first, run.last)
 
     def _update_compiled(self, compiled, block, piece, gradients, scale, draw):
         weights, (first, last, part, step, state) = block.weights, piece
@@ -523,6 +534,12 @@ class Optimizer:
         ArgumentError, with nothing changed, if it does not fit."""
         self.check_state_dict(state_dict)
         saving.load(self, state_dict)
+
+
+def set_together(changes: list[tuple[Any, Any, Any]]) -> None:
+    """holder[key] = value for each (holder, key, value): in one call, within which Python handles
+    no signal and no exception from another thread."""
+    deque(map(setitem, *zip(*changes)), maxlen=0)
 
 
 def _check_own(kind, key, settings):

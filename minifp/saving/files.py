@@ -25,6 +25,8 @@ LONGEST = 255  # of a name, on all common file systems
 ROOM = "make room there, or give a path on another disk"
 ALLOWED = "give a place that you may write to"
 FULL = errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)
+# What file systems say that cannot bring a folder onto the disk.
+UNSYNCED = errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.EROFS
 HINTS = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ALLOWED),
     **dict.fromkeys(FULL, ROOM),
@@ -82,6 +84,9 @@ def write_all(contents: dict) -> None:
                     kept = _kept(target, stack) if len(places) > 1 else None
                     target.unlink(missing_ok=True) if part is None else os.replace(part, target)
                     undo.callback(_put_back, target, kept)
+            for folder, path in {target.parent: path for path, _, target in places}.items():
+                with _refusals(path):
+                    _sync(folder)
             undo.pop_all()
     for folder in {target.parent for *_, target in parts}:
         _remove_forgotten(folder)
@@ -105,6 +110,21 @@ def _kept(target, stack):
     except OSError:  # of file systems without links
         shutil.copy2(target, kept)
     return kept
+
+
+def _sync(folder):
+    """Bring the names in a folder onto the disk itself, where the system can do that."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows; or a folder that may be written to and not read
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in UNSYNCED:
+            raise
+    finally:
+        os.close(number)
 
 
 def _put_back(target, kept):
@@ -149,6 +169,7 @@ def new_folder(path) -> Iterator[Path]:
             if target.exists():
                 target.rmdir()  # which is empty: on Windows it could not be replaced
             os.replace(aside, target)
+            _sync(target.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         for folder in missing:
@@ -205,6 +226,8 @@ def _aside(path, content):
         with _refusals(path):
             before = _replaced(path, target)
             target.parent.mkdir(parents=True, exist_ok=True)
+            for folder in missing:
+                _sync(folder.parent)
             part = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
             fill(part, content.encode() if isinstance(content, str) else content, before)
         yield path, part, target

@@ -5,17 +5,19 @@ It lies in the user's folder for data, or where MINIFP_TEACH_FILE says. Where an
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from minifp.errors import FileError
-from minifp.runtime import untrusted, variables
+from minifp.runtime import locks, untrusted, variables
 from minifp.saving import files
 from minifp.teach import mode
 
 ENVIRONMENT = "MINIFP_TEACH_FILE"
+PATIENCE = 20.0  # seconds that a notebook waits for another one, which may have been stopped
 KINDS = ("predictions", "exercises")
 
 
@@ -56,14 +58,23 @@ def check(kept: dict[str, dict[str, Any]]) -> None:
 def forget() -> None:
     """Delete the file. Raises FileError where what lies there is no file of a student's progress,
     which stays."""
-    read()
-    files.remove(place())
+    with _alone():
+        read()
+        files.remove(place())
 
 
 def keep(kind: str, name: str, value: Any) -> None:
     """Keep one thing; in the mode in which answers are shown, nothing."""
     if mode.shows_answers():
         return
-    kept = read()
-    kept[kind][name] = value
-    files.write(place(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    with _alone():
+        kept = read()
+        kept[kind][name] = value
+        files.write(place(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+def _alone():
+    """Be the only notebook that reads the file and writes it."""
+    path = files.as_path(os.path.realpath(place()))
+    others = f"another program has {path}"
+    return locks.alone(path.with_name(f"{path.name}.lock"), others, PATIENCE)

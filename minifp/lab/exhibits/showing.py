@@ -20,9 +20,9 @@ from minifp.lab.exhibits.fates import fates
 from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results import store
-from minifp.lab.results.folder import begin
+from minifp.lab.results.folder import alone_in, begin
 from minifp.lab.results.origin import origin_of
-from minifp.lab.results.products import products_of
+from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import canonical, check_data, seed_list
 from minifp.lab.tasks import found_by
 from minifp.lab.workers.carry_out import carry_out
@@ -145,29 +145,41 @@ def gallery(
     engine = engine_for(jobs, client)
     products = products_of(out, figures, None, None, None, False)
     check_keep_weights(keep_weights, out)
-    shown, wanted = found(
-        names, scale, seeds, out, device, not isinstance(engine, Here), keep_weights=keep_weights
-    )
+    travels = not isinstance(engine, Here)
+    with alone_in(out):
+        shown, wanted = found(names, scale, seeds, out, device, travels, keep_weights=keep_weights)
+        begin_all(shown, products)
+        look_beforehand(shown, look, progress)
+        try:
+            carry_out(words.plural(len(shown.exhibits), "exhibit"), wanted, engine, progress)
+        finally:
+            vars(shown).pop("lines", None)
+            if out is not None:
+                keep(shown, products, out)
+    return shown
+
+
+def begin_all(shown: Gallery, products: Products) -> None:
+    """Register what is asked for, and save what there is, before hours of training show that it
+    cannot be saved."""
     for comparison in shown.comparisons:
         registration.register(comparison, False)
-        if out is not None:
+        if shown.out is not None:
             begin(comparison, products)
-    if out is not None:
-        shown.save(out)
+    if shown.out is not None:
+        shown.save(shown.out)
+
+
+def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> None:
+    """Let `look`, if there is one, look at the exhibits that ask for it."""
     for exhibit in shown.exhibits:
         if look is not None and exhibit.looked_at:
-            task, place = exhibit.task(scale), None if out is None else out / exhibit.name
+            task = exhibit.task(shown.scale)
+            place = None if shown.out is None else shown.out / exhibit.name
             sets = check_data(task.data())
             shown.seen[exhibit.name] = look(
                 exhibit.title, task, sets, place, progress, exhibit.published_look
             )
-    try:
-        carry_out(words.plural(len(shown.exhibits), "exhibit"), wanted, engine, progress)
-    finally:
-        vars(shown).pop("lines", None)
-        if out is not None:
-            keep(shown, products, out)
-    return shown
 
 
 def estimate(

@@ -14,7 +14,7 @@ from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
 from minifp.lab.grids.points import Point, points_of
 from minifp.lab.results import store
-from minifp.lab.results.folder import begin
+from minifp.lab.results.folder import alone_in, begin
 from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import check_data
 from minifp.lab.task import Task
@@ -110,14 +110,16 @@ def sweep(
     whole = the_grid(task, set, precisions, seeds, grid, epochs, steps, dial)
     engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
     products = products_of(out, figures, None, None, None, False)
-    swept, wanted = found(whole, out, device, not isinstance(engine, Here))
-    begin_all(swept, products)
-    try:
-        carry_out(f"{whole.task.name}, {len(swept.comparisons)} cells", wanted, engine, progress)
-    except KeyboardInterrupt:
-        keep(swept, products, drawn=False)
-        raise KeyboardInterrupt(interrupted(swept)) from None
-    keep(swept, products)
+    with alone_in(out):
+        swept, wanted = found(whole, out, device, not isinstance(engine, Here))
+        begin_all(swept, products)
+        title = f"{whole.task.name}, {len(swept.comparisons)} cells"
+        try:
+            carry_out(title, wanted, engine, progress)
+        except KeyboardInterrupt:
+            keep(swept, products, drawn=False)
+            raise KeyboardInterrupt(interrupted(swept)) from None
+        keep(swept, products)
     return swept
 
 

@@ -1,9 +1,13 @@
 """The folder of a comparison: begun before training, so that nothing misleading stays in it."""
 
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
 from minifp.errors import ArgumentError
 from minifp.lab import registration
 from minifp.lab.results import latex, reproduce, store, summary, tidy
 from minifp.lab.results.products import shown
+from minifp.runtime import locks
 from minifp.saving import files
 
 
@@ -22,9 +26,21 @@ def contents(comparison, folder) -> dict:
     }
 
 
+def alone_in(folder: Path | None) -> AbstractContextManager:
+    """Be the only one who adds runs to a folder; nothing without one."""
+    if folder is None:
+        return nullcontext()
+    return locks.alone(folder / locks.NAME, f"another program adds runs to {folder}")
+
+
 def save(comparison, folder, more=None) -> None:
-    """Write what follows from the runs, and more files: by path, what they hold."""
+    """Write what follows from the runs, and more files: by path, what they hold.
+
+    What others have registered in its folder meanwhile stays registered.
+    """
     folder = files.as_path(folder)
+    if comparison.out is not None and comparison.out.absolute() == folder.absolute():
+        registration.take_up(comparison.registered, registration.read(folder))
     files.write_into(folder, {**(more or {}), **contents(comparison, folder)})
     files.make_executable(folder / store.SCRIPT)
 

@@ -31,12 +31,13 @@ class Call:
     def __init__(self, kernel, counter, chunks, scratch, args):
         self.kernel, self.counter, self.chunks = kernel, counter, chunks
         self.scratch, self.args, self.error = scratch, args, None
-        self.claim, self.ended = threading.Lock(), threading.Lock()
+        self.claim: dict = {}  # by whom: what is set first stays
+        self.ended = threading.Lock()
         self.ended.acquire()
 
     def work(self):
         """Take chunks until there are no more, unless the caller has called this part off."""
-        if self.claim.acquire(blocking=False):
+        if self.claim.setdefault("by", "worker") == "worker":
             try:
                 self.kernel(self.counter, self.chunks, scratch(self.scratch), *self.args)
             except BaseException as error:  # the caller raises it
@@ -45,9 +46,10 @@ class Call:
                 self.ended.release()
 
     def finish(self):
-        """Wait for it, if it has begun; its error, or None."""
-        if not self.claim.acquire(blocking=False):
-            self.ended.acquire()
+        """Call it off, or wait for it if it has begun; its error, or None. It may be said again."""
+        if self.claim.setdefault("by", "caller") == "worker":
+            with self.ended:
+                pass
         return self.error
 
 
@@ -76,15 +78,27 @@ class Pool:
             self.start(helpers)
         shared = np.zeros(2, np.int64)
         calls = [Call(kernel, shared, chunks, workspace, args) for _ in range(helpers)]
-        for call in calls:
-            self.calls.put(call)
         try:
+            for call in calls:
+                self.calls.put(call)
             kernel(shared, chunks, scratch(workspace), *args)
         finally:
-            errors = [call.finish() for call in calls]
+            errors = finish(calls)
         for error in errors:
             if error is not None:
                 raise error
+
+
+def finish(calls):
+    """Wait for all, whatever a signal or another thread raises meanwhile: workers read and write
+    arrays that may be gone later. Their errors, then what was raised."""
+    interruption = None
+    while True:
+        try:
+            errors = [call.finish() for call in calls]
+            return errors if interruption is None else [interruption, *errors]
+        except BaseException as error:
+            interruption = error
 
 
 POOL = Pool()
