@@ -19,8 +19,8 @@ PLACES = {  # what has no memory -> what is called with the path of a checkpoint
     f"{TENSORS}.serialize": lambda path: fp.save({"a": fp.ones(2)}, path),
     f"{TENSORS}.deserialize": fp.load,
     "numpy.load": lambda _: files.bundled_arrays("digits.npz"),
-    "minifp.scope.findings.np.load": Findings.load,
-    "minifp.data.packed.np.load": packed.unpack,
+    "minifp.runtime.untrusted.arrays_of": Findings.load,
+    "minifp.runtime.untrusted.zipfile.ZipFile": packed.unpack,
     "minifp.data.decoding.picture": lambda path: folder.decoded((str(path), None, "RGB", False)),
     "cloudpickle.dumps": lambda _: travel.carried(blobs()),
 }
