@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import secrets
-import shlex
 import shutil
 import tempfile
 from contextlib import suppress
@@ -89,16 +88,19 @@ def _keep_others_out(folder):
 
 
 def _warn_of_others(doubt, folder):
-    name = shlex.quote(str(folder))
-    mend = f"sudo chown -R root {name} && sudo chmod -R go-w,a+rX {name}"
+    """Say how to mend it: what is there goes, as others may have written it."""
+    mend = (
+        f"as root, remove {folder / NAME_OF_ALL}, which others may have filled, take from them the "
+    )
+    mend += f"right to write to {folder}, and run: {ENVIRONMENT}={folder} minifp warmup"
     if folder == _own().parent:
-        mend = f"remove {name}, or set {ENVIRONMENT} to a folder that is yours alone"
+        mend = f"remove {folder}, or set {ENVIRONMENT} to a folder that is yours alone"
     elif trusted.is_own(folder):
-        mend = f"chmod -R go-w {name}, where all in it is yours"
+        mend = f"remove {folder / NAME_OF_ALL}, and run: chmod go-w {folder}"
     warn_once(
         f"untrusted kernels in {folder}",
-        f"compiled kernels in {folder} are passed over: {doubt}. They run as part of your programs, "
-        f"so only those are loaded that root or you own, and nobody else may write: {mend}",
+        f"kernels in {folder} are passed over: {doubt}. Kernels run as part of your programs, so "
+        f"only those are loaded that root or you own, and nobody else may write: {mend}",
         category=RuntimeWarning,
     )
 
