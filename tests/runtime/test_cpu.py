@@ -253,8 +253,7 @@ def kernels(tmp_path, monkeypatch):
     cache.cache_folder.cache_clear()
 
 
-def kept(folder, end):
-    """The files of a kernel that are kept: .nbi is numba's index, .nbc the code."""
+def kept(folder, end):  # .nbi is numba's index, .nbc the code
     return sorted(folder.rglob(f"*{end}"))
 
 
