@@ -89,10 +89,8 @@ def _keep_others_out(folder):
 
 def _warn_of_others(doubt, folder):
     """Say how to mend it: what is there goes, as others may have written it."""
-    mend = (
-        f"as root, remove {folder / NAME_OF_ALL}, which others may have filled, take from them the "
-    )
-    mend += f"right to write to {folder}, and run: {ENVIRONMENT}={folder} minifp warmup"
+    mend = f"as root, remove {folder / NAME_OF_ALL}, see that only root can write to {folder}, "
+    mend += f"and run: umask 022; {ENVIRONMENT}={folder} minifp warmup"
     if folder == _own().parent:
         mend = f"remove {folder}, or set {ENVIRONMENT} to a folder that is yours alone"
     elif trusted.is_own(folder):
