@@ -31,23 +31,26 @@ def digest() -> str:
     return found.hexdigest()[:16]
 
 
-def record() -> Path:
-    """The file in which it is written down."""
-    return kernel_cache.place() / f"warm-{digest()}.json"
+def record(place: Path | None = None) -> Path:
+    """The file in which it is written down, of where kernels are kept; by default, of new ones."""
+    return (place or kernel_cache.place()) / f"warm-{digest()}.json"
 
 
-def cached() -> list[str]:
+def cached(place: Path) -> list[str]:
     """The files of compiled kernels that there are."""
-    place = kernel_cache.place()
     paths = (path for path in place.rglob("*") if path.is_file() and path.parent != place)
     return sorted(path.relative_to(place).as_posix() for path in paths)
 
 
 def warmed() -> set[str]:
     """The names of the jobs that need not be done again."""
+    return set().union(*map(_warmed_in, kernel_cache.places()))
+
+
+def _warmed_in(place):
     with suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(record().read_text(encoding="utf-8"))
-        if {*told["files"]} <= {*cached()}:
+        told = json.loads(record(place).read_text(encoding="utf-8"))
+        if {*told["files"]} <= {*cached(place)}:
             return {*told["jobs"]}
     return set()
 
@@ -56,5 +59,5 @@ def write_down(jobs: Iterable[str]) -> None:
     """Record these jobs as done. Raises FileError if the record cannot be written."""
     path = record()
     with locks.alone(path.with_suffix(".lock"), f"another program has {path}", PATIENCE):
-        told = {"jobs": sorted(warmed() | {*jobs}), "files": cached()}
+        told = {"jobs": sorted(_warmed_in(path.parent) | {*jobs}), "files": cached(path.parent)}
         files.write(path, json.dumps(told, indent=1))

@@ -13,12 +13,11 @@ ns a product, where the float16 conversions of F16C cost 0.08 (0.13, none). A si
 waits for itself: 10 ns an addend.
 """
 
-import warnings
-
 import numpy as np
 from numba import config, float32, intp, njit, types
 
 from minifp.numerics.formats import FORMATS, float16
+from minifp.runtime.cpu import front_end
 
 if config.DISABLE_JIT:
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")
@@ -31,12 +30,6 @@ SHIFT = np.int32(((23 - FORMAT.mantissa_bits) << 23) + 0x400000)  # from 2^e to 
 UP = np.float32(2.0 ** (127 - FORMAT.bias))
 DOWN = np.float32(2.0 ** -(127 - FORMAT.bias))
 
-WARNING = (
-    "numba finds no folder in which it can keep compiled kernels, so each process compiles them "
-    "anew (a second or so): set NUMBA_CACHE_DIR to a folder that can be written"
-)
-cached = True
-
 
 def compiled(*arguments):
     """Compile a kernel for these arguments, now, or load what was compiled before.
@@ -45,14 +38,10 @@ def compiled(*arguments):
     """
 
     def decorate(kernel):
-        global cached
-        if cached:
-            try:
-                return njit([types.void(*arguments)], nogil=True, cache=True)(kernel)
-            except (RuntimeError, OSError):  # no folder to write to; a full disk
-                cached = False
-                warnings.warn(WARNING, RuntimeWarning, stacklevel=2)
-        return njit([types.void(*arguments)], nogil=True)(kernel)
+        ready = front_end.dispatcher(kernel, {"nogil": True})
+        ready.compile(types.void(*arguments))
+        ready.disable_compile()
+        return ready
 
     return decorate
 

@@ -253,8 +253,7 @@ def kernels(tmp_path, monkeypatch):
     cache.cache_folder.cache_clear()
 
 
-def kept(folder, end):
-    """The files of a kernel that are kept: .nbi is numba's index, .nbc the code."""
+def kept(folder, end):  # .nbi is numba's index, .nbc the code
     return sorted(folder.rglob(f"*{end}"))
 
 
@@ -289,13 +288,13 @@ def test_code_for_other_types_is_not_called(kernels):
 @compiled
 @pytest.mark.parametrize("what", ["_save_index", "_save_data", "_load_index"])
 def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
-    from numba.core.caching import IndexDataCacheFile
+    from minifp.runtime.cpu.numba_cache import Files
 
     def fail(*given):
         raise OSError(28, "No space left on device")
 
     use, folder = kernels
-    monkeypatch.setattr(IndexDataCacheFile, what, fail)
+    monkeypatch.setattr(Files, what, fail)
     with pytest.warns(RuntimeWarning, match="No space left on device.*make room") as told:
         use("float32", "int16")
     assert [w.category for w in told if w.category is not EncodingWarning] == [RuntimeWarning]

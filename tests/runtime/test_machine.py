@@ -59,15 +59,16 @@ def test_code_that_cannot_be_loaded_is_no_hindrance_to_what_is_loaded_after_it()
 
 @pytest.mark.parametrize("size", [-1, 0, 9])
 def test_object_code_that_is_cut_off_is_made_anew(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(kernel_cache, "code_folder", lambda: tmp_path)
+    monkeypatch.setenv(kernel_cache.ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr(kernel_cache, "code_folder", kernel_cache.code_folder.__wrapped__)
     kernel_cache.keep("key", b"code of a kernel")
-    (path,) = tmp_path.iterdir()
+    (path,) = tmp_path.glob("*/code-*/*")
     assert kernel_cache.kept("key") == b"code of a kernel"
     path.write_bytes(path.read_bytes()[:size])
     assert kernel_cache.kept("key") is None
     kernel_cache.keep("key", b"code of a kernel")
     assert kernel_cache.kept("key") == b"code of a kernel"
-    assert [p.name for p in tmp_path.iterdir()] == ["key.o"]
+    assert [p.name for p in path.parent.iterdir()] == ["key.o"]
 
 
 def test_a_folder_that_cannot_be_written_to_is_told_once(tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def kernels() -> Check:
         return Check(
             "kernels", f"{left} of {len(jobs)} parts are not known to be compiled", warmup()
         )
-    return Check("kernels", f"compiled, in {kernel_cache.place()}")
+    return Check("kernels", f"compiled, in {' and '.join(map(str, kernel_cache.places()))}")
 
 
 def pictures() -> Check:

@@ -5,17 +5,17 @@ that cannot be written or read, each process compiles anew, and a warning says s
 """
 
 import shutil
-from contextlib import suppress
-from pathlib import Path
 from types import CellType, FunctionType
+from typing import Any
 
 import numba
 from numba.core import event
-from numba.core.caching import IndexDataCacheFile
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compiling import PROGRESS
 from minifp.runtime.cpu.kernel_cache import cache_folder, warn_unkept
+from minifp.runtime.cpu.numba_cache import Tolerant
 
 
 def dispatcher(fn, options):
@@ -44,7 +44,16 @@ def instruction(fn):
 def address_of(fn, signature):
     """(the address of a C function that numba compiles now, what must be kept as long as it is)."""
     fn, options = understood(fn), {"nopython": True, "error_model": "numpy"}
-    kernel = _cached(fn, lambda cache: numba.cfunc(signature, cache=cache, **options)(fn))
+
+    def make(cache):
+        kernel: Any = CFunc(fn, numba.core.sigutils.normalize_signature(signature), {}, options)
+        if cache:
+            kernel.enable_caching()
+            kernel._cache = Tolerant(kernel._cache)
+        kernel.compile()
+        return kernel
+
+    kernel = _cached(fn, make)
     return kernel.address, kernel
 
 
@@ -80,50 +89,6 @@ def real(x):
 
 
 # ---- the cache ----------------------------------------------------------------------------------
-
-
-STAMP = "as the folder says"  # whose name has a hash of the sources
-
-
-class Tolerant:
-    """numba's cache of one kernel, of which nothing that fails ends a program.
-
-    A file that is cut off, a full disk, a folder that is gone, or what another process has written
-    at the same time: the kernel is compiled, and a warning says so, once.
-    """
-
-    def __init__(self, cache):
-        self.cache, self.folder = cache, Path(cache.cache_path).parent
-        base = cache._impl.filename_base  # the same wherever the sources lie, and whenever copied
-        cache._cache_file = IndexDataCacheFile(str(self.folder), base, source_stamp=STAMP)
-
-    def __getattr__(self, name):
-        return getattr(self.cache, name)
-
-    def load_overload(self, sig, context):
-        """The kernel for these types, or None where there is none that can be used."""
-        try:
-            found = self.cache.load_overload(sig, context)
-            if found is None or tuple(found.signature.args) == tuple(sig):
-                return found
-        except MemoryError:
-            raise
-        except Exception as error:  # unpickling what is damaged raises anything
-            warn_unkept(self.folder, error)
-        with suppress(Exception):
-            self.cache.flush()
-        return None
-
-    def save_overload(self, sig, data):
-        """Keep a kernel, if that is possible."""
-        try:
-            self.cache.save_overload(sig, data)
-        except MemoryError:
-            raise
-        except Exception as error:
-            warn_unkept(self.folder, error)
-            with suppress(Exception):
-                self.cache.flush()  # or it may name a file of another kernel
 
 
 def _cached(fn, make):
