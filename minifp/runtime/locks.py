@@ -95,7 +95,10 @@ def _taken(path, others, patience):
 def _locked(path):
     """The file of the lock, which is this process's now; None where it is another's."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    number = os.open(path, os.O_RDWR | os.O_CREAT | SAFELY, 0o666)
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | SAFELY, 0o666)
+    except FileNotFoundError:  # who had the lock has just removed the folder
+        return None
     try:
         if _is_free(number) and _is_there(number, path):
             _open.add(number)
