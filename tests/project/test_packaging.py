@@ -139,7 +139,7 @@ def full(new_environment, wheel, needed):
 
 @pytest.fixture(scope="session")
 def bare(new_environment, wheel):
-    return install(new_environment("numpy", "tqdm"), wheel)
+    return install(new_environment("numpy", "tqdm", "jsonschema"), wheel)
 
 
 @pytest.fixture(scope="session")
@@ -329,7 +329,7 @@ def test_the_command_is_installed_and_copies_the_lessons(full, tmp_path):
     assert copies == {path.name: path.read_bytes() for path in NOTEBOOKS}
 
 
-def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
+def test_precisions_are_compared_with_numpy_tqdm_and_jsonschema_alone(bare, tmp_path):
     code = """
         import minifp as fp
         result = fp.compare("mlp", ["float32", "mixed"], seeds=2, steps=5, out="runs")
