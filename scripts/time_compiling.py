@@ -1,7 +1,7 @@
 """What compiling takes of the processor in a run of the tests, by what compiles.
 
     python scripts/time_compiling.py                   # as `make test` runs them
-    python scripts/time_compiling.py --all tests/cuda  # other arguments for pytest
+    python scripts/time_compiling.py -- tests/cuda --all  # other arguments for pytest
     python scripts/time_compiling.py --out FILE        # the seconds as JSON too
 
 An empty folder stands for the user's cache. Counted are the tests' own processes, and what g++ does
@@ -117,10 +117,11 @@ def main():
     kind = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=kind, allow_abbrev=False)
     parser.add_argument("--out", type=Path, help="a file for the seconds, as JSON")
-    options, words = parser.parse_known_args()
+    parser.add_argument("words", nargs="*", metavar="ARGUMENT", help="pytest's, behind --")
+    options = parser.parse_args()
     began = of_children()
     with tempfile.TemporaryDirectory() as folder:
-        code, seconds, times = run_tests(words or AS_MAKE_TEST, Path(folder))
+        code, seconds, times = run_tests(options.words or AS_MAKE_TEST, Path(folder))
     total = of_children() - began
     rows = {p: {"seconds": seconds.get(p, 0.0), "times": times.get(p, 0)} for p in PARTS}
     for part, row in rows.items():

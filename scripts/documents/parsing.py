@@ -18,7 +18,7 @@ import click
 
 from documents.blocks import ROOT
 
-BUILTIN = {".", "sh", "!git"}
+BUILTIN = {".", "sh", "umask", "!git"}
 PYTHONS = {"python", "python3", "py"}
 
 
