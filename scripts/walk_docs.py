@@ -110,8 +110,8 @@ def main() -> None:
     parser.add_argument(
         "documents", nargs="*", metavar="DOCUMENT", help="such as docs/guide.md (all)"
     )
-    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS",
-                        help="of a command that installs nothing (120)")  # fmt: skip
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS",
+                        help="of a command that installs nothing (60)")  # fmt: skip
     told = parser.parse_args()
     if unknown := {*told.documents} - {*documents()}:
         parser.error(f"{', '.join(unknown)}: no document; there are {', '.join(documents())}")
