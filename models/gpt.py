@@ -88,9 +88,10 @@ class GPT(nn.Module):
     def __init__(self, config: GPTConfig | None = None, **settings: Any) -> None:
         self.config = config = replace(config or GPTConfig(), **settings)
         E = config.n_embd
+        wte = nn.Embedding(config.vocab_size, E)
         self.transformer: Any = nn.ModuleDict(
             {
-                "wte": nn.Embedding(config.vocab_size, E),
+                "wte": wte,
                 "wpe": nn.Embedding(config.block_size, E),
                 "drop": nn.Dropout(config.dropout),
                 "h": nn.ModuleList([Block(config) for _ in range(config.n_layer)]),
@@ -98,7 +99,7 @@ class GPT(nn.Module):
             }
         )
         self.lm_head = nn.Linear(E, config.vocab_size, bias=False)
-        self.transformer.wte.weight = self.lm_head.weight
+        wte.weight = self.lm_head.weight
         for name, p in self.named_parameters():
             if p.ndim > 1:  # what is added to x, 2 n_layer times, begins smaller
                 added = name.endswith("c_proj.weight")
@@ -110,7 +111,8 @@ class GPT(nn.Module):
         """The scores of each code's next one, in the shape that `F.cross_entropy` takes."""
         T = codes.shape[-1]
         if T > self.config.block_size:
-            raise ShapeError(f"GPT: {T} codes: expected at most block_size={self.config.block_size}")
+            most = self.config.block_size
+            raise ShapeError(f"GPT: {T} codes: expected at most block_size={most}")
         parts = self.transformer
         x = parts.drop(parts.wte(codes) + parts.wpe(arange(T, device=codes.device)))
         for block in parts.h:

@@ -1,4 +1,4 @@
-"""Transformers (Vaswani et al. 2017, arXiv:1706.03762, section 3), with PyTorch's arguments and keys.
+"""Transformers (Vaswani et al. 2017, arXiv:1706.03762, section 3), with PyTorch's arguments.
 
 A layer has parts: attention to itself, in a decoder attention to what an encoder made (memory), and
 two linear layers with an activation between. Each part changes x in one of two ways:
@@ -171,9 +171,7 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """`num_layers` copies of decoder_layer, all of which see memory, and then `norm`."""
 
-    def __init__(
-        self, decoder_layer: Module, num_layers: int, norm: Module | None = None
-    ) -> None:
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         self._hold(decoder_layer, num_layers, norm)
 
     def forward(
@@ -244,6 +242,6 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: str | None = None, dtype: DType | None = None
     ) -> Tensor:
-        """The mask (sz, sz) with which step i sees steps 0 to i: 0 for them, -Inf for later ones."""
+        """The mask (sz, sz) with which step i sees steps 0 to i: 0 for them, -Inf for others."""
         positive(sz=sz)
         return ops.triu(ops.full((sz, sz), -math.inf, dtype=dtype, device=device), 1)
