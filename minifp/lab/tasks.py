@@ -91,6 +91,7 @@ def gpt(name: str) -> Task:
         description=f"a GPT of 4 blocks of 128 that predicts the next character, on {name}",
         model=lambda: GPT(vocab_size=CHARACTERS, **sizes),
         optimizer=partial(optim.AdamW, lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1),
+        batch_size=12,
     )
 
 

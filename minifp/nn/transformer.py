@@ -225,7 +225,7 @@ class Transformer(Module):
         self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None,
+        memory_key_padding_mask: Tensor | None = None, *, src_is_causal: bool | None = None,
         tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         memory = self.encoder(
