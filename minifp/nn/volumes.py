@@ -13,12 +13,11 @@ from minifp.nn.module import Module
 IN_TWO = "{}2d of x.flatten(2, 3), and its result as x.shape"  # statistics are of a whole channel
 IN_TURN = "{0}2d of (N D, C, H, W), then {0}1d along D"
 SLICES = "{}2d of slices, (N D, C, H, W), or of x.flatten(1, 2), whose slices are channels"
-BY_HAND = "F.pad"
 INSTEAD = {
     **dict.fromkeys(("Conv", "ConvTranspose"), SLICES),
     **dict.fromkeys(("BatchNorm", "InstanceNorm", "Dropout"), IN_TWO),
     **dict.fromkeys(("MaxPool", "AvgPool", "AdaptiveMaxPool", "AdaptiveAvgPool"), IN_TURN),
-    **dict.fromkeys(("ConstantPad", "ZeroPad"), BY_HAND),
+    **dict.fromkeys(("ConstantPad", "ZeroPad"), "F.pad"),
     **dict.fromkeys(("ReflectionPad", "ReplicationPad", "CircularPad"), IN_TURN),
 }
 
@@ -39,7 +38,7 @@ LAYERS = {
     f"{name}3d": type(
         f"{name}3d",
         (_Volumes,),
-        {"instead": text.format(f"nn.{name}"), "__module__": __name__, "__doc__": "Refused."},
+        {"instead": text.format(f"nn.{name}"), "__module__": __name__},
     )
     for name, text in INSTEAD.items()
 }

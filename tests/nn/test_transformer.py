@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from beside_torch import with_weights_of
-from refusals import check_refusals
+from refusals import check_refusals, refuses
 
 import minifp as fp
 from minifp import models, nn, optim
 from minifp.nn import functional as F
 
 S, T, N, E = 5, 4, 3, 8
-future = nn.Transformer.generate_square_subsequent_mask
 PADDING = np.arange(S) >= np.array([[5], [3], [4]])  # what is not read of each example
 FUTURE = ~np.tri(T, dtype=bool)
 NUMBERS = np.random.default_rng(1).normal(size=(T, S))
@@ -31,15 +30,12 @@ def called(module, model, arrays, masks):
     ({"norm_first": True}, {"tgt_key_padding_mask": PADDING[:, :T], "src_mask": np.eye(S) > 0}),
 ])  # fmt: skip
 def test_results_and_gradients_of_a_transformer_are_pytorchs(torch, settings, masks):
-    sizes = {"num_encoder_layers": 2, "num_decoder_layers": 2, "dim_feedforward": 6, "dropout": 0.0}
-    theirs = torch.nn.Transformer(E, 2, **sizes, **settings).double()
-    with fp.precision("float64"):
-        ours = with_weights_of(theirs, nn.Transformer(E, 2, **sizes, **settings))
+    theirs = torch.nn.Transformer(E, 2, 2, 2, 6, 0.0, **settings).double()
     random = np.random.default_rng(0)
-    arrays = [random.normal(size=(n, N, E)) for n in (S, T)]
-    if settings.get("batch_first"):
-        arrays = [a.swapaxes(0, 1) for a in arrays]
+    shapes = [(N, n, E) if "batch_first" in settings else (n, N, E) for n in (S, T)]
+    arrays = [random.normal(size=shape) for shape in shapes]
     with fp.precision("float64"):
+        ours = with_weights_of(theirs, nn.Transformer(E, 2, 2, 2, 6, 0.0, **settings))
         xs, y = called(fp, ours, arrays, masks)
         (y * y).sum().backward()
     ts, z = called(torch, theirs, arrays, masks)
@@ -51,6 +47,7 @@ def test_results_and_gradients_of_a_transformer_are_pytorchs(torch, settings, ma
 
 
 def test_the_causal_mask_hides_what_comes_later_in_each_precision():
+    future = nn.Transformer.generate_square_subsequent_mask
     for precision in ("float32", "mixed"):
         with fp.precision(precision):
             np.testing.assert_array_equal(future(T).array, np.where(FUTURE, -np.inf, 0))
@@ -106,16 +103,11 @@ def test_gpt_is_as_large_as_gpt2_and_begins_as_it():
 def test_gpt_learns_and_writes_what_it_learned(precision):
     with fp.precision(precision):
         model = models.GPT(block_size=8, vocab_size=4, n_layer=1, n_head=2, n_embd=16, dropout=0.1)
-    codes = fp.tensor(np.arange(36).reshape(4, 9) % 4)
+    codes = np.arange(36).reshape(4, 9) % 4
     optimizer = fp.MixedOptimizer(optim.AdamW(model.parameters(), lr=0.02))
     for _ in range(60):
-        optimizer.minimize(F.cross_entropy(model(codes[:, :-1]), codes[:, 1:]))
-    text = model.eval().generate(codes[:1, :3], 9, temperature=0.5, top_k=2)
+        optimizer.minimize(F.cross_entropy(model(fp.tensor(codes[:, :-1])), codes[:, 1:]))
+    text = model.eval().generate(fp.tensor(codes[:1, :3]), 9, temperature=0.5, top_k=2)
     assert text.tolist() == [[i % 4 for i in range(12)]]
-    check_refusals(
-        r"""
-    m(fp.ones(1, 9, dtype="int64")) -> ShapeError: GPT: 9 codes: expected at most block_size=8
-    models.GPT(n_head=5) -> ArgumentError: GPT: n_head=5 must divide n_embd=768
-    """,
-        names={"m": model, "models": models},
-    )
+    refuses(fp.ShapeError, "GPT: 9 codes: expected at most block_size=8", model, fp.tensor(codes))
+    refuses(fp.ArgumentError, "GPT: n_head=5 must divide n_embd=768", models.GPT, n_head=5)
