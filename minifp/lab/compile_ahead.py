@@ -40,6 +40,7 @@ MODELS: dict[str, Callable[[], Task]] = {
     "mlp": lambda: load_task("mlp"),
     "lenet": lambda: load_task("lenet"),
     "charlstm": lambda: load_task("charlstm"),
+    "gpt": lambda: load_task("gpt"),
     "resnet": lambda: on_digits(lambda: CIFARResNet(depth=8, channels=1)),
     "vgg": lambda: on_digits(lambda: VGG(classes=10, size=SIZES["digits"], channels=1)),
     "chargru": lambda: replace(load_task("charlstm"), model=lambda: CharGRU(CHARACTERS)),

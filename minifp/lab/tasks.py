@@ -20,13 +20,14 @@ from minifp import data, optim
 from minifp.errors import ArgumentError
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
-from minifp.models import MLP, CharLSTM, LeNet
+from minifp.models import GPT, MLP, CharLSTM, LeNet
 from minifp.nn import functional as F
 
 SIZES = {"digits": 8, "mnist": 28, "fashion_mnist": 28}  # of the square pictures, in pixels
 # Points: one of digits' 360 test pictures is 0.28.
 MARGINS = {"digits": 1.0, "mnist": 0.3, "fashion_mnist": 0.5}
 CHARACTERS = 65  # in Shakespeare's vocabulary
+LENGTH = 64  # of the pieces that are read, in characters
 
 
 def mlp(name: str) -> Task:
@@ -61,12 +62,12 @@ def lenet(name: str) -> Task:
 
 
 def charlstm(name: str) -> Task:
-    """A language model that reads characters, 64 at a time."""
+    """A language model that reads characters, LENGTH at a time."""
     return Task(
         name=f"charlstm-{name}",
         description=f"an LSTM of 256 units that predicts the next character, on {name}",
         model=lambda: CharLSTM(CHARACTERS, hidden=256),
-        data=partial(getattr(data, name), length=64),
+        data=partial(getattr(data, name), length=LENGTH),
         loss=F.cross_entropy,
         optimizer=partial(optim.Adam, lr=5e-3),
         schedule=partial(cosine, warm_up=100),
@@ -81,10 +82,24 @@ def charlstm(name: str) -> Task:
     )
 
 
+def gpt(name: str) -> Task:
+    """A language model of four Transformer blocks, of the size that nanoGPT trains on a laptop."""
+    sizes = {"block_size": LENGTH, "n_layer": 4, "n_head": 4, "n_embd": 128}
+    return replace(
+        charlstm(name),
+        name=f"gpt-{name}",
+        description=f"a GPT of 4 blocks of 128 that predicts the next character, on {name}",
+        model=lambda: GPT(vocab_size=CHARACTERS, **sizes),
+        optimizer=partial(optim.AdamW, lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1),
+        batch_size=12,
+    )
+
+
 BUILT_IN = {
     "mlp": (mlp, tuple(SIZES)),
     "lenet": (lenet, tuple(SIZES)),
     "charlstm": (charlstm, ("shakespeare",)),
+    "gpt": (gpt, ("shakespeare",)),
 }
 
 

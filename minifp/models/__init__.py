@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from minifp.models.densenet import DenseNet121
     from minifp.models.faster_rcnn import FasterRCNN
     from minifp.models.googlenet import GoogLeNet
+    from minifp.models.gpt import GPT, GPTConfig
     from minifp.models.inception_v2 import InceptionV2
     from minifp.models.inception_v3 import InceptionV3
     from minifp.models.lenet import LeNet
@@ -37,7 +38,7 @@ late.attach(__name__)
 
 __all__ = [
     "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DCGAN", "DCGAN128", "DeepSpeech2",
-    "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GoogLeNet", "InceptionV2", "InceptionV3",
-    "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300",
-    "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
+    "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GPT", "GPTConfig", "GoogLeNet",
+    "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18",
+    "ResNet34", "ResNet50", "SSD300", "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
 ]  # fmt: skip

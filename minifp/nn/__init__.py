@@ -90,7 +90,17 @@ from minifp.nn.pooling import (
 from minifp.nn.recurrent import GRU, LSTM, RNN
 from minifp.nn.sampled_softmax import SampledSoftmaxLoss
 from minifp.nn.sequences import RowConv, SequenceBatchNorm
+from minifp.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from minifp.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from minifp.nn.volumes import LAYERS as _volumes
+
+globals().update(_volumes)  # names that refuse when they are made
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveLogSoftmaxWithLoss", "AdaptiveMaxPool1d",
@@ -108,6 +118,7 @@ __all__ = [
     "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d", "RoIAlign",
     "RoIPool", "RowConv", "SELU", "SampledSoftmaxLoss", "SequenceBatchNorm", "Sequential", "SiLU",
     "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink",
-    "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
-    "ZeroPad2d", "detection", "functional", "init", "utils",
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+    "TransformerEncoderLayer", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection", "functional", "init", "utils",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ def with_rows(kind):
 
 
 ARCHITECTURES = architectures()
-ARCHITECTURES |= {name: with_rows(ARCHITECTURES[name]) for name in ("CharLSTM", "CharGRU")}
+ARCHITECTURES |= {name: with_rows(ARCHITECTURES[name]) for name in ("CharLSTM", "CharGRU", "GPT")}
 
 
 def built(model):

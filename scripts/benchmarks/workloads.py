@@ -18,6 +18,7 @@ from .model import ADAM, SGD, Model
 from .tasks import DETECTORS, SEQUENCES, WHOLE
 
 TINY_TEXT = {"shape": (2, 3), "codes": 5}
+GPT_SIZES = {"block_size": 64, "vocab_size": 65, "n_layer": 4, "n_head": 4, "n_embd": 128}
 
 MODELS = [
     Model(
@@ -46,6 +47,11 @@ MODELS = [
         *("gru", "GRU, 2 layers of 256, T 64, B 32", "CharGRU"),
         *((65, 256, 256, 2), (32, 64), ADAM, 65),
         {"arguments": (5, 6, 6, 2), **TINY_TEXT},
+    ),
+    Model(
+        *("gpt", "GPT, 4 blocks of 128, T 64, B 8", "GPT", (), (8, 64), ADAM, 65),
+        keywords=GPT_SIZES,
+        tiny={"keywords": dict.fromkeys(GPT_SIZES, 5) | {"n_head": 1}, **TINY_TEXT},
     ),
     Model(
         *("lstm650", "LSTM of 650, vocabulary 10,000, T 35, B 20", "CharLSTM"),

@@ -42,6 +42,17 @@ CASES = [
     *(attention((1, 1, 1), (1, 1, 1), (1, 1, 1)), attention((0, 2, 3), (0, 4, 3), (0, 4, 2))),
 ]
 
+LAYERS = {
+    "TransformerEncoderLayer": (lambda m: m.TransformerEncoderLayer(6, 2, 5, 0.0), (3, 2, 6)),
+    "TransformerEncoder": (
+        lambda m: m.TransformerEncoder(
+            m.TransformerEncoderLayer(4, 2, 5, 0.0, "gelu", 0.1, True, True, False), 2,
+            m.LayerNorm(4), enable_nested_tensor=False,
+        ),
+        (2, 3, 4),
+    ),
+}  # fmt: skip
+
 
 @drawn("scaled_dot_product_attention")
 def draw_attention(draw, name):

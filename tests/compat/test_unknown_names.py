@@ -28,7 +28,6 @@ X = fp.ones(2, 2)
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
     (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
     (fp.data, "RandomSampler", "instead: DataLoader.shuffle=True."),
-    (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
     (nn, "LazyLinear", "the nearest: nn.Linear"), (F, "leaky_relu_", "the nearest: F.leaky_relu"),
     (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
     (optim, "LBFGS", "instead: optim.Adam, or"), (optim, "Prodigy", "there are Adadelta, .*SGD"),
@@ -48,7 +47,7 @@ def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, nam
 
 def test_an_import_or_a_call_of_it_says_the_same():
     for code, message in (
-        ("from minifp.nn import Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d"),
+        ("from minifp.nn import Conv4d", "minifp.nn has no 'Conv4d'; the nearest: nn.Conv2d"),
         ("from minifp import Generator as G", "minifp has no 'Generator'; instead: fp.manual_seed"),
         ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),

@@ -97,7 +97,7 @@ def test_a_task_in_a_file_which_may_import_what_lies_beside_it(file):
 def test_a_task_that_is_not_there_is_refused_with_those_that_are(file):
     there = ".*expected a minifp.Task; there are: task, other"
     for spec, data, message in (
-        ("resnet", None, "no task 'resnet': expected mlp, lenet, charlstm, an exhibit"),
+        ("resnet", None, "no task 'resnet': expected mlp, lenet, charlstm, gpt, an exhibit"),
         (3, None, "a task is a Task or a string, not int"),
         ("nowhere.py:task", None, "no file nowhere.py"),
         (f"{file}:number", None, f"number is a int in{there}"),

@@ -57,7 +57,7 @@ def little_tasks(monkeypatch):
 
     for name, (build, sets) in BUILT_IN.items():
         sizes = {"epochs": 1}
-        if name == "charlstm":
+        if name in ("charlstm", "gpt"):
             sizes = {"steps": 2, "model": lambda: CharLSTM(65, hidden=8)}
         monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
     shown = {wing: tuple(map(little_exhibit, exhibits[:2])) for wing, exhibits in WINGS.items()}

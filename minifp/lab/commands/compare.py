@@ -39,7 +39,7 @@ def compare(
 
     For each seed, all precisions start from the same weights and see the same batches, so runs
     can be compared in pairs. TASK comes first: mlp or lenet (on digits, mnist or fashion_mnist),
-    charlstm (on shakespeare), or your own, as file.py:name or package.module:name.
+    charlstm or gpt (on shakespeare), or your own, as file.py:name or package.module:name.
 
     \b
     Precisions:

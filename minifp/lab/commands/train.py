@@ -43,7 +43,7 @@ def train(
 ):
     """Train TASK once, and save checkpoints.
 
-    TASK is mlp, lenet, charlstm, or your own, as file.py:name. A checkpoint holds the weights in
+    TASK is mlp, lenet, charlstm, gpt, or your own, as file.py:name. A checkpoint holds weights in
     float32 under PyTorch's names, the optimizer with its master weights, the loss scale, the
     schedule of the learning rate, the place in the data and the state of the random numbers. The
     old file is replaced only once the new one is complete.

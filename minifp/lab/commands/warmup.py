@@ -27,10 +27,10 @@ from minifp.teach.warming import jobs_for_lessons
 def warmup(models, everything, jobs, quiet):
     """Compile what lessons or models need now, so that no first step has to wait.
 
-    MODEL is one or more of mlp, lenet, charlstm, resnet, vgg and chargru. Without MODEL, everything
-    that the lessons need is compiled. Each model is trained for two steps, on little data, in
-    several precisions. Compiled kernels are kept on disk. A second call takes a second and compiles
-    nothing.
+    MODEL is one or more of mlp, lenet, charlstm, gpt, resnet, vgg and chargru. Without MODEL,
+    everything that the lessons need is compiled. Each model is trained for two steps, on little
+    data, in several precisions. Compiled kernels are kept on disk. A second call takes a second and
+    compiles nothing.
 
     \b
     Examples:
