@@ -43,9 +43,9 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.number_format import Format
 from minifp.numerics.operands import scale_of
+from minifp.numerics.precision_grammar import read_count, written_count
 
 TENSOR, BLOCK = "tensor", "block"
-MOST_DIGITS = 18  # of a block's length, which then is an int64
 EXPECTED = f"{TENSOR}, {BLOCK}:N with N a whole number of at least 1, as in {BLOCK}:2048, or off"
 
 
@@ -54,18 +54,15 @@ def length_of(text: Any) -> int | None:
 
     Raises PrecisionError for a text that is neither "tensor" nor of the form "block:2048".
     """
-    if text == TENSOR:
-        return None
-    word, _, count = str(text).partition(":")
-    digits = count.lstrip("0")
-    if word == BLOCK and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
-        return int(digits)
+    word, length = read_count(str(text)) or ("", None)
+    if (word, length) == (TENSOR, None) or (word == BLOCK and length is not None):
+        return length
     raise PrecisionError(f"optimizer_state_scale={text!r}: expected {EXPECTED}")
 
 
 def text_of(length: int | None) -> str:
     """The text that `length_of` reads."""
-    return TENSOR if length is None else f"{BLOCK}:{length}"
+    return written_count(TENSOR if length is None else BLOCK, length)
 
 
 def checked_state_scale(given: Any) -> str | None:

@@ -17,6 +17,7 @@ from minifp.numerics import policy, rules
 from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import NAMED, SWITCHES, Precision
+from minifp.numerics.precision_grammar import read
 from minifp.numerics.precision_parts import SHARED, whole_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,7 +139,7 @@ def test_a_precision_is_a_key_that_cannot_be_changed_of_formats_however_they_are
 @given(precisions)
 def test_text_and_object_round_trip(p):
     assert Precision.parse(str(p)) == p
-    assert str(Precision.parse(str(p))) == str(p)
+    assert str(Precision.parse(str(p))) == str(read(str(p))) == str(p)
 
 
 def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
@@ -181,7 +182,7 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
     except fp.PrecisionError as error:
         assert "expected" in str(error)
     else:
-        assert Precision.parse(str(p)) == p
+        assert Precision.parse(str(p)) == Precision.parse(str(read(text))) == p
 
 
 @pytest.mark.parametrize("text, problem", [

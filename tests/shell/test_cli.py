@@ -17,8 +17,15 @@ import minifp
 from minifp import lab
 from minifp.cli import COMMANDS
 from minifp.lab import demo
+from minifp.lab.arms import CONTROLS
+from minifp.lab.commands.help_precision import EXAMPLES, OF_FORMATS
 from minifp.lab.comparison import Comparison
+from minifp.lab.tasks import BUILT_IN
 from minifp.lab.workers import here
+from minifp.numerics import products
+from minifp.numerics.loss_scale_text import KINDS
+from minifp.numerics.policy import LEVELS, NAMED, SWITCHES, Precision
+from minifp.numerics.switches import TABLE, read_switch
 from minifp.report import drawing
 from minifp.report.words import raised
 from minifp.shell import options
@@ -43,12 +50,18 @@ def test_without_arguments_it_greets_in_ten_lines_with_things_to_try():
     assert len(text.splitlines()) <= 10 and len(names) == 3 and {*names} < {*COMMANDS}
 
 
-def test_help_of_compare_names_every_task_precision_and_switch():
-    from minifp.lab.tasks import BUILT_IN
-    from minifp.numerics.policy import NAMED, SWITCHES
-
-    text = call("compare", "--help").output
-    assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]
+def test_help_of_precisions_tells_every_word_with_values_that_it_takes():
+    text, compare = call("help", "precision").output, call("compare", "--help").output
+    words = (*NAMED, *LEVELS, *products.PRODUCTS, *products.SWITCHES, *OF_FORMATS)
+    words += tuple(f"{name}=" for settings in (TABLE, *KINDS.values()) for name in settings)
+    assert not [word for word in words if f" {word}" not in text]
+    assert [*TABLE] == [*SWITCHES] and max(map(len, text.splitlines())) <= 100
+    for name, switch in TABLE.items():
+        assert f" {name}={switch.example} " in text and read_switch(name, switch.example, "")
+    assert all(Precision.parse(example.strip('"')) for example in EXAMPLES)
+    assert len(compare.split()) <= 350 and not [task for task in BUILT_IN if task not in compare]
+    assert call("help", "compare").output == compare and "help precision" in call("help").output
+    assert all(f"@{control} " in call("help", "controls").output for control in CONTROLS)
     assert minifp.__version__ in call("--version").output
 
 
@@ -122,7 +135,7 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     ("compare mlp --seeds 0", "at least 1"), ("compare mlp --steps 0", "steps"),
     ("compare mlp --epochs 1 --steps 2", "give one of them"),
     ("compare nowhere.py:task", "no file"), ("compare mlp --figures jpg", "jpg"),
-    ("compare mlp extra", "extra"),
+    ("compare mlp extra", "extra"), ("help nonsense", "expected precision, controls, or a command"),
     *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
     ("inspect mlp --checkpoint ~", "path is empty"),
     *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),
