@@ -12,13 +12,9 @@ A further format is one more row of FORMATS: what lies in memory, and how its bi
 made.
 """
 
-from llvmlite import binding, ir
+from llvmlite import ir
 
-from minifp.runtime.cpu.machine import F32, I8, I16, I32, has_feature
-
-IS_X86 = binding.get_process_triple().startswith(("x86_64", "i386", "i686"))
-IS_ARM = binding.get_process_triple().startswith(("aarch64", "arm64"))
-IN_HARDWARE = IS_ARM or has_feature("f16c")
+from minifp.runtime.cpu.machine import F32, I8, I16, I32, IN_HARDWARE
 
 # ---- bits to float32 and back, of a number or of a vector of them -------------------------------
 

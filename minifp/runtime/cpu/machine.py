@@ -55,6 +55,10 @@ def has_feature(name: str) -> bool:
     return f"+{name}" in FEATURES.split(",")
 
 
+IS_ARM = TRIPLE.startswith(("aarch64", "arm64"))
+IN_HARDWARE = IS_ARM or has_feature("f16c")  # the conversions of float16
+
+
 def new_machine() -> Any:
     """What LLVM makes code with."""
     llvm.initialize_native_target()

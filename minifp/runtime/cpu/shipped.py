@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import binding
 
 from minifp.runtime.callers import warn_once
-from minifp.runtime.cpu import formats_ir, machine
+from minifp.runtime.cpu import machine
 from minifp.runtime.cpu.kernel_cache import ROOT, digest_of
 
 INDEX = "index.json"
@@ -23,9 +23,9 @@ ENTRY = "minifp_entry"  # the function that Python calls in each
 
 def variant() -> str:
     """What in the text depends on the CPU: how wide its vectors are, and whether it has halves."""
-    if formats_ir.IS_ARM:
+    if machine.IS_ARM:
         return "neon"
-    if not (machine.has_feature("avx2") and machine.has_feature("fma") and formats_ir.IN_HARDWARE):
+    if not (machine.has_feature("avx2") and machine.has_feature("fma") and machine.IN_HARDWARE):
         return "none"
     return "avx512" if machine.has_feature("avx512f") else "avx2"
 

@@ -13,9 +13,8 @@ Written in LLVM's vectors, because numba does not keep an array of accumulators 
 from llvmlite import ir
 
 from minifp.runtime.cpu.compile import inline, intrinsic, native, types
-from minifp.runtime.cpu.formats_ir import IS_ARM
 from minifp.runtime.cpu.half import FORMATS, place, write_as
-from minifp.runtime.cpu.machine import F32, I32, I64, has_feature
+from minifp.runtime.cpu.machine import F32, I32, I64, IS_ARM, has_feature
 
 if has_feature("avx512f"):
     LANES, ROWS, VECTORS = 16, 8, 3
