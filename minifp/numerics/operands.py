@@ -233,7 +233,7 @@ def earlier_amax(current: Callable[[], float], to: Rounding, key: Any) -> float:
 def amax_of(x: np.ndarray) -> float:
     """The largest magnitude in x: Inf or NaN where there is one."""
     if compiles(x):
-        return float(import_module("minifp.runtime.cpu.operands").amax(x))
+        return float(import_module("minifp.runtime.cpu.kernels.operands").amax(x))
     with np.errstate(invalid="ignore"):
         return float(np.abs(upcast(x, float64 if x.dtype == float64 else float32)).max())
 
@@ -260,7 +260,7 @@ def rounded(
     if amax is None and to.scale not in (None, ROW):
         amax = amax_of(x)
     if compiles(x) and rounds(to.format):
-        kernels = import_module("minifp.runtime.cpu.operands")
+        kernels = import_module("minifp.runtime.cpu.kernels.operands")
         if axes is not None:
             return kernels.rounded_rows(x, axes, form_of(to.format), largest, top)
         scale = 1.0 if amax is None else float(scale_of(amax, largest))

@@ -151,7 +151,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
     what begins at each of `starts`, (k), the first of which is 0."""
     format = format_of(codes.dtype)
     if worth_compiling(x) and is_compiled(codes.dtype):
-        kernels = import_module("minifp.runtime.cpu.scaled_state")
+        kernels = import_module("minifp.runtime.cpu.kernels.scaled_state")
         kernels.encode(x, starts, codes, scales, format.max)
         return
     scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts.astype(np.intp)), format)
@@ -163,7 +163,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
 def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndarray) -> None:
     """Write the numbers of codes and their scales into x, (n) float32; the others as for encode."""
     if worth_compiling(codes) and is_compiled(codes.dtype):
-        import_module("minifp.runtime.cpu.scaled_state").decode(codes, scales, starts, x)
+        import_module("minifp.runtime.cpu.kernels.scaled_state").decode(codes, scales, starts, x)
         return
     np.divide(upcast(codes, float32), _spread(scales, starts, codes.size), out=x)
 
