@@ -217,7 +217,7 @@ class Precision(precision_parts.InParts):
                     f"{precision_grammar.written_pair((key, value))!r} in precision "
                     f"{said.whole!r}: expected switch=value with one of {', '.join(SWITCHES)}, "
                     "storage, or under autocast an operation, or the switch of a product, as "
-                    f"{products.EXAMPLE}"
+                    f"{products.EXAMPLE}; `minifp help precision` describes them"
                 )
         if edits:
             table = autocast.checked(values.get("operations", NAMED[name].operations))
