@@ -39,6 +39,7 @@ COMMANDS = {
     "warmup": ("lab", "Compile the kernels of common models now, so that no run has to wait."),
     "teach": ("teach", "Copy the lessons, and see how far you have come with them."),
     "doctor": ("lab", "Check this machine: what minifp finds, and what is missing."),
+    "help": ("lab", "Explain a topic, such as how precisions are written, or a command."),
 }
 
 

@@ -67,7 +67,7 @@ def pytest_collection_finish():
     """Look on in each process that has tests."""
     from numba.core import event
 
-    from minifp.runtime.cpu import machine
+    from minifp.runtime.cpu.compile import machine
 
     class Numba(event.Listener):
         """Hears when numba begins to compile and when it has done so; kernels may nest."""

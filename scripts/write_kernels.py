@@ -6,7 +6,7 @@
 
 Beside each file of kernels lies NAME.kernels.zip: for each kernel, each list of argument types and
 each kind of CPU, LLVM's text with numba's own simplifications done, so that a first call costs the
-rest of LLVM's work: a tenth of what numba takes. minifp/runtime/cpu/shipped.py reads it.
+rest of LLVM's work: a tenth of what numba takes. minifp/runtime/cpu/compile/shipped.py reads it.
 
 --record trains networks and calls operations in each precision, and adds the types that kernels are
 called with: see lowering/record.py.

@@ -9,11 +9,11 @@ from llvmlite import ir
 from minifp.derive.dtypes import name_of
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
-from minifp.runtime.cpu import pool
-from minifp.runtime.cpu.formats_ir import BYTES, FORMATS
-from minifp.runtime.cpu.loops import Code, new_module
-from minifp.runtime.cpu.machine import F64, I64, kernel_of
-from minifp.runtime.cpu.scattered import DTYPES, Scattered, parts_of
+from minifp.runtime.cpu.compile.machine import F64, I64, kernel_of
+from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
+from minifp.runtime.cpu.emit.loops import Code, new_module
+from minifp.runtime.cpu.kernels import pool
+from minifp.runtime.cpu.kernels.scattered import DTYPES, Scattered, parts_of
 from minifp.runtime.cpu.threads import get_num_threads
 
 NANOSECONDS = 0.4  # an element

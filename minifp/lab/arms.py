@@ -16,6 +16,7 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.numerics import policy
+from minifp.numerics.precision_grammar import read_control, written_control
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.nearest import nearest
 
@@ -36,7 +37,7 @@ class Arm:
     control: str = ""
 
     def __str__(self) -> str:
-        return f"{self.precision}@{self.control}" if self.control else str(self.precision)
+        return written_control(str(self.precision), self.control)
 
     @property
     def is_control(self) -> bool:
@@ -80,9 +81,9 @@ def as_arm(text) -> Arm:
     PrecisionError for no precision."""
     if isinstance(text, Arm):
         return text
-    if not isinstance(text, str) or "@" not in text:
+    precision, control = read_control(text) if isinstance(text, str) else (text, None)
+    if control is None:
         return Arm(policy.as_precision(text))
-    precision, _, control = text.rpartition("@")
     if control not in CONTROLS:
         near = " or ".join(nearest(control, CONTROLS)) or ", ".join(CONTROLS)
         raise ArgumentError(f"{text!r}: no control {control!r}, expected {near}")
@@ -91,13 +92,13 @@ def as_arm(text) -> Arm:
 
 def split(text: str) -> tuple[str, str]:
     """(precision, control or "") of the canonical text of an arm."""
-    precision, _, control = text.partition("@")
-    return precision, control
+    precision, control = read_control(text)
+    return precision, control or ""
 
 
 def is_control(text: str) -> bool:
     """Whether the canonical text of an arm is that of a control."""
-    return "@" in text
+    return read_control(text)[1] is not None
 
 
 def partner(text: str, baseline: str) -> str | None:

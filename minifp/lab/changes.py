@@ -17,7 +17,7 @@ from minifp.lab.arms import as_arm
 from minifp.lab.settings import adjusted
 from minifp.lab.state import State
 from minifp.lab.task import Task
-from minifp.numerics import policy, precision_parts
+from minifp.numerics import policy, precision_grammar
 from minifp.runtime import random
 from minifp.runtime.nearest import nearest
 
@@ -117,9 +117,9 @@ def switched(precision: str, changes: Mapping[str, Any]) -> str:
     arm = as_arm(precision)
     if is_plain(precision):
         return str(arm)
-    texts = [f"{name}={told(v)}" for name, v in changes.items()]
-    text = precision_parts.changed(str(arm.precision), *texts)
-    return str(replace(arm, precision=policy.as_precision(text)))
+    pairs = [(name, told(value)) for name, value in changes.items()]
+    text = precision_grammar.read(str(arm.precision)).changed(*pairs)
+    return str(replace(arm, precision=policy.as_precision(str(text))))
 
 
 def is_plain(precision: str) -> bool:

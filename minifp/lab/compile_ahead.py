@@ -1,6 +1,6 @@
 """Compile what models need before anybody waits for it: a step of each, on little data.
 
-Whatever is compiled is kept (see runtime/cpu/kernel_cache.py), so that later runs only load it.
+Whatever is compiled is kept (see runtime/cpu/compile/kernel_cache.py), so that later runs load it.
 numba and LLVM compile one kernel at a time in a process, whatever its threads, so that several
 cores need several processes.
 """
@@ -23,7 +23,7 @@ from minifp.lab.task import Task
 from minifp.lab.tasks import CHARACTERS, SIZES, load_task
 from minifp.models import VGG, CharGRU, CIFARResNet
 from minifp.runtime.cpu import blas
-from minifp.runtime.cpu.compiling import PROGRESS
+from minifp.runtime.cpu.compile.progress import PROGRESS
 from minifp.runtime.device import default_device
 from minifp.runtime.nearest import nearest
 

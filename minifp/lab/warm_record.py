@@ -14,7 +14,7 @@ from pathlib import Path
 
 from minifp.lab import environment
 from minifp.runtime import locks
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.saving import files
 
 PATIENCE = 20.0  # seconds that one waits for another, which may have been stopped

@@ -17,7 +17,7 @@ import numpy as np
 from numba import config, float32, intp, njit, types
 
 from minifp.numerics.formats import FORMATS, float16
-from minifp.runtime.cpu import front_end
+from minifp.runtime.cpu.compile import front_end
 
 if config.DISABLE_JIT:
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")

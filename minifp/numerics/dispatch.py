@@ -88,7 +88,7 @@ def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...], device:
 @cache
 def on_cpu_rows() -> Any:
     """The formulas of rows on the CPU."""
-    return import_module("minifp.runtime.cpu.rows")
+    return import_module("minifp.runtime.cpu.kernels.rows")
 
 
 @cache
@@ -125,7 +125,7 @@ def product(a: Any, b: Any, dtype: Any, bias: Any = None, **how: Any) -> Any:
     how: compute, chunk and alpha, on a GPU alone: see minifp/runtime/cuda/product.py.
     """
     if type(a) is np.ndarray:
-        return products("cpu.gemm")(a, b, dtype, bias)
+        return products("cpu.kernels.gemm")(a, b, dtype, bias)
     return products("cuda.product")(a, b, dtype, bias, **how)
 
 
@@ -141,7 +141,7 @@ def products(where: str) -> Any:
 @cache
 def on_cpu() -> Any:
     """The formulas of one element, and the sums, of the CPU: they need llvmlite."""
-    return import_module("minifp.runtime.cpu.pointwise")
+    return import_module("minifp.runtime.cpu.kernels.pointwise")
 
 
 @cache

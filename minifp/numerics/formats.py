@@ -2,7 +2,7 @@
 
 number_format.py says what a format is and has the table of those that have names, format_codes.py
 the reference of all conversions. What is faster than it is here: for float16, and, where it can be
-compiled, for the formats of runtime/cpu/formats_ir.py.
+compiled, for the formats of runtime/cpu/emit/formats_ir.py.
 """
 
 import sys
@@ -230,7 +230,7 @@ def as_stored(value: float, dtype: np.dtype) -> Any:
 #
 # NumPy converts halves one by one (3 to 9 ns, and 70 to 90 ns for each subnormal result). The same
 # bits come out of integer arithmetic on whole blocks that stay in the cache (under 2 ns), and of a
-# table of all 65,536 halves for the way back. Compiled, they take 0.3 ns: runtime/cpu/convert.py.
+# table of all 65,536 halves for the way back. Compiled, they take 0.3 ns: cpu/kernels/convert.py.
 
 BLOCK = 16384  # elements: its temporaries, 64 KiB each, stay in the L2 cache
 MANY = 2**16  # elements that are worth loading what compiles,
@@ -243,12 +243,14 @@ def worth_compiling(x: Any, least: int = SOME) -> bool:
     are, where such kernels are loaded."""
     if x.size < least or type(x) is not np.ndarray:
         return False
-    return (x.size >= MANY or "minifp.runtime.cpu.pool" in sys.modules) and cpu.can_compile()
+    return (
+        x.size >= MANY or "minifp.runtime.cpu.kernels.pool" in sys.modules
+    ) and cpu.can_compile()
 
 
 def _compiled(x):
-    """minifp.runtime.cpu.convert, where it can be had and is worth it for x, or else None."""
-    return import_module("minifp.runtime.cpu.convert") if worth_compiling(x) else None
+    """The compiled conversions, where they can be had and are worth it for x, or else None."""
+    return import_module("minifp.runtime.cpu.kernels.convert") if worth_compiling(x) else None
 
 
 def upcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

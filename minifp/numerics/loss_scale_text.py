@@ -9,13 +9,13 @@ of a file. What the settings mean is told in training/loss_scale.py.
 """
 
 import math
-import re
 import sys
 from typing import Any
 
 import numpy as np
 
 from minifp.errors import PrecisionError
+from minifp.numerics.precision_grammar import read_settings, written_settings
 from minifp.runtime.nearest import nearest
 
 DYNAMIC = "dynamic"
@@ -38,6 +38,19 @@ KINDS: dict[str, dict[str, float]] = {
         **BOUNDS,
     },
 }
+MEANINGS = {  # of the settings, for `minifp help precision`
+    "init_scale": "the scale of the first step",
+    "growth_factor": "by what the scale is multiplied as it grows",
+    "backoff_factor": "by what it is multiplied as it falls",
+    "growth_interval": "good steps in a row after which the scale grows",
+    "min_scale": "the smallest scale",
+    "max_scale": "the largest scale",
+    "patience": "skipped steps in a row after which training stops",
+    "backoff_interval": "overflows in a row after which the scale falls",
+    "max_overflow": "the probability that the next step overflows",
+    "beta1": "the decay of the average of log2 of the largest gradient",
+    "beta2": "the decay of the average of its variance",
+}
 NAMES = " or ".join(f'"{kind}"' for kind in KINDS)
 
 
@@ -46,7 +59,7 @@ def checked_loss_scale(value):
     adaptive one, canonical. Raises PrecisionError for anything else."""
     if value is None or value is False:
         return None
-    if isinstance(value, str) and kind_of(value) in KINDS:
+    if isinstance(value, str) and read_settings(value)[0] in KINDS:
         return adaptive_text(*kind_and_settings(value))
     if isinstance(value, (int, float, np.number)) and value is not True:
         if 0 < value <= sys.float_info.max:
@@ -57,20 +70,15 @@ def checked_loss_scale(value):
     )
 
 
-def kind_of(text: str) -> str:
-    """What stands before the settings."""
-    return text.partition("+")[0].strip()
-
-
 def kind_and_settings(text: str) -> tuple[str, dict[str, Any]]:
     """The kind that a text names, and its settings, of which only those that are not the default.
 
     Raises PrecisionError for a name that is none, or a value that cannot be.
     """
-    kind, settings = kind_of(text), {}
+    kind, pairs = read_settings(text)
     defaults = KINDS[kind]
-    for part in re.split(r"\+(?! *\d)", text)[1:]:  # not within 1e+20
-        name, _, value = (piece.strip() for piece in part.partition("="))
+    settings: dict[str, Any] = {}
+    for name, value in pairs:
         if name not in defaults:
             near = " or ".join(nearest(name, defaults)) or ", ".join(defaults)
             raise PrecisionError(f"loss_scale={text!r}: no setting {name!r}, expected {near}")
@@ -93,6 +101,4 @@ def setting(text: str, name: str, value: str, default: float) -> float:
 
 def adaptive_text(kind: str, settings: dict[str, float]) -> str:
     """The text of a kind with these settings, in the order of its row in KINDS."""
-    named = [f"{name}={settings[name]:.17g}" for name in KINDS[kind] if name in settings]
-    named = [text.replace("e+", "e") for text in named]
-    return "+".join([kind, *named])
+    return written_settings(kind, [(n, settings[n]) for n in KINDS[kind] if n in settings])

@@ -19,10 +19,16 @@ import numpy as np
 from minifp.checks import check_choice, check_count, check_flag
 from minifp.derive.dtypes import NATIVE, dtype_of, for_numpy
 from minifp.errors import ArgumentError, PrecisionError
+from minifp.numerics.precision_grammar import FLAGS, read_settings, written_settings
 
 NANS = ("ieee", "last", "none")
-BITS = re.compile(r"e(\d+)m(\d+)((?:\+\w+=-?\w+)*)")
-WORDS = {"on": True, "off": False}
+BITS = re.compile(r"e(\d+)m(\d+)")
+MEANINGS = {  # of what a name sets behind its bits, for `minifp help precision`
+    "nan": "which codes are NaN: ieee (Inf and NaN have an exponent), last (all ones) or none",
+    "own_bias": "what is subtracted from the stored exponent; 2^(e-1) - 1 unless set",
+    "subnormals": "whether there are numbers below the smallest normal one: on or off",
+    "saturates": "whether what is too large becomes the largest number, not Inf: on or off",
+}
 LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in which it is computed
 
 
@@ -51,7 +57,8 @@ class Format:
 
     def __post_init__(self) -> None:
         if self.exponent_bits is None and self.mantissa_bits is None:
-            said = BITS.fullmatch(str(self.name))
+            bits, settings = read_settings(str(self.name))
+            said = BITS.fullmatch(bits)
             if said is None:
                 raise PrecisionError(
                     f"Format({self.name!r}): expected the bits of exponent and mantissa, as in "
@@ -59,7 +66,7 @@ class Format:
                 )
             for field, text in zip(LIMITS, said.groups()):
                 object.__setattr__(self, field, int(text))
-            for field, text in (pair.split("=") for pair in said[3].split("+")[1:]):
+            for field, text in settings:
                 object.__setattr__(self, field, self._read(field, text))
             object.__setattr__(self, "name", self.text)
         for field, (least, most) in LIMITS.items():
@@ -80,8 +87,8 @@ class Format:
     def _read(self, field, text):
         """The value of an option in a name."""
         kind = next((f.type for f in fields(self)[3:] if f.name == field), None)
-        if kind is bool and text in WORDS:
-            return WORDS[text]
+        if kind is bool and text in FLAGS:
+            return FLAGS[text]
         if kind is str:
             return text
         if kind is not None and kind is not bool and text.removeprefix("-").isdecimal():
@@ -105,13 +112,10 @@ class Format:
     @property
     def text(self) -> str:
         """All that it is, as a name says it: "e4m3+nan=last"."""
-        said = f"e{self.exponent_bits}m{self.mantissa_bits}"
-        for field in fields(self)[3:]:
-            value = getattr(self, field.name)
-            if value != field.default:
-                word = {True: "on", False: "off"}[value] if field.type is bool else value
-                said += f"+{field.name}={word}"
-        return said
+        said = [(field.name, getattr(self, field.name)) for field in fields(self)[3:]]
+        plain = {field.name: field.default for field in fields(self)}
+        settings = [(name, value) for name, value in said if value != plain[name]]
+        return written_settings(f"e{self.exponent_bits}m{self.mantissa_bits}", settings)
 
     @property
     def stored(self) -> np.dtype:
@@ -234,7 +238,7 @@ OPERAND_FORMATS = {"tf32": Format("tf32", 8, 10)}
 @cache
 def format_named(name: str) -> Format | None:
     """The format of a name of FORMATS, or of a text such as "e5m7"; None where it is neither."""
-    if name not in FORMATS and not BITS.fullmatch(name):
+    if name not in FORMATS and not BITS.fullmatch(read_settings(name)[0]):
         return None
     format = FORMATS.get(name) or Format(name)
     return FORMATS.get(NAMES.get(format.text, ""), format)

@@ -48,7 +48,7 @@ class OperandCodes(NamedTuple):
             return kernels.decoded(self.codes, self.amax, self.dtype, is_scaled, most, top)
         scale = scale_in(self.amax, most)
         if compiles_both(self.codes, self.dtype):
-            kernels = import_module("minifp.runtime.cpu.operand_codes")
+            kernels = import_module("minifp.runtime.cpu.kernels.operand_codes")
             return kernels.decoded(self.codes, self.dtype, scale, top)
         wide = upcast(self.codes, float64 if self.dtype == float64 else float32)
         with np.errstate(all="ignore"):  # Inf and NaN are values here
@@ -79,7 +79,7 @@ def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> Op
 def encoded(x: np.ndarray, to: Rounding, scale: float, most: float) -> np.ndarray:
     """The codes of s x, in the order in memory of what `rounded` returns."""
     if compiles_both(x, to.format.stored):
-        kernels = import_module("minifp.runtime.cpu.operand_codes")
+        kernels = import_module("minifp.runtime.cpu.kernels.operand_codes")
         return kernels.encoded(x, to.format.stored, scale, most)
     if compiles(x) and rounds(to.format) and not x.flags.forc:
         x = np.ascontiguousarray(x)

@@ -29,7 +29,6 @@ under "current" and "delayed", too: a tensor's would have all sequences wait for
 step.
 """
 
-import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache, partial
@@ -51,15 +50,15 @@ from minifp.numerics.formats import (
     worth_compiling,
 )
 from minifp.numerics.number_format import Format, operand_format
+from minifp.numerics.precision_grammar import read_count, written_count
 from minifp.runtime.cuda.arrays import is_on_device
 
 CURRENT, ROW, DELAYED = "current", "row", "delayed"
 NOW = (None, CURRENT, ROW)  # what needs no history
-STEPS = 1024  # of DELAYED, as in Transformer Engine
+STEPS, MOST_DIGITS = 1024, 6  # of DELAYED, as in Transformer Engine; and of another count
 SCALES = (CURRENT, ROW, DELAYED, f"{DELAYED}:N (the largest of the last N steps)")
 OPERAND_FIELDS = ("operands", "gradient_operands")
 SAVED = ACTIVATIONS, OPERANDS = ("activations", "operands")  # what the tape keeps for backward
-DELAY = re.compile(DELAYED + r"(?::([1-9]\d{0,5}))?")
 STATE = "enter"  # what kernels of sequences call the rounding of a state that enters a product
 MOST = 126  # log2 of the largest scale, and of 1 over the smallest: both are normal in float32
 Axes = tuple[int, ...] | Callable[..., tuple[int, ...]]
@@ -150,13 +149,13 @@ def checked_scale(scale: Any) -> str | None:
     steps = steps_of(scale)
     if steps is None:
         raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
-    return DELAYED if steps == STEPS else f"{DELAYED}:{steps}"
+    return written_count(DELAYED, None if steps == STEPS else steps)
 
 
 def steps_of(scale: Any) -> int | None:
     """Of how many steps "delayed:16" takes the largest; None for another scale."""
-    said = DELAY.fullmatch(scale) if isinstance(scale, str) else None
-    return None if said is None else int(said[1] or STEPS)
+    word, steps = (isinstance(scale, str) and read_count(scale, MOST_DIGITS)) or ("", None)
+    return steps or STEPS if word == DELAYED else None
 
 
 def rounds_operands(precision: Any) -> bool:
@@ -234,7 +233,7 @@ def earlier_amax(current: Callable[[], float], to: Rounding, key: Any) -> float:
 def amax_of(x: np.ndarray) -> float:
     """The largest magnitude in x: Inf or NaN where there is one."""
     if compiles(x):
-        return float(import_module("minifp.runtime.cpu.operands").amax(x))
+        return float(import_module("minifp.runtime.cpu.kernels.operands").amax(x))
     with np.errstate(invalid="ignore"):
         return float(np.abs(upcast(x, float64 if x.dtype == float64 else float32)).max())
 
@@ -261,7 +260,7 @@ def rounded(
     if amax is None and to.scale not in (None, ROW):
         amax = amax_of(x)
     if compiles(x) and rounds(to.format):
-        kernels = import_module("minifp.runtime.cpu.operands")
+        kernels = import_module("minifp.runtime.cpu.kernels.operands")
         if axes is not None:
             return kernels.rounded_rows(x, axes, form_of(to.format), largest, top)
         scale = 1.0 if amax is None else float(scale_of(amax, largest))

@@ -5,6 +5,7 @@ kernel, for a gradient or for parameters is rules.py's.
 """
 
 import os
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics import autocast, precision_parts, products
+from minifp.numerics import autocast, precision_grammar, precision_parts, products
 from minifp.numerics.formats import (
     as_dtype,
     bfloat16,
@@ -36,6 +37,7 @@ from minifp.numerics.operands import (
     checked_scale,
     steps_of,
 )
+from minifp.numerics.precision_grammar import written
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import check_small_updates
 from minifp.numerics.state_format import check_state, checked_state_scale
@@ -45,11 +47,11 @@ from minifp.numerics.switches import (
     FORMAT_FIELDS,
     OPTIONAL_FORMATS,
     STATE_SCALE,
+    STORAGE,
     STORAGE_FIELDS,
     STORED_FIELDS,
     SUM_FIELDS,
     read_switch,
-    written,
 )
 from minifp.runtime.contexts import Context, Outside
 
@@ -194,10 +196,7 @@ class Precision(precision_parts.InParts):
             raise PrecisionError(
                 f"a precision is a string or a Precision, not {type(text).__name__}"
             )
-        text, parts = precision_parts.split(text)
-        level, *rest = text.split(",")
-        text = ",".join([LEVELS.get(level.strip(), level), *rest])
-        name, *changes = (part.strip() for part in text.split(","))
+        name, changes, parts = said = with_level(precision_grammar.read(text))
         if name not in NAMED:
             raise PrecisionError(
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
@@ -205,58 +204,59 @@ class Precision(precision_parts.InParts):
             )
         values: dict = {"parts": parts} if parts else {}
         edits = {}
-        for change in changes:
-            key, equals, value = (part.strip() for part in change.partition("="))
-            if equals and key in (*SWITCHES, "storage"):
-                names = STORAGE_FIELDS if key == "storage" else (key,)
-                values.update(dict.fromkeys(names, read_switch(key, value, text)))
-            elif equals and key in (*autocast.KIND_OF, *autocast.operations):
+        for key, value in changes:
+            if value and key in (*SWITCHES, STORAGE):
+                names = STORAGE_FIELDS if key == STORAGE else (key,)
+                values.update(dict.fromkeys(names, read_switch(key, value, said.whole)))
+            elif value and key in (*autocast.KIND_OF, *autocast.operations):
                 edits[key] = value
-            elif equals and ":" in key:
-                values.setdefault("products", {})[key] = products.read(key, value, text)
+            elif value and precision_grammar.read_product(key):
+                values.setdefault("products", {})[key] = products.read(key, value, said.whole)
             else:
                 raise PrecisionError(
-                    f"{change!r} in precision {text!r}: expected switch=value with one of "
-                    f"{', '.join(SWITCHES)}, storage, or under autocast an operation, or the "
-                    f"switch of a product, as {products.EXAMPLE}"
+                    f"{precision_grammar.written_pair((key, value))!r} in precision "
+                    f"{said.whole!r}: expected switch=value with one of {', '.join(SWITCHES)}, "
+                    "storage, or under autocast an operation, or the switch of a product, as "
+                    f"{products.EXAMPLE}; `minifp help precision` describes them"
                 )
         if edits:
             table = autocast.checked(values.get("operations", NAMED[name].operations))
             if table is None:
                 raise PrecisionError(
-                    f'{next(iter(edits))!r} in precision {text!r}: only under "autocast" can '
+                    f'{next(iter(edits))!r} in precision {said.whole!r}: only under "autocast" can '
                     "single operations have formats"
                 )
             values["operations"] = table.low, edits
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
-        return precision_parts.joined(self.text(), self.parts)
+        return str(self.said()._replace(parts=tuple(self.parts)))
 
     def text(self, without: tuple[str, ...] = ()) -> str:
         """Its switches, but those in `without`, as `parse` reads them."""
+        return str(self.said(without))
+
+    def said(self, without: tuple[str, ...] = ()) -> precision_grammar.Text:
+        """The text of these switches, from the named precision that has most of them."""
 
         def distance(name):
             differs = self.autocast_low != NAMED[name].autocast_low
-            changes = self._changes(NAMED[name], without)
+            changes = self.changes(NAMED[name], without)
             return len(changes), differs  # of equal ones, that with the same table
 
         name = min(NAMED, key=distance)
-        return ",".join([name, *self._changes(NAMED[name], without)])
+        return precision_grammar.Text(name, self.changes(NAMED[name], without))
 
-    def _changes(self, base, without):
-        """What to change in another precision to have this one, as `parse` reads it."""
+    def changes(self, base: "Precision", without: Iterable[str] = ()) -> tuple:
+        """What to change in another precision to have this one: pairs of a key and a text."""
         pairs = [(f, getattr(self, f), getattr(base, f)) for f in SWITCHES if f not in without]
         changes = [
-            f"{f}={written(mine)}"
-            for f, mine, theirs in pairs
-            if mine != theirs and f != "operations"
+            (f, written(mine)) for f, mine, theirs in pairs if mine != theirs and f != "operations"
         ]
         if self.autocast_low != base.autocast_low:
-            changes.append(f"operations={written(self.autocast_low)}")
+            changes.append(("operations", written(self.autocast_low)))
         edits = () if self.operations is None else self.operations.edits
-        pairs = *edits, *((key, written(value)) for key, value in self.products)
-        return [*changes, *(f"{name}={value}" for name, value in pairs)]
+        return (*changes, *edits, *((key, written(value)) for key, value in self.products))
 
 
 class GradientFormats(dict):
@@ -308,6 +308,12 @@ LEVELS = {  # Apex's optimization levels, by which a precision can be named too
     "O4": CASTING[BRAIN],
     "O5": STORING[BRAIN],
 }
+
+
+def with_level(said: precision_grammar.Text) -> precision_grammar.Text:
+    """The text of a precision that may be named by a level."""
+    level = precision_grammar.read(LEVELS.get(said.name, said.name))
+    return said._replace(name=level.name, changes=level.changes + said.changes)
 
 
 # ---- the active precision -----------------------------------------------------------------------

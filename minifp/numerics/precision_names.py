@@ -1,4 +1,4 @@
-"""Names that others have for a precision, and what to write here."""
+"""What each named precision is, in a line; and the names that others have for them."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,16 @@ from minifp.numerics.formats import float16, float32, float64
 from minifp.runtime.nearest import nearest
 
 HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
+MEANINGS = {
+    "float32": "everything in float32, the baseline of all comparisons",
+    "mixed": "float16 storage, float32 sums, master weights, dynamic loss scaling",
+    "autocast": "float32 weights; a table says which operations work in float16",
+    "autocast-bfloat16": "autocast in bfloat16, without a loss scale",
+    "bfloat16": "mixed in bfloat16, without a loss scale",
+    "float8": "bfloat16, but products round their operands to 8 bits, with scales",
+    "float16": "float16 for everything, also sums; no master weights, no loss scaling",
+    "float64": "everything in float64, the reference of tests",
+}
 ELSEWHERE = (  # names that others have for a precision
     (
         "fp16 f16 half 16 float-16 o3",

@@ -18,22 +18,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
-from minifp.numerics import products
-from minifp.numerics.switches import written
+from minifp.numerics import precision_grammar, products
+from minifp.numerics.precision_grammar import PART, written
 
-BETWEEN = ";"
 SHARED = (
     *("master_weights", "update_rounding", "compensated"),
     *("optimizer_state", "second_moment", "optimizer_state_scale", "loss_scale"),
 )
 STATE = ("by_references", "shapes_only", "whole", "place")  # what it has beside its switches
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
-EXPECTED = (
-    "expected pattern=precision, where pattern is a path of modules, also with *, ? and [...], as "
-    "in "
-    '"mixed;decoder.*=bfloat16;head=float32", or pattern.product:switch=value, as in '
-    '"mixed;*.wgrad:accumulate=float16"'
-)
 
 
 class Part(NamedTuple):
@@ -47,66 +40,32 @@ class Part(NamedTuple):
     switch: str | None = None
 
     @property
+    def of_product(self) -> str:
+        """The key of its product's switch."""
+        return precision_grammar.written_product(str(self.product), str(self.switch))
+
+    @property
     def told(self) -> str:
         """What holds for its modules: "bfloat16", or "accumulate=float32"."""
-        return self.text if self.switch is None else f"{self.switch}={self.text}"
+        if self.switch is None:
+            return self.text
+        return precision_grammar.written_pair((self.switch, self.text))
 
 
 def read_part(key: Any, text: Any) -> Part:
     """A part from its key. Raises PrecisionError for one that cannot be read."""
-    before, colon, switch = key.partition(":") if isinstance(key, str) else (key, "", "")
-    pattern, dot, product = before.rpartition(".") if colon else (before, "", "")
-    if colon and not dot and product in products.PRODUCTS:
+    pattern, of_product = precision_grammar.read_part(key) if isinstance(key, str) else (None, None)
+    product, _ = precision_grammar.read_product(of_product or "") or ("", "")
+    if pattern is None and product in products.PRODUCTS:
         raise PrecisionError(
             f"part {key!r} names no modules: expected *.{key}={text} for a whole model; or "
-            f'{key}={text} before the first "{BETWEEN}", for everything'
+            f'{key}={text} before the first ";", for everything'
         )
-    if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
-        raise PrecisionError(f"{key!r} as the pattern of a part: {EXPECTED}")
-    if not colon:
+    if pattern is None or not PATTERN.fullmatch(pattern):
+        raise PrecisionError(f"{key!r} as the pattern of a part: {PART}")
+    if of_product is None:
         return Part(key, text, pattern)
-    return Part(key, text, pattern, *products.read_key(f"{product}:{switch}", f"in part {key!r}"))
-
-
-def split(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """The precision of the whole, and each (pattern, text). Raises PrecisionError."""
-    whole, *parts = text.split(BETWEEN)
-    pairs = []
-    for part in parts:
-        pattern, equals, of_part = (word.strip() for word in part.partition("="))
-        if not equals or not of_part:
-            raise PrecisionError(f"part {part.strip()!r} of precision {text!r}: {EXPECTED}")
-        pairs.append((pattern, of_part))
-    return whole, pairs
-
-
-def changed(text: str, *changes: str) -> str:
-    """The text of a precision with changes such as "loss_scale=128" of the whole."""
-    whole, *parts = text.split(BETWEEN)
-    return BETWEEN.join([",".join([whole, *changes]), *parts])
-
-
-def with_said(text: str, key: str, value: str | None, of_part: bool = False) -> str:
-    """The canonical text of a precision, as it is where it says `value` of a key; None: nothing.
-
-    key: what stands before a "=", of a switch, of a product's switch or, of_part, of a part, which
-    keeps its place among the parts.
-    """
-    whole, pairs = split(text)
-    level, *changes = whole.split(",")
-    of_whole, parts = dict(change.split("=", 1) for change in changes), dict(pairs)
-    place = parts if of_part else of_whole
-    if value is None:
-        place.pop(key, None)
-    else:
-        place[key] = value
-    said = [f"{name}={text}" for name, text in of_whole.items()]
-    return joined(",".join([level, *said]), parts.items())
-
-
-def joined(whole: str, parts: Iterable[tuple[str, str]]) -> str:
-    """The text that `split` reads."""
-    return BETWEEN.join([whole, *(f"{pattern}={text}" for pattern, text in parts)])
+    return Part(key, text, pattern, *products.read_key(of_product, f"in part {key!r}"))
 
 
 def checked(
@@ -121,7 +80,7 @@ def checked(
         raise PrecisionError(f"parts={given!r}: expected {{pattern: precision}}") from None
     for pattern, text in items:
         part = read_part(pattern, text)
-        if not isinstance(text, str) or BETWEEN in text:
+        if not isinstance(text, str) or precision_grammar.read(text).parts:
             raise PrecisionError(
                 f"part {pattern!r}: {text!r}: expected the text of a precision without parts"
             )
@@ -130,7 +89,7 @@ def checked(
         seen.add(pattern)
         try:
             if part.product is not None:
-                value = products.read(f"{part.product}:{part.switch}", text, f"{pattern}={text}")
+                value = products.read(part.of_product, text, f"{pattern}={text}")
                 pairs.append((pattern, written(value)))
                 continue
             check_own(text)
@@ -142,12 +101,12 @@ def checked(
 
 def check_own(text: str) -> None:
     """Raise PrecisionError for a switch that modules do not have one by one."""
-    names = [change.partition("=")[0].strip() for change in text.split(",")]
-    shared = next((name for name in names if name in SHARED), None)
+    keys = [key for key, _ in precision_grammar.read(text).changes]
+    shared = next((key for key in keys if key in SHARED), None)
     if shared is not None:
         raise PrecisionError(
             f"{shared} holds for all parameters of an optimizer: expected it before the first "
-            f'"{BETWEEN}", as in "mixed,{shared}=...;head=float32"'
+            f'";", as in "mixed,{shared}=...;head=float32"'
         )
 
 
@@ -216,7 +175,7 @@ class InParts:
         known = self.assigned[0].with_changes
         if place not in known:
             parts = [self.read_parts[number] for number in place[1:]]
-            own = {f"{part.product}:{part.switch}": part for part in parts}
+            own = {part.of_product: part for part in parts}
             values = {key: products.read(key, part.text, part.key) for key, part in own.items()}
             try:
                 made = replace(base, products=dict(base.products) | values, parts=())
@@ -237,7 +196,7 @@ class InParts:
         precisions, and of no whole."""
         return bool(self.place and self.place[0])
 
-    def part_of(self, product: str, switch: str) -> Part | None:
+    def part_of(self, product: str | None, switch: str) -> Part | None:
         """The part that has decided a switch of a product; None for this precision itself."""
         parts = [self.whole.read_parts[number] for number in self.place[1:]]
         own = [part for part in parts if (part.product, part.switch) == (product, switch)]

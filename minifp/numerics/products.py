@@ -24,10 +24,16 @@ from typing import Any
 
 from minifp.errors import PrecisionError
 from minifp.numerics.operands import OPERAND_FIELDS, OPERANDS, Operand, steps_of
-from minifp.numerics.switches import read_switch, written
+from minifp.numerics.precision_grammar import read_product, written, written_product
+from minifp.numerics.switches import read_switch
 
 PRODUCTS = FPROP, DGRAD, WGRAD = "fprop", "dgrad", "wgrad"
 SWITCHES = ("accumulate", *OPERAND_FIELDS, "operand_scale")
+MEANINGS = {  # for `minifp help precision`
+    FPROP: "y = x wT, the forward pass",
+    DGRAD: "dx = dy w, the gradient of an activation",
+    WGRAD: "dw = dyT x, the gradient of a weight",
+}
 EXAMPLE = "wgrad:accumulate=float32"
 
 
@@ -44,8 +50,9 @@ def product_of(role: str, operands: Iterable[Operand]) -> str | None:
 
 def read_key(key: Any, told: str) -> tuple[str, str]:
     """(product, switch) of "wgrad:accumulate". told: where it stands, for the PrecisionError."""
-    product, colon, switch = key.partition(":") if isinstance(key, str) else ("", "", "")
-    if not colon or product not in PRODUCTS:
+    pair = read_product(key) if isinstance(key, str) else ("", "")
+    product, switch = pair or (key, "")
+    if pair is None or product not in PRODUCTS:
         raise PrecisionError(
             f"{product or key!r} {told} is not a product: expected {', '.join(PRODUCTS)}, as in "
             f'"{EXAMPLE}"'
@@ -94,7 +101,7 @@ def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[
         own = {switch: value for (of, switch), value in pairs.items() if of == product}
         made = _changed(precision, product, own)
         found += [
-            (f"{product}:{switch}", getattr(made, switch))
+            (written_product(product, switch), getattr(made, switch))
             for switch in SWITCHES
             if switch in own and getattr(made, switch) != getattr(precision, switch)
         ]
@@ -123,9 +130,13 @@ def _changed(precision, product, own):
 def of_product(precision: Any, product: str | None) -> Any:
     """The precision of one product: a Precision with the switches that it has there; itself where
     these are no others."""
-    pairs = [(key.partition(":"), value) for key, value in precision.products]
-    own = {switch: value for (of, _, switch), value in pairs if of == product}
-    return _changed(precision, product, own)
+    return _changed(precision, product, dict(own_of(precision, product)))
+
+
+def own_of(precision: Any, product: str | None) -> list[tuple[str, Any]]:
+    """(switch, value) of the switches that a product has of its own."""
+    pairs = [(read_product(key), value) for key, value in precision.products]
+    return [(pair[1], value) for pair, value in pairs if pair and pair[0] == product]
 
 
 # ---- what is shown ------------------------------------------------------------------------------

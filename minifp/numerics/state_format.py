@@ -43,9 +43,9 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.number_format import Format
 from minifp.numerics.operands import scale_of
+from minifp.numerics.precision_grammar import read_count, written_count
 
 TENSOR, BLOCK = "tensor", "block"
-MOST_DIGITS = 18  # of a block's length, which then is an int64
 EXPECTED = f"{TENSOR}, {BLOCK}:N with N a whole number of at least 1, as in {BLOCK}:2048, or off"
 
 
@@ -54,18 +54,15 @@ def length_of(text: Any) -> int | None:
 
     Raises PrecisionError for a text that is neither "tensor" nor of the form "block:2048".
     """
-    if text == TENSOR:
-        return None
-    word, _, count = str(text).partition(":")
-    digits = count.lstrip("0")
-    if word == BLOCK and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
-        return int(digits)
+    word, length = read_count(str(text)) or ("", None)
+    if (word, length) == (TENSOR, None) or (word == BLOCK and length is not None):
+        return length
     raise PrecisionError(f"optimizer_state_scale={text!r}: expected {EXPECTED}")
 
 
 def text_of(length: int | None) -> str:
     """The text that `length_of` reads."""
-    return TENSOR if length is None else f"{BLOCK}:{length}"
+    return written_count(TENSOR if length is None else BLOCK, length)
 
 
 def checked_state_scale(given: Any) -> str | None:
@@ -154,7 +151,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
     what begins at each of `starts`, (k), the first of which is 0."""
     format = format_of(codes.dtype)
     if worth_compiling(x) and is_compiled(codes.dtype):
-        kernels = import_module("minifp.runtime.cpu.scaled_state")
+        kernels = import_module("minifp.runtime.cpu.kernels.scaled_state")
         kernels.encode(x, starts, codes, scales, format.max)
         return
     scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts.astype(np.intp)), format)
@@ -166,7 +163,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
 def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndarray) -> None:
     """Write the numbers of codes and their scales into x, (n) float32; the others as for encode."""
     if worth_compiling(codes) and is_compiled(codes.dtype):
-        import_module("minifp.runtime.cpu.scaled_state").decode(codes, scales, starts, x)
+        import_module("minifp.runtime.cpu.kernels.scaled_state").decode(codes, scales, starts, x)
         return
     np.divide(upcast(codes, float32), _spread(scales, starts, codes.size), out=x)
 

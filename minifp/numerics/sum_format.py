@@ -22,10 +22,10 @@ from minifp.derive.dtypes import NATIVE, name_of
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import as_dtype, float16, float32, is_float, names
 from minifp.numerics.number_format import format_named, not_stored
+from minifp.numerics.precision_grammar import read_count, written_count
 
 CHUNKED = "chunked"
 MOST_MANTISSA = 10  # 24 >= 2 (m + 1) + 2: see accumulate.py
-MOST_DIGITS = 18  # of a chunk's length, which then is an int64
 EXPECTED = (
     f"one of {names()}, or {CHUNKED}:N to sum N numbers in {float16.name} and add these sums in "
     f"{float32.name}, with N a whole number of at least 1, such as {CHUNKED}:32"
@@ -50,7 +50,7 @@ class SumFormat(NamedTuple):
     @property
     def name(self) -> str:
         """As a precision names it: "float16", "chunked:32"."""
-        return name_of(self.dtype) if self.chunk is None else f"{CHUNKED}:{self.chunk}"
+        return written_count(name_of(self.dtype) if self.chunk is None else CHUNKED, self.chunk)
 
     @property
     def words(self) -> str:
@@ -75,10 +75,9 @@ def sum_format(text: str, switch: str = "sums") -> SumFormat:
                 "step is computed in float32, and rounds correctly only up to that"
             )
         return SumFormat(format.stored)
-    word, _, count = text.partition(":")
-    digits = count.lstrip("0")
-    if word == CHUNKED and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
-        return SumFormat(float16, int(digits))
+    word, length = read_count(text) or ("", None)
+    if word == CHUNKED and length is not None:
+        return SumFormat(float16, length)
     raise PrecisionError(f"{switch}={text!r}: expected {EXPECTED}{not_stored(text)}")
 
 

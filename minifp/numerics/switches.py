@@ -1,6 +1,7 @@
-"""The switches of a precision by kind, and the text of each one's value."""
+"""The switches of a precision: what each may be, how its text is read, and what it decides."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
 from minifp.numerics.autocast import LOWS
@@ -12,11 +13,23 @@ from minifp.numerics.number_format import (
     not_stored,
     operand_format,
 )
-from minifp.numerics.operands import NOW, OPERAND_FIELDS, SAVED, SCALES, steps_of
+from minifp.numerics.operands import (
+    CURRENT,
+    DELAYED,
+    NOW,
+    OPERAND_FIELDS,
+    ROW,
+    SAVED,
+    SCALES,
+    steps_of,
+)
+from minifp.numerics.precision_grammar import FLAGS as WORDS
+from minifp.numerics.precision_grammar import OFF, ON, written_count
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
-from minifp.numerics.state_format import checked_state_scale
-from minifp.numerics.sum_format import sum_format
+from minifp.numerics.state_format import BLOCK, TENSOR, checked_state_scale
+from minifp.numerics.sum_format import CHUNKED, sum_format
 
+STORAGE = "storage"  # in a text: all of STORAGE_FIELDS
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
@@ -24,68 +37,148 @@ STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
 OPTIONAL_FORMATS = (*OPERAND_FIELDS, "second_moment")
 STATE_SCALE = "optimizer_state_scale"
-OFF = (*OPTIONAL_FORMATS, "operand_scale", STATE_SCALE, "operations")  # may be off, and then None
-WORDS: dict[str, tuple[str, ...]] = {
-    "update_rounding": UPDATE_ROUNDINGS,
-    "operand_scale": SCALES,
-    "saved": SAVED,
-    "operations": LOWS,
+
+
+# ---- what switches may be -----------------------------------------------------------------------
+
+
+class Values(NamedTuple):
+    """What a switch may be. told: in an error; brief: the same where formats and patterns are
+    explained beside it; read: the value of a word, or None of a word that is none, where it does
+    not raise a PrecisionError itself; is_optional: whether "off" is None."""
+
+    told: str
+    brief: str
+    read: Callable[[str], Any]
+    is_optional: bool = False
+
+
+class Switch(NamedTuple):
+    """One switch: what it decides, what it may be, and one of these values."""
+
+    decides: str
+    values: Values
+    example: str
+
+
+def one_of(words: tuple[str, ...], is_optional: bool = False) -> Values:
+    """These words, and perhaps "off"."""
+    *most, last = *words, *([OFF] if is_optional else [])
+    told = f"{', '.join(most)} or {last}"
+    return Values(told, told, lambda word: word if word in words else None, is_optional)
+
+
+def formats(known: Callable[[str], Any], also: str = "", is_optional: bool = False) -> Values:
+    """The formats that `known` knows. also: what they are called beside those that tensors have."""
+    told = f"{OFF}, {also}{names()}" if is_optional else names()
+    brief = f"format or {OFF}" if is_optional else "format"
+    return Values(told, brief, lambda word: word if known(word) else None, is_optional)
+
+
+def sums(switch: str) -> Values:
+    """The sums of `accumulate` or of `reduce`."""
+    brief = f"format or {CHUNKED}:N"
+    return Values(names(), brief, lambda word: sum_format(word, switch).name)
+
+
+def read_scale(word: str) -> Any:
+    """The value of operand_scale."""
+    return word if word in NOW or steps_of(word) is not None else None
+
+
+def read_loss_scale(word: str) -> Any:
+    """The value of loss_scale, but "off"."""
+    if word == ON:
+        return DYNAMIC
+    if word.startswith(tuple(KINDS)):
+        return checked_loss_scale(word)
+    try:
+        return checked_loss_scale(float(word))
+    except ValueError:
+        return None
+
+
+def read_operations(word: str) -> Any:
+    """The value of operations, but "off"."""
+    return LOWS[0] if word == ON else OPERATIONS.read(word)
+
+
+FORMAT = formats(format_named)
+OPERAND = formats(operand_format, f"{', '.join(OPERAND_FORMATS)}, ", True)
+FLAG = Values("on or off", "on or off", WORDS.get)
+OPERATIONS = one_of(LOWS, True)
+OPERAND_SCALE = Values(
+    f"{', '.join(SCALES)} or {OFF}", f"{CURRENT}, {ROW}, {DELAYED}:N or {OFF}", read_scale, True
+)
+PER_STATE = f"{TENSOR}, {BLOCK}:N or {OFF}"
+LOSS_SCALES = f"{', '.join(KINDS)}, a positive number or {OFF}"
+
+# ---- the switches -------------------------------------------------------------------------------
+
+TABLE = {
+    "weights": Switch("weights, as layers read them", FORMAT, "bfloat16"),
+    "activations": Switch("what operations write", FORMAT, "bfloat16"),
+    "gradients": Switch("of activations and of weights", FORMAT, "float8_e5m2"),
+    "accumulate": Switch("partial sums inside of products", sums("accumulate"), "chunked:32"),
+    "reduce": Switch("partial sums of means, norms, softmax", sums("reduce"), "float16"),
+    "operands": Switch(
+        "to what activations and weights are rounded before they are multiplied",
+        OPERAND,
+        "float8_e4m3fn",
+    ),
+    "gradient_operands": Switch("the same of gradients", OPERAND, "float8_e5m2"),
+    "operand_scale": Switch(
+        "whose largest number scales them first, that of the tensor, its rows, or N earlier steps",
+        OPERAND_SCALE,
+        written_count(DELAYED, 16),
+    ),
+    "saved": Switch(
+        "what backward reads, as it was stored or as it was multiplied",
+        one_of(SAVED),
+        "operands",
+    ),
+    "norm_parameters": Switch(
+        "scale, shift and statistics of normalisation layers", FORMAT, "float16"
+    ),
+    "master_weights": Switch("a float32 copy of narrow weights, for updates", FLAG, ON),
+    "update_rounding": Switch(
+        "how weights without that copy are rounded",
+        one_of(UPDATE_ROUNDINGS),
+        "stochastic",
+    ),
+    "compensated": Switch("these rounding errors enter the next update", FLAG, ON),
+    "optimizer_state": Switch("momentum and moments", FORMAT, "float16"),
+    "second_moment": Switch(
+        "second moments, if not the same",
+        formats(format_named, is_optional=True),
+        "float16",
+    ),
+    STATE_SCALE: Switch(
+        "which numbers of both share a scale",
+        Values(PER_STATE, PER_STATE, checked_state_scale, True),
+        written_count(BLOCK, 2048),
+    ),
+    "loss_scale": Switch(
+        "by what gradients are multiplied",
+        Values(LOSS_SCALES, LOSS_SCALES.replace("a positive ", ""), read_loss_scale, True),
+        "128",
+    ),
+    "operations": Switch(
+        "autocast, the narrow format that operations cast to",
+        OPERATIONS._replace(read=read_operations),
+        LOWS[-1],
+    ),
 }
 
 
 def read_switch(key: str, value: str, text: str) -> Any:
     """What a switch of a precision's text is given. Raises PrecisionError, which names the text."""
-    if key == "operations" and value == "on":
-        return LOWS[0]
-    if key in (*FLAGS, "loss_scale"):
-        if value in ("on", "off"):
-            on = DYNAMIC if key == "loss_scale" else True
-            return on if value == "on" else (None if key == "loss_scale" else False)
-        if key == "loss_scale" and value.startswith(tuple(KINDS)):
-            return checked_loss_scale(value)
-        if key == "loss_scale":
-            try:
-                return checked_loss_scale(float(value))
-            except ValueError:
-                pass
-    elif key in OFF and value == "off":
+    values = FORMAT if key == STORAGE else TABLE[key].values
+    if values.is_optional and value == OFF:
         return None
-    elif key == STATE_SCALE:
-        return checked_state_scale(value)
-    elif key in SUM_FIELDS:
-        return sum_format(value, key).name
-    elif key in OPERAND_FIELDS:
-        if operand_format(value) is not None:
-            return value
-    elif key == "operand_scale":
-        if value in NOW or steps_of(value) is not None:
-            return value
-    elif value in WORDS[key] if key in WORDS else format_named(value):
-        return value
-    raise PrecisionError(
-        f"{key}={value!r} in precision {text!r}: expected {expected(key)}{not_stored(value)}"
-    )
-
-
-def expected(key: str) -> str:
-    """What a switch takes, for an error."""
-    if key == "loss_scale":
-        return f"{', '.join(KINDS)}, a positive number or off"
-    if key in FLAGS:
-        return "on or off"
-    if key in OPERAND_FIELDS:
-        return f"off, {', '.join(OPERAND_FORMATS)}, {names()}"
-    if key in OPTIONAL_FORMATS:
-        return f"off, {names()}"
-    if key not in WORDS:
-        return names()
-    *words, last = *WORDS[key], *(["off"] if key in OFF else [])
-    return f"{', '.join(words)} or {last}"
-
-
-def written(value: Any) -> str:
-    """The text of a switch's value, as `read_switch` reads it."""
-    words = {True: "on", False: "off", None: "off"}
-    if isinstance(value, float):
-        return f"{value:.17g}"
-    return value if isinstance(value, str) else words[value]
+    result = values.read(value)
+    if result is None:
+        raise PrecisionError(
+            f"{key}={value!r} in precision {text!r}: expected {values.told}{not_stored(value)}"
+        )
+    return result

@@ -3,7 +3,7 @@
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, sum_over
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu.pointwise import FLOATS
+from minifp.runtime.cpu.kernels.pointwise import FLOATS
 from minifp.runtime.shapes import stretched
 
 

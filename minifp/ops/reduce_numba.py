@@ -5,7 +5,7 @@ import numpy as np
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise, sum_over
 from minifp.ops.reduce import count_of
-from minifp.runtime.cpu.sums import format_of
+from minifp.runtime.cpu.kernels.sums import format_of
 from minifp.runtime.shapes import reduced_shape
 
 

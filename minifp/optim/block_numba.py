@@ -2,7 +2,7 @@
 
 from minifp.autograd.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
-from minifp.runtime.cpu.scattered import Scattered
+from minifp.runtime.cpu.kernels.scattered import Scattered
 
 
 class Gradients(block.Gradients):

@@ -8,7 +8,7 @@ from typing import Any
 from minifp.derive.trace import Formula
 from minifp.numerics.dispatch import pointwise
 from minifp.numerics.formats import format_of
-from minifp.runtime.cpu import updates
+from minifp.runtime.cpu.kernels import updates
 from minifp.runtime.cuda.arrays import is_on_device
 
 

@@ -37,9 +37,10 @@ _open: set[int] = set()  # files of locks that this process has
 class alone:
     """A `with` block in which one is alone, of all threads and processes, by the lock in a file.
 
-    path: of the file, which is gone afterwards, and so are folders that were made for it and are
-    empty. Blocks in each other have one lock. others: what a warning says of whoever is waited for.
-    patience: seconds to wait, after which a warning says so and the block is entered all the same.
+    path: of the file, which is gone afterwards, and so are folders that were made for it, are
+    empty, and in which nobody waits. Blocks in each other have one lock. others: what a warning
+    says of whoever is waited for. patience: seconds to wait, after which a warning says so
+    and the block is entered all the same.
     """
 
     def __init__(self, path: Path, others: str, patience: float = math.inf) -> None:

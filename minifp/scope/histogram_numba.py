@@ -8,7 +8,7 @@ increment.
 
 import numpy as np
 
-from minifp.runtime.cpu.pool import parallel, spans
+from minifp.runtime.cpu.kernels.pool import parallel, spans
 from minifp.scope.borders import PARTS, thresholds
 
 RUN = 65536  # numbers that are worth a chunk

@@ -12,9 +12,8 @@ from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
-from minifp.numerics import policy
+from minifp.numerics import policy, precision_grammar
 from minifp.numerics.formats import as_dtype, is_narrow
-from minifp.numerics.precision_parts import changed
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
 from minifp.runtime.device import default_device
@@ -178,7 +177,8 @@ def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
     for k in tried:
         scale = "off" if k is None else f"{2.0**k:.17g}"
         advised = advice.low <= (k or 0) <= advice.high
-        run = ended(task, changed(name, f"loss_scale={scale}"), seed, data, bar)
+        scaled = str(precision_grammar.read(name).changed(("loss_scale", scale)))
+        run = ended(task, scaled, seed, data, bar)
         yield {"scale": k, "advised": advised, **run}
 
 

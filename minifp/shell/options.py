@@ -69,7 +69,7 @@ precision = click.option(
     "-p",
     "--precision",
     metavar="NAME",
-    help="The precision (see `minifp compare --help`).  [default: mixed, or the checkpoint's]",
+    help="The precision (see `minifp help precision`).  [default: mixed, or the checkpoint's]",
 )
 precisions = click.option(  # of ManyValues
     "-p",
@@ -103,8 +103,7 @@ dial = click.option(
     "--dial",
     type=int,
     metavar="K",
-    help="Exponent dial: make gradients 2^K times smaller, as a loss averaged over 2^K times as "
-    "many terms would, to see what float16 loses.",
+    help="Exponent dial: make gradients 2^K times smaller, to see what float16 loses.",
 )
 
 # ---- where to, and on what ----------------------------------------------------------------------
@@ -131,7 +130,7 @@ figures = click.option(
 style = click.option(
     "--style",
     type=click.Choice(["screen", "paper"]),
-    help="Style of the pictures. paper: small letters, one column wide, captions in captions.txt.",
+    help="Style of the pictures; paper: one column wide, captions in captions.txt.",
 )
 width = click.option(
     "--width", metavar="W", help="Width of a picture: 3.25in, 85mm, 8.5cm or 240pt."
@@ -165,13 +164,13 @@ jobs = click.option(
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Train N runs at a time, each in its own process with one thread.  [default: 1, with all "
+    help="Train N runs at a time, each in a process with one thread.  [default: 1, with all "
     "threads]",
 )
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends "
-    "pickles between its processes: use trusted machines only.",
+    "pickles: use trusted machines only.",
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")

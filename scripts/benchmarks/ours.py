@@ -41,7 +41,7 @@ class Side:
         """What multiplies float32 matrices here: name -> function of (a, b, out)."""
         found = {"NumPy": lambda a, b, out: np.matmul(a, b, out=out)}
         if cpu.can_compile():
-            from minifp.runtime.cpu.gemm import product
+            from minifp.runtime.cpu.kernels.gemm import product
 
             found["minifp"] = lambda a, b, out: product(a, b, out.dtype, out=out)
         return found

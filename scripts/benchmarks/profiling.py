@@ -5,8 +5,8 @@ recorded, when a gradient has arrived at an operation, when its backward is done
 two cuts belongs to the operation whose end the second is; within it, kernels are timed, and what
 they leave is Python: checks, the tape, views, and NumPy outside of kernels. So all parts add up to
 the step. Of a kernel's time it is also said how much compiled loops took that run in chunks (see
-cpu/pool.py); such a loop that is called from no kernel stands by itself. A call that is timed takes
-about a microsecond more.
+cpu/kernels/pool.py); such a loop that is called from no kernel stands by itself. A call that is
+timed takes about a microsecond more.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class Profile:
         kinds = [(kernels.Kernel, "__call__")]
         if cpu.can_compile():
             from minifp.optim.update import Update
-            from minifp.runtime.cpu.pool import Chunked
+            from minifp.runtime.cpu.kernels.pool import Chunked
 
             kinds += [(Chunked, "__call__"), (Update, "in_place")]
         self.original = [(kind, name, getattr(kind, name)) for kind, name in kinds]

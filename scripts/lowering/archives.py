@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 
 import minifp
-from minifp.runtime.cpu import compile, shipped
-from minifp.runtime.cpu.kernel_cache import digest_of
+from minifp.runtime.cpu.compile import decorators, shipped
+from minifp.runtime.cpu.compile.kernel_cache import digest_of
 
 from . import entry
 
@@ -58,13 +58,13 @@ def kernel_of(path, name):
     """The kernel of a name in a file; None if it stands there only once it has been called."""
     module = importlib.import_module("minifp." + path.removesuffix(".py").replace("/", "."))
     kernel = getattr(module, name.partition(".")[0], None)
-    kernel = compile.NATIVES.get(name) or getattr(kernel, "kernel", kernel)
-    return kernel if isinstance(kernel, (compile.Kernel, compile.Native)) else None
+    kernel = decorators.NATIVES.get(name) or getattr(kernel, "kernel", kernel)
+    return kernel if isinstance(kernel, (decorators.Kernel, decorators.Native)) else None
 
 
 def takes(kernel, types) -> bool:
     """Whether a kernel still takes as many arguments as a list of types from before has."""
-    if isinstance(kernel, compile.Native):
+    if isinstance(kernel, decorators.Native):
         return True
     return len(inspect.signature(kernel.py_func).parameters) == len(entry.parse(types))
 

@@ -1,10 +1,10 @@
-"""The text of an entry: what CPython calls of a kernel; see minifp/runtime/cpu/entries.py."""
+"""The text of an entry: what CPython calls of a kernel; see cpu/compile/entries.py."""
 
 from typing import Any
 
 from llvmlite import ir
 
-from minifp.runtime.cpu.entries import (
+from minifp.runtime.cpu.compile.entries import (
     DTYPES,
     FIELDS,
     FUNCTIONS,
@@ -15,7 +15,7 @@ from minifp.runtime.cpu.entries import (
     ORDERLY,
     PLACES,
 )
-from minifp.runtime.cpu.machine import F32, F64, HEADER, I8, I32, I64, POINTER
+from minifp.runtime.cpu.compile.machine import F32, F64, HEADER, I8, I32, I64, POINTER
 
 FINE = (0, -2)  # what numba's functions return where nothing was raised: a result, or none
 

@@ -24,7 +24,7 @@ TRIPLE = variants.VARIANTS[sys.argv[1]][0]
 _ = registry.cpu_target.target_context  # numba's own machine remains the one there is
 llvm.get_process_triple = lambda: TRIPLE
 
-from minifp.runtime.cpu import compile, front_end, machine, shipped  # noqa: E402
+from minifp.runtime.cpu.compile import decorators, front_end, machine, shipped  # noqa: E402
 
 from . import archives, entry  # noqa: E402
 
@@ -139,7 +139,7 @@ def c_function(symbol, signature):
 def lowered(path, name, types):
     """[name of the member, text, symbols it calls] of a kernel, or of a function of C."""
     kernel = archives.kernel_of(path, name)
-    if isinstance(kernel, compile.Native):
+    if isinstance(kernel, decorators.Native):
         args, _ = numba.core.sigutils.normalize_signature(types)
         text, full, _ = raw(kernel.py_func, {"error_model": "numpy", "_nrt": False}, args)
         caller = c_function(name, args)
@@ -147,10 +147,10 @@ def lowered(path, name, types):
         args = [numba_type(kind) for kind in entry.parse(types)]
         text, full, result = raw(kernel.py_func, kernel.options, args)
         caller = entry.entry_text(shipped.ENTRY, types, str(result))
-    module = simplified(plain(text, full), as_it_is=isinstance(kernel, compile.Native))
+    module = simplified(plain(text, full), as_it_is=isinstance(kernel, decorators.Native))
     text = joined(module, caller)
     symbols = sorted(
-        symbol for symbol in compile.NATIVES if f"@{symbol}(" in text and symbol != name
+        symbol for symbol in decorators.NATIVES if f"@{symbol}(" in text and symbol != name
     )
     return hashlib.sha256(text.encode()).hexdigest()[:24], text, symbols
 

@@ -9,7 +9,7 @@ import numpy as np
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, nn, optim
-from minifp.runtime.cpu import compile, entries, shipped
+from minifp.runtime.cpu.compile import decorators, entries, shipped
 
 from . import archives
 
@@ -24,13 +24,13 @@ shipped.index = lambda path: {}  # as if there were none
 
 def listen():
     """Note the types of every call of a kernel."""
-    call = compile.Kernel.__call__
+    call = decorators.Kernel.__call__
 
     def noted(kernel, *args):
         note(kernel.path, kernel.py_func.__qualname__, entries.signature(args))
         return call(kernel, *args)
 
-    compile.Kernel.__call__ = noted
+    decorators.Kernel.__call__ = noted
 
 
 def note(path, name, types):
@@ -117,7 +117,7 @@ if __name__ == "__main__":
         with fp.precision(precision):
             operations()
             networks()
-    for native in compile.NATIVES.values():
+    for native in decorators.NATIVES.values():
         note(native.path, native.symbol, native.signature)
     for path, kernels in CALLS.items():
         CALLS[path] = {n: types for n, types in kernels.items() if archives.kernel_of(path, n)}

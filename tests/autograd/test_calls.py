@@ -12,7 +12,8 @@ from minifp import nn, optim
 from minifp.runtime.cpu import can_compile, kernels_mode
 
 PACKAGE = str(Path(fp.__file__).parent)
-LOWERED = "runtime/cpu/gemm", "runtime/cpu/sums", "ops/convolution/conv_correlation_numba"
+LOWERED = [f"runtime/cpu/kernels/{name}" for name in ("gemm", "sums")]
+LOWERED += ["ops/convolution/conv_correlation_numba"]
 
 
 def way_of(call, prepare=lambda: None):
@@ -36,7 +37,7 @@ def way_of(call, prepare=lambda: None):
 
 def test_the_way_of_a_call_gets_no_longer():
     """Whoever makes a way shorter lowers its numbers here."""
-    shipped = pytest.importorskip("minifp.runtime.cpu.shipped") if can_compile() else None
+    shipped = pytest.importorskip("minifp.runtime.cpu.compile.shipped") if can_compile() else None
     lowered = shipped and [shipped.index(f"{PACKAGE}/{file}.py") for file in LOWERED]
     if not lowered or {} in lowered or shipped.variant() == "none" or kernels_mode() == "checked":
         pytest.skip("kernels that numba calls, or that are checked, go another way")

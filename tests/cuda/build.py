@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.runtime.cuda.source import common
 
 HERE = Path(__file__).parent

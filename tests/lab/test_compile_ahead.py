@@ -12,9 +12,9 @@ from minifp.lab import compile_ahead as ahead
 from minifp.lab import warm_record
 from minifp.models import MLP
 from minifp.runtime import cpu
-from minifp.runtime.cpu import kernel_cache
-from minifp.runtime.cpu.compiling import PROGRESS, compiling
-from minifp.runtime.cpu.pool import Chunked
+from minifp.runtime.cpu.compile import kernel_cache
+from minifp.runtime.cpu.compile.progress import PROGRESS, compiling
+from minifp.runtime.cpu.kernels.pool import Chunked
 from minifp.teach.warming import jobs_for_lessons
 
 

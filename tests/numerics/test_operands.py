@@ -98,7 +98,7 @@ def test_compiled_and_reference_round_alike(stored, to, monkeypatch):
 
 @pytest.mark.parametrize("scale", [CURRENT, ROW, None])
 def test_a_number_without_dimensions_is_an_operand(scale):
-    pytest.importorskip("minifp.runtime.cpu.operands")  # which few numbers are not worth to load
+    pytest.importorskip("minifp.runtime.cpu.kernels.operands")  # not loaded for few numbers
     x = np.full((), 0.3, float32)
     np.testing.assert_array_equal(rounded(x, Rounding(E4M3, scale), ()), np.float32(0.3125))
 

@@ -148,7 +148,7 @@ def check_threads(claims, kernel, args, params, monkeypatch):
     with claims("no byte depends on the number of threads", [np.shape(a) for a in args], params):
         try:
             with monkeypatch.context() as patch:
-                patch.setattr(cpu.pool, "WORTH_A_THREAD", -1)
+                patch.setattr(cpu.kernels.pool, "WORTH_A_THREAD", -1)
                 for count in (1, 2, 3):
                     fp.set_num_threads(count)
                     results = b"".join(y.tobytes() for y in called(kernel, args, params))

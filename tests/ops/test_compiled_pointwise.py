@@ -20,7 +20,7 @@ if not cpu.can_compile():
 
 from minifp.derive import elementary
 from minifp.numerics.dispatch import pointwise
-from minifp.runtime.cpu.pointwise import SMALL
+from minifp.runtime.cpu.kernels.pointwise import SMALL
 
 
 def halves(*shape, seed=0):

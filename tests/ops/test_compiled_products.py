@@ -26,7 +26,7 @@ if not cpu.can_compile():
 
 from minifp.ops.convolution import conv_numba
 from minifp.ops.convolution.conv_plan_numba import Planes
-from minifp.runtime.cpu import gemm
+from minifp.runtime.cpu.kernels import gemm
 
 
 def random(*shape, seed=0, scale=1.0):

@@ -12,7 +12,7 @@ if not cpu.can_compile():
     pytest.skip("nothing is compiled here", allow_module_level=True)
 
 from minifp.autograd.gradient_sum import GradientSum
-from minifp.runtime.cpu.sums import sum_over
+from minifp.runtime.cpu.kernels.sums import sum_over
 
 
 def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():

@@ -47,7 +47,7 @@ def test_the_compiled_suppression_keeps_what_the_reference_keeps(n):
 
 
 def test_no_kept_class_depends_on_the_number_of_threads(monkeypatch, threads):
-    pool = pytest.importorskip("minifp.runtime.cpu.pool")
+    pool = pytest.importorskip("minifp.runtime.cpu.kernels.pool")
     monkeypatch.setattr(pool, "WORTH_A_THREAD", -1)
     boxes, scores = fp.tensor(random_boxes(500)), fp.tensor(distinct_scores(500))
     classes, found = np.arange(500) % 7, set()

@@ -205,8 +205,8 @@ def test_a_step_makes_no_temporary_arrays(rule, precision):
 
 def test_no_kernel_looks_for_the_gradient_of_nothing():
     """It would read beyond `starts` until something there is more than 0."""
-    from minifp.runtime.cpu import updates
-    from minifp.runtime.cpu.scattered import Scattered
+    from minifp.runtime.cpu.kernels import updates
+    from minifp.runtime.cpu.kernels.scattered import Scattered
 
     nothing = np.ones(0, SINGLE)
 
@@ -287,7 +287,7 @@ def test_a_compiled_norm_finds_what_is_not_finite(value, place, dtype):
 
 def test_gradients_are_read_wherever_and_however_they_lie():
     from minifp.autograd.gradient_clip_numba import sum_of_squares
-    from minifp.runtime.cpu.scattered import CAN_LOOK, Scattered
+    from minifp.runtime.cpu.kernels.scattered import CAN_LOOK, Scattered
 
     x = np.random.default_rng(0).normal(size=(40, 50)).astype(SINGLE)
     read_only, odd = x.copy(), np.zeros(x.nbytes + 1, np.uint8)[1:].view(SINGLE)

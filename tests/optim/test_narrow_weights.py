@@ -162,9 +162,9 @@ def test_the_compiled_rounding_is_the_references_for_all_magnitudes(name):
 
     if not cpu.can_compile():
         pytest.skip("kernels are not compiled here")
-    from minifp.runtime.cpu.loops import Code, new_module
-    from minifp.runtime.cpu.machine import I32, I64, kernel_of
-    from minifp.runtime.cpu.random_ir import stochastic_code
+    from minifp.runtime.cpu.compile.machine import I32, I64, kernel_of
+    from minifp.runtime.cpu.emit.loops import Code, new_module
+    from minifp.runtime.cpu.emit.random_ir import stochastic_code
 
     format = DESCRIBED[name]
     code = Code(new_module("codes"), "codes", {

@@ -11,8 +11,8 @@ if not cpu.can_derive():
     pytest.skip("kernels are not derived here", allow_module_level=True)
 
 from minifp.derive.trace import Formulas
-from minifp.runtime.cpu import pointwise
-from minifp.runtime.cpu.checked import Checked
+from minifp.runtime.cpu.kernels import pointwise
+from minifp.runtime.cpu.kernels.checked import Checked
 
 N = 64
 HALF, SINGLE, COUNTER = np.dtype("float16"), np.dtype("float32"), np.zeros(1, np.int64)
@@ -87,7 +87,7 @@ def test_nothing_is_in_the_way_unless_it_is_asked_for(monkeypatch):
 
 
 def test_kernels_of_rows_look_at_formats_and_memory_too(monkeypatch):
-    from minifp.runtime.cpu.rows import RowKernel
+    from minifp.runtime.cpu.kernels.rows import RowKernel
 
     monkeypatch.setenv("MINIFP_KERNELS", "checked")
     centred = RowKernel(lambda x, *, sum: x - sum(x, axis=-1, keepdims=True), ("x",))

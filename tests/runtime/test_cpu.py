@@ -20,7 +20,8 @@ from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compiled_kernels_in
 from minifp.numerics.kernels import KERNELS, kernel
 from minifp.runtime import cpu, variables
-from minifp.runtime.cpu import compiling, heap
+from minifp.runtime.cpu import heap
+from minifp.runtime.cpu.compile import progress
 from minifp.runtime.cpu.threads import cores, from_environment
 from minifp.runtime.cuda.math_modes import MODES
 
@@ -51,7 +52,7 @@ TRAIN = """
 
 CONVERT = """
     import sys, pytest
-    from minifp.runtime.cpu import formats_ir
+    from minifp.runtime.cpu.emit import formats_ir
     assert not formats_ir.IN_HARDWARE or "arm" in __import__("os").uname().machine
     sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests/numerics/test_formats.py"]))
 """
@@ -106,7 +107,7 @@ def test_variables_are_refused_at_the_import_whatever_the_device(monkeypatch, tm
 
 @compiled
 def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(threads):
-    from minifp.runtime.cpu.pool import parallel
+    from minifp.runtime.cpu.kernels.pool import parallel
 
     @parallel
     def count(chunk, scratch, done, work):
@@ -162,7 +163,7 @@ def test_compiled_kernels_are_kept_and_found_again(tmp_path):
 def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch):
     terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})
     monkeypatch.setattr(sys, "stderr", terminal())
-    compiling.Progress()._show("a kernel")
+    progress.Progress()._show("a kernel")
     assert "compiles its kernels" in sys.stderr.getvalue()
 
 
@@ -178,19 +179,19 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 
 @compiled
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
-    from minifp.runtime.cpu import kernel_cache as cache
+    from minifp.runtime.cpu.compile import kernel_cache as cache
 
-    base = tmp_path / "runtime" / "cpu" / "base.py"
-    base.parent.mkdir(parents=True)
-    (tmp_path / "ops").mkdir()
+    base, front_end = (tmp_path / "runtime" / "cpu" / name for name in ("emit/base.py", "compile"))
+    for folder in (base.parent, front_end, tmp_path / "ops"):
+        folder.mkdir(parents=True)
     one, two, three = (tmp_path / "ops" / f"{n}_numba.py" for n in ("one", "two", "three"))
-    text = "from minifp.ops.two_numba import x\nfrom minifp.runtime.cpu import base\n"
+    text = "from minifp.ops.two_numba import x\nfrom minifp.runtime.cpu.emit import base\n"
     one.write_text(text, encoding="utf-8")
     two.write_text("x = 1\n", encoding="utf-8")
-    three.write_text("from minifp.runtime.cpu.base import z\n", encoding="utf-8")
+    three.write_text("from minifp.runtime.cpu.emit.base import z\n", encoding="utf-8")
     base.write_text("z = 1\n", encoding="utf-8")
     for name in cache.FRONT_END:
-        base.with_name(f"{name}.py").write_text("", encoding="utf-8")
+        (front_end / f"{name}.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -215,7 +216,7 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
 
 
 KERNEL = """
-from minifp.runtime.cpu.compile import compiled, native
+from minifp.runtime.cpu.compile.decorators import compiled, native
 
 @compiled
 def twice(x):
@@ -231,7 +232,7 @@ def half(x):
 @pytest.fixture
 def kernels(tmp_path, monkeypatch):
     """A function that uses a file of kernels as a new process would, and where it is kept."""
-    from minifp.runtime.cpu import kernel_cache as cache
+    from minifp.runtime.cpu.compile import kernel_cache as cache
 
     file = tmp_path / "of_tests.py"
     file.write_text(KERNEL, encoding="utf-8")
@@ -288,7 +289,7 @@ def test_code_for_other_types_is_not_called(kernels):
 @compiled
 @pytest.mark.parametrize("what", ["_save_index", "_save_data", "_load_index"])
 def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
-    from minifp.runtime.cpu.numba_cache import Files
+    from minifp.runtime.cpu.compile.numba_cache import Files
 
     def fail(*given):
         raise OSError(28, "No space left on device")
@@ -303,7 +304,7 @@ def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
 
 @compiled
 def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
-    from minifp.runtime.cpu import kernel_cache as cache
+    from minifp.runtime.cpu.compile import kernel_cache as cache
 
     use, folder = kernels
     use("float32")
@@ -313,7 +314,7 @@ def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
 
 
 def test_old_folders_of_kernels_go_first_and_others_stay(tmp_path, monkeypatch):
-    from minifp.runtime.cpu import kernel_cache as cache
+    from minifp.runtime.cpu.compile import kernel_cache as cache
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     place = tmp_path / "minifp-kernels"
@@ -338,10 +339,10 @@ def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm
     sys.modules.update(platformdirs=None, tqdm=None)
     from pathlib import Path
     Path.home = lambda: Path(sys.argv[-1])
-    from minifp.runtime.cpu import compiling, kernel_cache
+    from minifp.runtime.cpu.compile import kernel_cache, progress
     folder = kernel_cache.cache_folder(kernel_cache.__file__)
     print(folder.is_relative_to(Path.home() / ".cache" / "minifp"))
-    compiling.Progress()._show("a kernel")
+    progress.Progress()._show("a kernel")
     """.replace("sys.argv[-1]", repr(str(tmp_path)))
     printed, told = run(textwrap.dedent(code), NUMBA_CACHE_DIR="")
     assert (printed.strip(), told) == ("True", "")
@@ -389,7 +390,7 @@ def test_importing_minifp_compiles_nothing_and_numpy_alone_derives_nothing():
 FAULTS = """
     import resource
     import numpy as np
-    import minifp.runtime.cpu.pool
+    import minifp.runtime.cpu.kernels.pool
 
     def faults():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

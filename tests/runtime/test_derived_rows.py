@@ -12,8 +12,8 @@ if not cpu.can_compile():
 from minifp.ops.normalization.softmax import softmax_forward
 from minifp.ops.reductions.cumulative import prod_forward
 from minifp.ops.reductions.variance import var_forward
-from minifp.runtime.cpu.machine import KERNELS
-from minifp.runtime.cpu.rows import RowKernel
+from minifp.runtime.cpu.compile.machine import KERNELS
+from minifp.runtime.cpu.kernels.rows import RowKernel
 
 
 def written_by_a_view(x):

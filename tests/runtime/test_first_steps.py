@@ -15,7 +15,8 @@ from minifp.runtime import cpu
 if not cpu.can_compile():
     pytest.skip("nothing is compiled", allow_module_level=True)
 
-from minifp.runtime.cpu import compile, convert, entries, shipped
+from minifp.runtime.cpu.compile import decorators, entries, shipped
+from minifp.runtime.cpu.kernels import convert
 
 if not shipped.index(convert.__file__) or not entries.can_enter() or shipped.variant() == "none":
     pytest.skip("kernels were not lowered for this machine", allow_module_level=True)
@@ -40,13 +41,13 @@ TASKS = {**{name: ahead.MODELS[name] for name in ahead.FIRST}, "lenet28": lenet_
 
 def noted(monkeypatch):
     """(file, kernel, types) of all kernels that are called from now on."""
-    calls, call = set(), compile.Kernel.__call__
+    calls, call = set(), decorators.Kernel.__call__
 
     def note(kernel, *args):
         calls.add((kernel.path, kernel.py_func.__qualname__, entries.signature(args)))
         return call(kernel, *args)
 
-    monkeypatch.setattr(compile.Kernel, "__call__", note)
+    monkeypatch.setattr(decorators.Kernel, "__call__", note)
     return calls
 
 

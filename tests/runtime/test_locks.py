@@ -83,7 +83,7 @@ def test_threads_take_turns(tmp_path):
 
     def go():
         for _ in range(20):
-            with locks.alone(tmp_path / "new" / "one.lock", "another"):
+            with locks.alone(tmp_path / "one.lock", "another"):
                 inside.append(1)
                 assert len(inside) == 1
                 inside.pop()
@@ -91,4 +91,6 @@ def test_threads_take_turns(tmp_path):
     threads = [threading.Thread(target=go) for _ in range(4)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert not inside and not (tmp_path / "new").exists()
+    with locks.alone(tmp_path / "new" / "one.lock", "another"):  # nobody waits
+        assert (tmp_path / "new").is_dir()
+    assert not inside and not [*tmp_path.iterdir()]

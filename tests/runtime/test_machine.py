@@ -15,8 +15,8 @@ if not cpu.can_derive():
 
 from minifp.numerics.dispatch import pointwise
 from minifp.ops.normalization.softmax import softmax_forward
-from minifp.runtime.cpu import kernel_cache, machine
-from minifp.runtime.cpu.rows import RowKernel
+from minifp.runtime.cpu.compile import kernel_cache, machine
+from minifp.runtime.cpu.kernels.rows import RowKernel
 
 
 def bent(x, y, *, bend):
@@ -85,7 +85,7 @@ def test_a_numba_that_does_not_load_costs_one_warning(tmp_path):
     code = """
         import minifp as fp
         from minifp.numerics import compiled as lookup
-        from minifp.runtime.cpu.compile import compiled
+        from minifp.runtime.cpu.compile.decorators import compiled
         x = fp.tensor([[1.0, 3.0], [2.0, 0.5]], dtype="float16")
         print((x @ x).tolist(), fp.exp(x * 0).tolist())
         lookup.compiled_kernel_of = lambda *_: compiled(lambda x: 5.0)

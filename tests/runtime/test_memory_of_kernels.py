@@ -22,7 +22,7 @@ define void @scaled(float* %x) {{
 @pytest.mark.skipif(not STATM.exists(), reason="no /proc to read the memory of a process from")
 def test_what_compiled_a_kernel_is_freed():
     """llvmlite would leave 100 KiB of each, on thousands of kernels gigabytes."""
-    from minifp.runtime.cpu import machine
+    from minifp.runtime.cpu.compile import machine
 
     def pages():
         return int(STATM.read_text(encoding="utf-8").split()[1])

@@ -18,7 +18,8 @@ if not cpu.can_compile():
 
 from llvmlite import binding
 
-from minifp.runtime.cpu import compile, convert, entries, kernel_cache, pool, shipped, sums
+from minifp.runtime.cpu.compile import decorators, entries, kernel_cache, shipped
+from minifp.runtime.cpu.kernels import convert, pool, sums
 
 ROOT = Path(minifp.__file__).parent
 FILES = sorted(ROOT.rglob("*.kernels.zip"))
@@ -75,7 +76,7 @@ def test_the_script_would_write_what_is_there():
 
 
 def entry_of(kernel, *args):
-    return compile.Kernel(kernel.py_func, kernel.options).resolve(args)
+    return decorators.Kernel(kernel.py_func, kernel.options).resolve(args)
 
 
 def halves(n=40):
@@ -174,7 +175,7 @@ def test_where_they_are_damaged_or_of_other_sources_numba_compiles(what, tmp_pat
         monkeypatch.setattr(shipped, "digest_of", lambda path: "others")
     try:
         args = halves()
-        kernel = compile.Kernel(convert.copy_all.kernel.py_func, convert.copy_all.kernel.options)
+        kernel = decorators.Kernel(convert.copy_all.kernel.py_func, convert.copy_all.kernel.options)
         if what == "sources":
             kernel(*args)
         else:

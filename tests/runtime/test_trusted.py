@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minifp.runtime import callers, trusted
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 
 pytestmark = pytest.mark.skipif(not trusted.HAS_OWNERS, reason="files have no owners here")
 CODE = Path("minifp-kernels", kernel_cache.CODE)
@@ -27,7 +27,7 @@ def shared(tmp_path, monkeypatch):
 
 def test_a_shared_cache_is_read_and_what_is_new_goes_into_the_users_own(shared):
     pytest.importorskip("numba")
-    from minifp.runtime.cpu.numba_cache import Files
+    from minifp.runtime.cpu.compile.numba_cache import Files
 
     kernel_cache.keep("new", b"of mine")
     assert (kernel_cache.kept("key"), kernel_cache.kept("new")) == (b"code", b"of mine")

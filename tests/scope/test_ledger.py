@@ -35,7 +35,7 @@ def undisturbed(monkeypatch):
     asked lets go of up to 3 kB of Python's objects when it pleases, under coverage, which decides
     what the peak is of a network that holds little more. Nor may what tests have left be found in
     the middle of a step."""
-    pool = sys.modules.get("minifp.runtime.cpu.pool")
+    pool = sys.modules.get("minifp.runtime.cpu.kernels.pool")
     if pool is not None:
         monkeypatch.setattr(pool, "POOL", pool.Pool())
     gc.disable()
@@ -231,7 +231,7 @@ def test_what_an_operation_holds_inside_is_measured_and_named():
 
 
 def test_the_scratch_of_every_thread_is_asked_once():
-    pool = pytest.importorskip("minifp.runtime.cpu.pool", reason="numba")
+    pool = pytest.importorskip("minifp.runtime.cpu.kernels.pool", reason="numba")
     held = pool.scratch(1000).nbytes
     first = ask_threads()
     assert first >= held

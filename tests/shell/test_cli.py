@@ -17,8 +17,14 @@ import minifp
 from minifp import lab
 from minifp.cli import COMMANDS
 from minifp.lab import demo
+from minifp.lab.arms import CONTROLS
+from minifp.lab.commands.help_precision import EXAMPLES, OF_FORMATS
 from minifp.lab.comparison import Comparison
+from minifp.lab.tasks import BUILT_IN
 from minifp.lab.workers import here
+from minifp.numerics.loss_scale_text import KINDS
+from minifp.numerics.policy import LEVELS, NAMED, SWITCHES, Precision
+from minifp.numerics.switches import TABLE, read_switch
 from minifp.report import drawing
 from minifp.report.words import raised
 from minifp.shell import options
@@ -43,12 +49,18 @@ def test_without_arguments_it_greets_in_ten_lines_with_things_to_try():
     assert len(text.splitlines()) <= 10 and len(names) == 3 and {*names} < {*COMMANDS}
 
 
-def test_help_of_compare_names_every_task_precision_and_switch():
-    from minifp.lab.tasks import BUILT_IN
-    from minifp.numerics.policy import NAMED, SWITCHES
-
-    text = call("compare", "--help").output
-    assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]
+def test_help_of_precisions_tells_every_word_with_values_that_it_takes():
+    text, compare = call("help", "precision").output, call("compare", "--help").output
+    words = (*NAMED, *LEVELS, "fprop", "dgrad", "wgrad", *OF_FORMATS)
+    words += tuple(f"{name}=" for settings in (TABLE, *KINDS.values()) for name in settings)
+    assert not [word for word in words if f" {word}" not in text]
+    assert [*TABLE] == [*SWITCHES] and max(map(len, text.splitlines())) <= 100
+    for name, switch in TABLE.items():
+        assert f" {name}={switch.example} " in text and read_switch(name, switch.example, "")
+    assert all(Precision.parse(example.strip('"')) for example in EXAMPLES)
+    assert len(compare.split()) <= 350 and not [task for task in BUILT_IN if task not in compare]
+    assert call("help", "compare").output == compare and "help precision" in call("help").output
+    assert all(f"@{control} " in call("help", "controls").output for control in CONTROLS)
     assert minifp.__version__ in call("--version").output
 
 
@@ -93,7 +105,7 @@ def test_a_repetition_that_differs_fails_the_command_and_plan_makes_a_pilot(aske
     assert "not repeatable: float32@repeat, seed 0: loss differs at step 3" in result.output
 
 
-def test_the_example_of_the_readme_means_what_it_says(asked, tmp_path):
+def test_the_example_of_the_readme_means_what_it_says_and_the_rest_has_defaults(asked, tmp_path):
     words = "--data digits --precision float32 mixed float16 mixed,loss_scale=off --seeds 5"
     result = call("compare", "lenet", *words.split(), "--epochs", "10", "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -102,16 +114,15 @@ def test_the_example_of_the_readme_means_what_it_says(asked, tmp_path):
     assert got["precisions"] == ("float32", "mixed", "float16", "mixed,loss_scale=off")
     assert got["out"] == str(tmp_path) and got["steps"] is None and got["dial"] is None
     assert str(tmp_path / "report.html") in result.output
-
-
-def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     assert call("compare", "mlp", "--seeds", "0,3,7", "--dial", "-2").exit_code == 0
-    assert asked[0]["seeds"] == [0, 3, 7] and asked[0]["dial"] == -2
-    assert tuple(asked[0]["precisions"]) == ("float32", "mixed")
-    assert asked[0]["out"] is None and asked[0]["figures"] is None
+    assert asked[1]["seeds"] == [0, 3, 7] and asked[1]["dial"] == -2
+    assert tuple(asked[1]["precisions"]) == ("float32", "mixed")
+    assert asked[1]["out"] is None and asked[1]["figures"] is None
 
 
 @pytest.mark.parametrize(("words", "said"), [
+    ("comparre", "no command 'comparre'; did you mean compare?"),
+    ("xyz", "no command 'xyz'; the commands are demo, compare, ablate"),
     ("compare nonsense", "no task 'nonsense'"),
     ("compare mlp --data shakespeare", "digits or mnist"),
     ("compare mlp --precision float17", "no precision 'float17'"),
@@ -122,7 +133,7 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
     ("compare mlp --seeds 0", "at least 1"), ("compare mlp --steps 0", "steps"),
     ("compare mlp --epochs 1 --steps 2", "give one of them"),
     ("compare nowhere.py:task", "no file"), ("compare mlp --figures jpg", "jpg"),
-    ("compare mlp extra", "extra"),
+    ("compare mlp extra", "extra"), ("help nonsense", "expected precision, controls, or a command"),
     *((f"{name} --out ~", "path is empty") for name in ("compare mlp", "demo", "inspect mlp")),
     ("inspect mlp --checkpoint ~", "path is empty"),
     *((f"{name} mlp --data ~", "digits or mnist") for name in ("compare", "train")),

@@ -40,15 +40,6 @@ def test_commands_are_listed_in_order_and_none_is_imported():
     assert not {"numba", "tqdm", "matplotlib"} & {*new.split()}
 
 
-def test_an_unknown_command_is_refused_with_the_nearest():
-    for word, hint in (
-        ("comparre", "did you mean compare?"),
-        ("xyz", "the commands are demo, compare, ablate"),
-    ):
-        result = call(word)
-        assert result.exit_code == 2 and f"no command '{word}'; {hint}" in result.output
-
-
 @pytest.mark.parametrize("name", ["", *ALL])
 def test_help_fits_100_columns_and_shows_examples(name):
     result = call(*name.split(), "--help")

@@ -13,13 +13,22 @@ from typing import Any
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics import policy, precision_parts, products
 from minifp.numerics.operands import rounds_operands
+from minifp.numerics.precision_grammar import (
+    OFF,
+    Text,
+    read,
+    read_control,
+    read_pair,
+    read_part,
+    read_product,
+    written,
+    written_product,
+)
 from minifp.numerics.state_format import takes_state_scale
-from minifp.numerics.switches import written
 from minifp.runtime.nearest import nearest
 
 DEFAULT = ("master_weights", "loss_scale", "accumulate")
-OFF = "off"
-OF_PRODUCT = f"{products.WGRAD}:accumulate"
+OF_PRODUCT = written_product(products.WGRAD, "accumulate")
 WITHOUT = {  # what a switch is where its technique is missing
     "master_weights": OFF,
     "loss_scale": OFF,
@@ -78,9 +87,9 @@ class Factor:
         """Where it is missing, in a table."""
         return "no" if self.is_usual else str(self.without)
 
-    def removed(self, text: str) -> str:
+    def removed(self, text: Text) -> Text:
         """The text of a precision, without this technique."""
-        return precision_parts.with_said(text, self.switch, self.without, self.of_part)
+        return text.saying(self.switch, self.without, self.of_part)
 
 
 def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Factor]:
@@ -93,8 +102,8 @@ def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Facto
     texts = [given] if isinstance(given, str) else list(given)
     factors: list[Factor] = []
     for text in texts:
-        switch, equals, value = (part.strip() for part in str(text).partition("="))
-        factor = as_factor(switch, value if equals else None, base)
+        switch, value = read_pair(str(text))
+        factor = as_factor(switch, None if switch == str(text).strip() else value, base)
         if factor.without == factor.there or precision_without([factor], base) == base:
             raise ArgumentError(
                 f"{switch}={factor.without} is what {str(base)!r} already has: taking it away "
@@ -125,8 +134,8 @@ def as_factor(name: str, value: str | None, base: policy.Precision) -> Factor:
 
 def is_of_part(name: str, base: policy.Precision) -> bool:
     """Whether a name is that of a part, or of a switch of a product of some modules."""
-    before, colon, _ = name.partition(":")
-    return name in dict(base.parts) or bool(colon and "." in before)
+    pattern, of_product = read_part(name)
+    return name in dict(base.parts) or (pattern is not None and of_product is not None)
 
 
 def described(name: str, base: policy.Precision) -> tuple[str | None, str, Any]:
@@ -140,7 +149,7 @@ def described(name: str, base: policy.Precision) -> tuple[str | None, str, Any]:
             return None, f" in {part.pattern}", part.text
         there = part.text or getattr(products.of_product(base, part.product), part.switch)
         return part.switch, f" of {part.product} in {part.pattern}", there
-    if ":" in name:
+    if read_product(name):
         product, switch = products.read_key(name, "to take away")
         return switch, f" of {product}", getattr(products.of_product(base, product), switch)
     near = " or ".join(nearest(name, WITHOUT)) or ", ".join(WITHOUT)
@@ -155,7 +164,7 @@ def as_base(text) -> policy.Precision:
     try:
         return policy.as_precision(text)
     except PrecisionError:
-        if isinstance(text, str) and "@" in text:
+        if isinstance(text, str) and read_control(text)[1] is not None:
             raise ArgumentError(f"base={text!r} is a control, expected a precision") from None
         raise
 
@@ -165,13 +174,13 @@ def precision_without(missing: list[Factor], base: policy.Precision) -> policy.P
 
     Raises PrecisionError where what remains is none, as it has a switch that would do nothing.
     """
-    text = str(base)
+    text = read(str(base))
     for factor in missing:
         text = factor.removed(text)
     try:
-        plain = policy.as_precision(precision_parts.changed(text, *(f"{s}={OFF}" for s in SCALES)))
-        idle = [f"{scale}={OFF}" for scale, is_used in SCALES.items() if not is_used(plain)]
-        return policy.as_precision(precision_parts.changed(text, *idle))
+        plain = policy.as_precision(str(text.changed(*((scale, OFF) for scale in SCALES))))
+        idle = [(scale, OFF) for scale, is_used in SCALES.items() if not is_used(plain)]
+        return policy.as_precision(str(text.changed(*idle)))
     except PrecisionError as error:
         raise PrecisionError(f"{str(base)!r} without {told(missing)}: {error}") from None
 

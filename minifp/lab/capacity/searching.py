@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError, TrainingError
+from minifp.lab.arms import is_control
 from minifp.lab.capacity.sizes import as_bytes
 from minifp.lab.capacity.trial import Trial, Tried, attempt
 from minifp.lab.environment import environment
@@ -122,7 +123,7 @@ def largest_batch(
     from minifp.lab.page.figures import check
 
     most, names, task = as_bytes(memory), canonical(precisions), load_task(task)
-    if any("@" in name for name in names):
+    if any(map(is_control, names)):
         raise ArgumentError(f"precisions={names}: expected precisions, not controls")
     on = as_device(None) if device is None else device
     if on == "cpu":

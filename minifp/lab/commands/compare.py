@@ -21,7 +21,10 @@ from minifp.shell.results import products, where
 @options.epochs
 @options.steps
 @options.dial
-@options.out("Keep results, pictures and report in this folder, and resume from what is there.")
+@options.out(
+    "Keep results, pictures and report in this folder, each run as it ends. The same command again "
+    "trains what is missing."
+)
 @options.products
 @options.keep_weights
 @options.device
@@ -37,51 +40,17 @@ def compare(
 ):  # fmt: skip
     """Train TASK once for each precision and seed, and say what differs.
 
-    For each seed, all precisions start from the same weights and see the same batches, so runs
-    can be compared in pairs. TASK comes first: mlp or lenet (on digits, mnist or fashion_mnist),
-    charlstm or gpt (on shakespeare), or your own, as file.py:name or package.module:name.
-
-    \b
-    Precisions:
-      float32   everything in float32: the baseline of all comparisons
-      mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
-      autocast  float32 weights; a table says which operations work in float16
-      autocast-bfloat16  autocast in bfloat16, without a loss scale
-      bfloat16  mixed in bfloat16, without a loss scale
-      float8    bfloat16, but products round their operands to 8 bits, with scales
-      float16   float16 for everything, also sums; no master weights, no loss scaling
-      float64   everything in float64
-    Change any of them with switches, after commas and without spaces: mixed,loss_scale=128 or
-    mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
-    are weights, activations, gradients, operands, gradient_operands, operand_scale (current or
-    row), saved (activations or operands: what backward stores), reduce, norm_parameters,
-    optimizer_state, second_moment, optimizer_state_scale (tensor or block:2048) and operations.
-    Without masters there are also update_rounding=stochastic and compensated=on.
-    A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100. A lognormal
-    one adapts to the statistics of gradients: mixed,loss_scale=lognormal.
-    accumulate and reduce take chunked:32: add 32 numbers in float16, then these sums in float32.
-    Under autocast, the name of an operation is a switch: autocast,softmax=float16.
-    To set the precision of single modules, add patterns of their paths after semicolons, in
-    quotes: "mixed;fc*=float32" or "mixed;lstm=bfloat16;*.norm*=float32". Later patterns win. If a
-    task trains several models, their names come before the paths: "mixed;critic=float32".
-    To set one product of a layer (fprop, dgrad or wgrad), name it before the switch:
-    float16,wgrad:accumulate=float32, or for some modules "float16;fc*.wgrad:accumulate=float32".
+    All precisions of a seed start from the same weights and see the same batches, so runs can be
+    compared in pairs. TASK comes first: mlp, lenet, charlstm, gpt, or your own, as file.py:name
+    or package.module:name. `minifp help precision` and `minifp help controls` list what there is to
+    compare.
 
     \b
     Examples:
       minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
-      minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
       minifp compare lenet --precision float32 "mixed;fc*=float32" "float32;fc*=mixed"
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
       minifp compare spirals.py:task --seeds 10 --out runs/spirals
-
-    Controls show what any small disturbance does. Write them after a precision, as in
-    float32@order mixed@ulp: @order shuffles the data differently, @ulp moves one weight by one
-    unit in its last place, @kernels sums in NumPy instead of compiled code, and @repeat runs the
-    same again, which must give the same bits.
-
-    With --out, every run is saved as soon as it ends. Run the same command again after Ctrl-C to
-    resume. With more seeds or precisions it trains only the missing runs.
     """
     if task is None:
         raise click.UsageError(

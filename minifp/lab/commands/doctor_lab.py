@@ -26,7 +26,7 @@ from minifp.nn import functional as F
 from minifp.numerics import policy
 from minifp.report.words import bytes_text
 from minifp.runtime import cpu
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.teach.warming import jobs_for_lessons
 from minifp.training.mixed import MixedOptimizer

@@ -21,7 +21,7 @@ from minifp.numerics import accumulate, kernels
 from minifp.numerics.formats import FORMATS, is_compiled
 from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
 from minifp.runtime import cpu
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.cuda.cublas import load
 from minifp.runtime.cuda.devices import generation, lacks

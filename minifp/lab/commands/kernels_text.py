@@ -243,7 +243,7 @@ def llvm(kernel, device: str, precision: str) -> list[str]:
 
 def asm(kernel, device: str, precision: str) -> list[str]:
     """This processor's instructions, without what Python calls of them."""
-    from minifp.runtime.cpu import machine
+    from minifp.runtime.cpu.compile import machine
 
     text, example = cpu_text(kernel, precision)
     name = text.partition('define void @"')[2].partition('"')[0]

@@ -8,7 +8,7 @@ import click
 from minifp.lab import environment, warm_record
 from minifp.lab.compile_ahead import MODELS, Compiled, compile_ahead, jobs_for
 from minifp.runtime import cpu
-from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.shell import options
 from minifp.teach.warming import jobs_for_lessons
 

@@ -7,11 +7,11 @@ many results read the same, what they read is gathered into panels first.
 import numpy as np
 
 from minifp.ops.convolution.conv_plan_numba import APART, KC
-from minifp.runtime.cpu.compile import compiled, inline
-from minifp.runtime.cpu.half import load, store
-from minifp.runtime.cpu.packing import settle, widen, widen_second
-from minifp.runtime.cpu.pool import parallel
-from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
+from minifp.runtime.cpu.compile.decorators import compiled, inline
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.packing import settle, widen, widen_second
+from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.tile import COLUMNS, LANES, ROWS, address, multiply
 
 STEPS = np.arange(KC, dtype=np.int32) * APART
 

@@ -18,8 +18,8 @@ from minifp.ops.convolution.conv_plan_numba import (
     forward_axis,
     geometry_of,
 )
-from minifp.runtime.cpu.lanes import OUTPUTS, TAPS
-from minifp.runtime.cpu.tile import LANES
+from minifp.runtime.cpu.kernels.lanes import OUTPUTS, TAPS
+from minifp.runtime.cpu.kernels.tile import LANES
 
 
 class LanePlan(NamedTuple):

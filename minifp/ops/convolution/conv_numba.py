@@ -25,9 +25,9 @@ from minifp.ops.convolution import conv_depthwise_numba as depthwise
 from minifp.ops.convolution.conv_correlation_numba import correlations, pack_weights, zero_of
 from minifp.ops.convolution.conv_plan_numba import backward_plan, forward_plan, weight_plan
 from minifp.ops.convolution.conv_weights_numba import add_slots, weight_sums
-from minifp.runtime.cpu.half import VIEWS, flat, view
-from minifp.runtime.cpu.pool import packed
-from minifp.runtime.cpu.tile import CHAIN, LANES
+from minifp.runtime.cpu.kernels.half import VIEWS, flat, view
+from minifp.runtime.cpu.kernels.pool import packed
+from minifp.runtime.cpu.kernels.tile import CHAIN, LANES
 
 FAR_APART = 4096  # a stride beyond which planes for each phase cost more than they save
 NO_BIAS = {dtype: view(np.empty(0, dtype)) for dtype in VIEWS}

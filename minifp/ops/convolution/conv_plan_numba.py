@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.errors import ShapeError
-from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, up
+from minifp.runtime.cpu.kernels.tile import COLUMNS, LANES, PRODUCT, ROWS, up
 
 BUDGET = 2**17  # numbers of a chunk's planes: 512 KiB of float32, in the L2 cache
 CHUNKS = 8  # for as many threads there is work, where there can be

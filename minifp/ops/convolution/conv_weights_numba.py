@@ -8,11 +8,11 @@ import numpy as np
 
 from minifp.ops.convolution.conv_correlation_numba import fill_run
 from minifp.ops.convolution.conv_plan_numba import KC
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.half import load, store
-from minifp.runtime.cpu.packing import pack_rows, transpose, widen
-from minifp.runtime.cpu.pool import parallel
-from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.packing import pack_rows, transpose, widen
+from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.tile import COLUMNS, LANES, ROWS, address, multiply
 
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a panel begin
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cpu.pool import parallel
+from minifp.runtime.cpu.kernels.pool import parallel
 
 BLOCK = 64  # boxes that are held against one before it is asked whether any was in its way
 SIZE = 5 * BLOCK  # numbers of a block: lefts, tops, rights, bottoms, areas

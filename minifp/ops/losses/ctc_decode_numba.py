@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.pool import parallel
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.pool import parallel
 
 NANOSECONDS = 2.0  # a candidate of a step
 LEAST = -np.inf

@@ -11,11 +11,11 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32, float64
 from minifp.ops.losses.ctc_loss import divisors, states
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.elementary import exp, log
-from minifp.runtime.cpu.half import as_bits, as_float, flat, load, store
-from minifp.runtime.cpu.pool import parallel
-from minifp.runtime.cpu.sums import single
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.elementary import exp, log
+from minifp.runtime.cpu.kernels.half import as_bits, as_float, flat, load, store
+from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.sums import single
 
 EDGE = 16  # numbers at both ends of a row: a vector
 NANOSECONDS = 4.0  # a state of a step, of each recursion

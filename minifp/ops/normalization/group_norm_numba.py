@@ -17,10 +17,10 @@ from minifp.ops.normalization.group_norm_rows_numba import (
     statistics_of_run,
     weights_of,
 )
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, squares_of_run, sum_of_run, sum_over
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.half import flat, load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.sums import BLOCK, squares_of_run, sum_of_run, sum_over
 
 SHORT = 16
 

@@ -10,10 +10,17 @@ from functools import lru_cache
 import numpy as np
 
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, ROWS, single, squares_of_run, sum_of_run, sum_over
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.half import flat, load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.sums import (
+    BLOCK,
+    ROWS,
+    single,
+    squares_of_run,
+    sum_of_run,
+    sum_over,
+)
 
 NANOSECONDS = 0.4  # an element, of each kernel
 WORTH = 16384  # elements that are worth a chunk

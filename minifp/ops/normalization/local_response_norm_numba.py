@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import add_rows
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.kernels.half import flat, load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.sums import add_rows
 
 MOST = 64  # channels of a window, up to which they are added up in float32, four at a time
 WORTH = 16384  # elements of a block: three times as many float32 lie in the L2 cache

@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 
 from minifp.ops.pooling.pool_windows import Axis
-from minifp.runtime.cpu.compile import inline, intrinsic, types
-from minifp.runtime.cpu.half import load, place, store, view
-from minifp.runtime.cpu.machine import F32, I32, I64
+from minifp.runtime.cpu.compile.decorators import inline, intrinsic, types
+from minifp.runtime.cpu.compile.machine import F32, I32, I64
+from minifp.runtime.cpu.kernels.half import load, place, store, view
 
 CHUNK = 8192  # numbers that are worth a chunk
 LANES = 16

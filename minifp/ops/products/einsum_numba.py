@@ -8,7 +8,7 @@ from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import sum_over
 from minifp.ops.products.einsum import contract
 from minifp.ops.products.matmul_numba import SINGLE, times
-from minifp.runtime.cpu.half import VIEWS
+from minifp.runtime.cpu.kernels.half import VIEWS
 
 
 def contracted(x, y, left, right, out, dtype):

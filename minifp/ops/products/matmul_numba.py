@@ -5,9 +5,9 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, product, sum_over
-from minifp.runtime.cpu.gemm import laid
-from minifp.runtime.cpu.half import VIEWS, load, store, view
-from minifp.runtime.cpu.pool import parallel, spans
+from minifp.runtime.cpu.kernels.gemm import laid
+from minifp.runtime.cpu.kernels.half import VIEWS, load, store, view
+from minifp.runtime.cpu.kernels.pool import parallel, spans
 from minifp.runtime.cuda.arrays import is_on_device
 
 SINGLE = np.dtype("float32")

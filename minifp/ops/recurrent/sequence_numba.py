@@ -8,15 +8,14 @@ of the state, with the cell right behind it.
 import numpy as np
 
 from minifp.numerics.operands import form_of, limits
-from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.gemm import product  # noqa: F401
-from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.operands import round_rows
-from minifp.runtime.cpu.packing import pack_columns, pack_rows
-from minifp.runtime.cpu.pool import WORTH_A_THREAD, aligned, parallel
-from minifp.runtime.cpu.steps import address_of_step, take_step
-from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.cpu.tile import (
+from minifp.runtime.cpu.compile.decorators import inline
+from minifp.runtime.cpu.emit.steps import address_of_step, take_step
+from minifp.runtime.cpu.kernels.gemm import product  # noqa: F401
+from minifp.runtime.cpu.kernels.half import load, store, view
+from minifp.runtime.cpu.kernels.operands import round_rows
+from minifp.runtime.cpu.kernels.packing import pack_columns, pack_rows
+from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, aligned, parallel
+from minifp.runtime.cpu.kernels.tile import (
     COLUMNS,
     KEPT,
     LANES,
@@ -28,6 +27,7 @@ from minifp.runtime.cpu.tile import (
     multiply_into,
     up,
 )
+from minifp.runtime.cpu.threads import get_num_threads
 
 empty, contiguous = np.empty, np.ascontiguousarray
 NO_FORM = np.int32(1), *np.zeros(3, np.float32)  # of what is not rounded

@@ -1,7 +1,7 @@
-"""The CPU: stored numbers in kernels, their threads, their products, and compiling them.
+"""The CPU: which kernels there can be, how many threads they use, and the memory they leave.
 
-What needs llvmlite or numba is in the other files, which are imported when the first kernel is
-called.
+kernels/ has the kernels, emit/ what writes them as LLVM's text, compile/ what makes machine code of
+it. These need llvmlite or numba, and are imported when the first kernel is called.
 """
 
 import warnings
@@ -16,7 +16,8 @@ from minifp.runtime.browser import IN_BROWSER
 def kernels_mode() -> str:
     """What MINIFP_KERNELS says; by itself "numpy" in a browser, which cannot compile, else "numba".
 
-    "checked" verifies what derived kernels trust (see checked.py). Raises ArgumentError for others.
+    "checked" verifies what derived kernels trust (see kernels/checked.py). Raises ArgumentError for
+    others.
     """
     return variables.read("MINIFP_KERNELS") or ("numpy" if IN_BROWSER else "numba")
 
@@ -53,7 +54,7 @@ def why_not_derived() -> str:
     """Why no kernel is derived from its reference; "" where they are."""
     if kernels_mode() == "numpy":
         return "a browser has no compiler" if IN_BROWSER else "MINIFP_KERNELS=numpy"
-    error = _error_of("minifp.runtime.cpu.pointwise")
+    error = _error_of("minifp.runtime.cpu.kernels.pointwise")
     return "" if error is None else f"compiled kernels do not load: {type(error).__name__}: {error}"
 
 
@@ -73,7 +74,9 @@ def numba_error(is_tried: bool = False) -> Exception | None:
         return FAILED[0]
     if find_spec("numba") is None:
         return ModuleNotFoundError("No module named 'numba'")
-    return (_error_of("numba") if is_tried else None) or _error_of("minifp.runtime.cpu.pool")
+    return (_error_of("numba") if is_tried else None) or _error_of(
+        "minifp.runtime.cpu.kernels.pool"
+    )
 
 
 FAILED: list[Exception] = []

@@ -289,7 +289,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def rounded_to_odd(x: Any) -> Any:
     """x, integers or float64, in float32: what that cannot hold on the same side of everything that
-    a narrower format can be rounded at (Boldo and Melquiond 2008: see cpu/convert.py)."""
+    a narrower format can be rounded at (Boldo and Melquiond 2008: see cpu/kernels/convert.py)."""
     wide = x.astype(np.float64)
     single = wide.astype(F32)
     bits, back = single.view(np.int32), single.astype(np.float64)

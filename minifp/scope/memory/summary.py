@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from minifp.lab.memory import ACTIVATION_GRADIENTS, ACTIVATIONS, WEIGHT_GRADIENTS
+from minifp.numerics.precision_grammar import read
 
 MASTERS, STATE, WORKSPACE = "masters", "optimizer_state", "workspace"
 ALWAYS_HELD = ("weights", MASTERS, STATE)
@@ -90,7 +91,7 @@ def beside(memories: Iterable[Memory]) -> str:
     """The same step's memory in several precisions, side by side, and the holders of the first."""
     memories = list(memories)
     first = memories[0]
-    heads = [m.precision.partition(",")[0] or "bytes" for m in memories]
+    heads = [read(m.precision).name or "bytes" for m in memories]
     lines = [f"{'at the peak':22}" + "".join(f"{head:>14}" for head in heads)]
     rows = [(kind.replace("_", " "), [m.now.get(kind, 0) for m in memories]) for kind in KINDS]
     rows += [(name, [getattr(m, name) for m in memories]) for name in ("peak", "growth")]

@@ -1,4 +1,4 @@
-"""What the threads of compiled kernels (runtime/cpu/pool.py) keep for themselves."""
+"""What the threads of compiled kernels (runtime/cpu/kernels/pool.py) keep for themselves."""
 
 import sys
 import threading
@@ -29,7 +29,7 @@ def ask_threads() -> int:
     A worker that was late to wake keeps what its call was given, and would not have needed, until
     it does. When all have answered none keeps anything but its scratch.
     """
-    pool = sys.modules.get("minifp.runtime.cpu.pool")
+    pool = sys.modules.get("minifp.runtime.cpu.kernels.pool")
     if pool is None:
         return 0
 

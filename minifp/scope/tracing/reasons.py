@@ -6,10 +6,10 @@ from minifp.derive.dtypes import name_of
 from minifp.numerics import autocast
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
-from minifp.numerics.products import of_product
+from minifp.numerics.precision_grammar import written
+from minifp.numerics.products import of_product, own_of
 from minifp.numerics.rules import COMPUTE, GIVEN, Formats, Rule
 from minifp.numerics.sum_format import SumFormat, sum_format
-from minifp.numerics.switches import written
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
 from minifp.runtime.cuda.product import exact_in
 from minifp.training.diagnosis import FORWARD
@@ -49,12 +49,10 @@ def of_its_product(rule: Rule, precision: Precision) -> list[str]:
     """Which switches are those of the kernel's product, and what has set them: ["wgrad:
     accumulate=float32 (the part *.wgrad:accumulate=float32)"]; [] if none is."""
     said = []
-    for key, value in precision.products:
-        product, _, name = key.partition(":")
-        if product == rule.product:
-            part = precision.part_of(product, name)
-            by = "of this precision" if part is None else f"the part {part.key}={part.text}"
-            said.append(f"{product}: {name}={written(value)} ({by})")
+    for name, value in own_of(precision, rule.product):
+        part = precision.part_of(rule.product, name)
+        by = "of this precision" if part is None else f"the part {part.key}={part.text}"
+        said.append(f"{rule.product}: {name}={written(value)} ({by})")
     return said
 
 

@@ -1,0 +1,102 @@
+"""How CPython calls a kernel that numba has lowered: an entry, in LLVM's terms, beside it.
+
+An entry looks at its arguments' types, by address, takes what it needs of them where CPython and
+NumPy keep it, lets go of the GIL, and calls the kernel as numba's own code would. Where a type is
+another one than it was made for, it returns NotImplemented. What it needs of Python it finds in a
+table that is passed with every call, so that its code has no addresses in it. (The text of entries
+is made with that of the kernels: see scripts/lowering/entry.py.)
+
+Types are named as in "float32[2], (int, int), float, numpy.float32, bool, None": arrays, of so many
+axes, are contiguous in C order, aligned and writeable.
+"""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minifp.runtime.cpu.compile.machine import F64, HEADER, I64, POINTER, VOID, has_entries
+
+NUMBER, ORDER = 12, 10  # of dtypes, of which there may be several that are equal
+FIELDS = {"data": 0, "axes": 8, "shape": 16, "strides": 24, "format": 40, "flags": 48}  # of arrays
+LENGTH, ITEMS = 0, 8  # of tuples
+ORDERLY = 0x501  # the flags of an array that is C-contiguous, aligned and writeable
+ERROR = "a compiled kernel failed: its arguments do not fit together"
+
+FORMATS = ("bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float32", "float64")
+NUMBERS = ("float32", "float64", "int64", "int32")
+FUNCTIONS = {
+    "PyLong_AsLongLong": (I64, [POINTER]), "PyFloat_AsDouble": (F64, [POINTER]),
+    "PyLong_FromLongLong": (POINTER, [I64]), "PyFloat_FromDouble": (POINTER, [F64]),
+    "PyBool_FromLong": (POINTER, [I64]), "PyErr_Occurred": (POINTER, []),
+    "PyErr_SetString": (VOID, [POINTER, POINTER]), "Py_IncRef": (VOID, [POINTER]),
+    "PyEval_SaveThread": (POINTER, []), "PyEval_RestoreThread": (VOID, [POINTER]),
+}  # fmt: skip
+OBJECTS: dict[str, Any] = {
+    "NotImplemented": NotImplemented, "None": None, "True": True, "False": False,
+    "RuntimeError": RuntimeError, "int": int, "float": float, "tuple": tuple, "array": np.ndarray,
+    **{f"numpy.{name}": getattr(np, name) for name in NUMBERS},
+}  # fmt: skip
+DTYPES = {name: np.dtype(name) for name in FORMATS}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+PLACES = {
+    name: k for k, name in enumerate((*OBJECTS, *FUNCTIONS, *(f"{n}[" for n in DTYPES), "error"))
+}
+MESSAGE = ctypes.create_string_buffer(ERROR.encode())
+
+
+@cache
+def table() -> np.ndarray:
+    """The addresses of what entries need of Python, in the order of PLACES."""
+    python = ctypes.pythonapi
+    called = [ctypes.cast(getattr(python, name), ctypes.c_void_p).value for name in FUNCTIONS]
+    numbers = [dtype.num for dtype in DTYPES.values()]
+    objects = [id(x) for x in OBJECTS.values()]
+    return np.array([*objects, *called, *numbers, ctypes.addressof(MESSAGE)], np.int64)
+
+
+@cache
+def can_enter() -> bool:
+    """Whether arrays and tuples look as entries take them to."""
+    if not has_entries():
+        return False
+    x, pair = np.zeros((2, 3), np.float32), (1.5, 2.5)
+
+    def at(address, kind=ctypes.c_ssize_t):
+        return kind.from_address(address).value
+
+    fields = {name: at(id(x) + HEADER + place) for name, place in FIELDS.items()}
+    return (
+        at(id(x) + 8) == id(np.ndarray)
+        and at(fields["format"] + HEADER + NUMBER, ctypes.c_int) == x.dtype.num
+        and at(fields["format"] + HEADER + ORDER, ctypes.c_char) == b"="
+        and at(id(x) + HEADER + FIELDS["axes"], ctypes.c_int) == 2
+        and at(id(x) + HEADER + FIELDS["flags"], ctypes.c_int) & ORDERLY == ORDERLY
+        and [at(fields["shape"] + 8), at(fields["strides"])] == [3, 12]
+        and at(id(pair) + HEADER + LENGTH) == 2
+        and at(id(pair) + HEADER + ITEMS + 8) == id(pair[1])
+    )
+
+
+# ---- types by name ------------------------------------------------------------------------------
+
+
+def described(x: Any) -> str:
+    """The type of an argument; "" for what entries take nothing of."""
+    kind = type(x)
+    if kind is np.ndarray:
+        name = NAMES.get(x.dtype)
+        fits = name and x.dtype.num == DTYPES[name].num and x.flags.num & ORDERLY == ORDERLY
+        return f"{name}[{x.ndim}]" if fits else ""
+    if kind is tuple:
+        return f"({', '.join(parts)})" if all(parts := [described(y) for y in x]) else ""
+    if kind in (int, float, bool, type(None)):
+        return "None" if x is None else kind.__name__
+    name = f"numpy.{kind.__name__}"
+    return name if OBJECTS.get(name) is kind else ""
+
+
+def signature(args: tuple) -> str:
+    """The types of all arguments; "" if there is one that entries take nothing of."""
+    return described(args)[1:-1]

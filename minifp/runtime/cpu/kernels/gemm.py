@@ -1,0 +1,160 @@
+"""C = A B of stored matrices, in blocks that stay in the L2 cache.
+
+    C[p, m, n] = bias[n] + sum_k A[p, m, k] B[p, k, n]
+
+A block of up to MC rows and NC columns of C is one chunk. For KC of k at a time, its rows of A, and
+then one group of columns of B after the other, are widened into the thread's workspace, packed as
+the tiles read them, and multiplied there. Sums over more than KC wait in float32, and all are
+rounded once, when they are stored.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from minifp.runtime.cpu.kernels.half import VIEWS, flat, load, store, view
+from minifp.runtime.cpu.kernels.packing import pack_columns, pack_rows
+from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, parallel
+from minifp.runtime.cpu.kernels.tile import (
+    COLUMNS,
+    KEPT,
+    LANES,
+    PRODUCT,
+    ROWS,
+    address,
+    as_bytes,
+    kind_of,
+    multiply_into,
+    up,
+)
+from minifp.runtime.cpu.threads import get_num_threads
+
+MC, KC, NC = 256, 256, 480 // COLUMNS * COLUMNS
+GROUP = 4 * COLUMNS  # columns that are packed at once
+NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
+STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
+
+
+@parallel
+def product_blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
+    """One block of C: the sums over all k, and then the bias, rounded once."""
+    M, N, K, mc, nc = sizes
+    am, ak, bk, bn = strides
+    down, across = (M + mc - 1) // mc, (N + nc - 1) // nc
+    p, block = chunk // (down * across), chunk % (down * across)
+    m0, n0 = block // across * mc, block % across * nc
+    rows, columns = min(mc, M - m0), min(nc, N - n0)
+    kc, high = min(K, KC), (mc + ROWS - 1) // ROWS
+    apart = ROWS * kc + LANES
+    panel = (high * apart + LANES - 1) // LANES * LANES
+    addends = panel + GROUP * kc
+    total = addends + (nc + GROUP - 1) // GROUP * GROUP
+    for n in range(columns):
+        store(scratch, addends + n, load(bias, n0 + n) if bias.size else NOTHING)
+    for k0 in range(0, K, KC):
+        k = min(KC, K - k0)
+        pack_rows(a, ia[p] + m0 * am + k0 * ak, am, ak, rows, k, scratch, apart)
+        kind = kind_of(out) if k0 + KC >= K else KEPT
+        for n in range(0, columns, GROUP):
+            width = min(GROUP, columns - n)
+            at = ib[p] + k0 * bk + (n0 + n) * bn
+            pack_columns(b, at, bk, bn, k, width, scratch[panel:])
+            sums = total + n * high * ROWS if K > KC else total
+            multiply_into(
+                *(address(scratch, 0), apart, rows, address(scratch, panel), k * COLUMNS, width),
+                *(address(steps, 0), k, address(scratch, sums), GROUP, k0, kind),
+                *(as_bytes(address(out, (p * M + m0) * N + n0 + n)), N),
+                address(scratch, addends + n),
+            )
+
+
+def even(n, most, unit):
+    """The size of equal parts of n, at most `most` and a multiple of `unit`."""
+    parts = -(-n // most)
+    return max(-(-n // (parts * unit)) * unit, unit)
+
+
+class Blocks(NamedTuple):
+    """How a product is divided: chunks, sizes as the kernel takes them, its cost and workspace."""
+
+    chunks: int
+    sizes: tuple[int, int, int, int, int]
+    cost: int
+    workspace: int
+
+
+@lru_cache(1024)
+def blocks_of(matrices, M, N, K, most):
+    """Blocks as large as the caches allow, and as many as keep all threads, of which there are
+    `most`."""
+    cost = matrices * M * N * K * PRODUCT
+    threads = most if cost > WORTH_A_THREAD else 1
+    mc, parts = even(M, MC, ROWS), -(-N // NC)
+    down = matrices * -(-M // mc)
+    while down * parts % threads and down * parts < 4 * threads and parts < N // COLUMNS:
+        parts += 1
+    nc = max(up(-(-N // parts), COLUMNS), COLUMNS)
+    high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
+    workspace = high * (kc + LANES + (wide if K > KC else GROUP)) + GROUP * kc + wide + LANES
+    return Blocks(down * -(-N // nc), (M, N, K, mc, nc), cost, workspace)
+
+
+ORIGIN = np.zeros(1, np.int64)  # where the only matrix begins
+
+
+def laid(x, leading):
+    """Matrices of any layout as they lie in memory, or in that of a copy: (the memory, flat; where
+    each matrix of the batch `leading` begins in it; the strides of the last two axes, of which one
+    is 1)."""
+    item, shape, strides = x.itemsize, x.shape, x.strides
+    sm, sk = strides[-2] // item, strides[-1] // item
+    if shape[-1] == 1:
+        sk = 1
+    elif shape[-2] == 1 and sk != 1:
+        sm = 1
+    if min(strides) < 0 or (sm != 1 and sk != 1):
+        x = np.ascontiguousarray(x)
+        sm, sk, strides = shape[-1], 1, x.strides
+    if x.flags.forc:
+        memory = x.ravel("K")
+    else:
+        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
+        memory = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+    if not leading:
+        return view(memory), ORIGIN, sm, sk
+    if shape[:-2] != leading:
+        strides = np.broadcast_to(x, (*leading, *shape[-2:])).strides
+    offsets = np.zeros((), np.int64)
+    for n, stride in zip(leading, strides):
+        offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
+    return view(memory), offsets.reshape(-1), sm, sk
+
+
+NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
+
+
+def product(a, b, dtype, bias=None, out=None):
+    """A B + bias for arrays (..., M, K) and (..., K, N) stored in float16 or float32.
+
+    bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
+    """
+    (M, K), N = a.shape[-2:], b.shape[-1]
+    leading = a.shape[:-2]
+    if leading != b.shape[:-2]:
+        leading = np.broadcast_shapes(leading, b.shape[:-2])
+    y = np.empty((*leading, M, N), dtype) if out is None else out
+    if not y.size:
+        return y
+    if K == 0:
+        a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
+        K = 1
+    a, ia, am, ak = laid(a, leading)
+    b, ib, bk, bn = laid(b, leading)
+    blocks = blocks_of(len(ia), M, N, K, get_num_threads())
+    addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
+    product_blocks(
+        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (am, ak, bk, bn)),
+        cost=blocks.cost, workspace=blocks.workspace,
+    )  # fmt: skip
+    return y
