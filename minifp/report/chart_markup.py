@@ -20,9 +20,9 @@ SCRIPTS = ("uPlot.min.js", "curves.js", "chart_formats.js", "chart_panels.js", "
 
 
 @cache
-def part(name: str) -> Markup:
-    """A file of the kit, as it stands in a page."""
-    return Markup(resources.files("minifp.report").joinpath(name).read_text(encoding="utf-8"))
+def part(name: str, package: str = "minifp.report") -> Markup:
+    """A file of the kit, or of another package of minifp, as it stands in a page."""
+    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache
@@ -44,9 +44,9 @@ def style() -> Markup:
 def group_html(group: Group, prefix: str) -> Markup:
     """The group: what is chosen, then its panels. Ids begin with `prefix`."""
     panels = Markup("\n").join(panel_html(panel, group, prefix) for panel in group.panels)
-    return Markup(
-        '<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>'
-    ).format(controls(group, prefix), panels, data_script(json_of(group)))
+    return Markup('<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>').format(
+        controls(group, prefix), panels, data_script(json_of(group))
+    )
 
 
 def controls(group: Group, prefix: str) -> Markup:
@@ -54,9 +54,7 @@ def controls(group: Group, prefix: str) -> Markup:
     many = len(group.seeds) > 1
     arms = [chooser("arms", sample(a.style) + a.name) for a in group.arms]
     rows = (
-        [choice("Arms" if many else "Lines", "arms", arms)]
-        if len(group.arms) > 1 or many
-        else []
+        [choice("Arms" if many else "Lines", "arms", arms)] if len(group.arms) > 1 or many else []
     )
     if many:
         rows.append(choice("Seeds", "seeds", [chooser("seeds", s) for s in group.seeds]))
@@ -100,8 +98,7 @@ def row(content: Markup) -> Markup:
 def choice(label: str, kind: str, buttons: list) -> Markup:
     """A row of buttons with its name."""
     return Markup(
-        '<div class="charts-row charts-{}" role="group" aria-label="{}">'
-        "<span>{}</span>\n{}\n</div>"
+        '<div class="charts-row charts-{}" role="group" aria-label="{}"><span>{}</span>\n{}\n</div>'
     ).format(kind, label, label, Markup("\n").join(buttons))
 
 

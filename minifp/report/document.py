@@ -52,6 +52,5 @@ def embedded(content: Markup, style: Markup = NOTHING, kind: str = "") -> Markup
     check(content, style)
     classes = f"minifp {kind}".rstrip()
     return Markup(
-        "<style>\n{}{}{}</style>\n"
-        '<div class="{}" data-theme="host">\n{}\n</div>\n'
+        '<style>\n{}{}{}</style>\n<div class="{}" data-theme="host">\n{}\n</div>\n'
     ).format(Markup(CSS), Markup(IN_NOTEBOOKS), style, classes, content)

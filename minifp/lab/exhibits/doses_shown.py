@@ -137,10 +137,7 @@ def sections(gallery) -> Markup:
     """What the page has of them."""
     parts = []
     for exhibit, comparison in each(gallery):
-        cells = [
-            [first, *map(words.typeset, rest)]
-            for first, *rest in rows(exhibit, comparison)
-        ]
+        cells = [[first, *map(words.typeset, rest)] for first, *rest in rows(exhibit, comparison)]
         parts.append(
             section(
                 exhibit.title,

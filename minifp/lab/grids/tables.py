@@ -116,9 +116,7 @@ def page(sweep) -> Markup:
                 "All points",
                 table(CAPTION, head(sweep), lines(sweep), (count, count + 4)),
             ),
-            section(
-                "Each cell", bullets(link(f"{CELLS}/{n}/{store.REPORT}", n) for n in names)
-            ),
+            section("Each cell", bullets(link(f"{CELLS}/{n}/{store.REPORT}", n) for n in names)),
             section("What was asked for", facts(asked(sweep)), folded=True),
         ]
     )

@@ -61,9 +61,7 @@ def found(comparison, run, name) -> Kept:
 
 def of_name(name, things: list[Kept]) -> Markup:
     """The same of each arm, side by side."""
-    cell = Markup(
-        '<figure class="kept">\n{}\n<figcaption>{}</figcaption>\n</figure>'
-    ).format
+    cell = Markup('<figure class="kept">\n{}\n<figcaption>{}</figcaption>\n</figure>').format
     cells = Markup("\n").join(cell(shown(name, one), code(one.arm)) for one in things)
     return Markup('<h3>{}</h3>\n<div class="kept-row">\n{}\n</div>').format(name, cells)
 

@@ -19,8 +19,7 @@ def final_table(comparison) -> Markup:
         f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
     )
     rows = [
-        [code(row.precision), *final_cells(row, comparison, places)]
-        for row in comparison.rows()
+        [code(row.precision), *final_cells(row, comparison, places)] for row in comparison.rows()
     ]
     return table(caption, final_head(task), rows, text_columns=(6,))
 

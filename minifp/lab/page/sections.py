@@ -37,9 +37,9 @@ def heading(comparison) -> Markup:
     about += [words.plural(steps, "step")]
     about += [f"exponent dial {comparison.dial}"] if comparison.dial else []
     description = task.description and task.description[:1].upper() + task.description[1:] + "."
-    return Markup(
-        '<header>\n<p class="kicker">{}</p>\n<h1>{}</h1>\n{}\n</header>'
-    ).format(", ".join(about), headline_html(comparison), paragraph(description))
+    return Markup('<header>\n<p class="kicker">{}</p>\n<h1>{}</h1>\n{}\n</header>').format(
+        ", ".join(about), headline_html(comparison), paragraph(description)
+    )
 
 
 def headline_html(comparison) -> Markup:
@@ -57,9 +57,7 @@ def with_code(text, names) -> Markup:
 
 def verdict_list(comparison) -> Markup:
     """A statement with its verdict for each precision."""
-    item = Markup(
-        '<li><span>{}<b class="badge {}">{}</b></span><span>{}</span></li>'
-    ).format
+    item = Markup('<li><span>{}<b class="badge {}">{}</b></span><span>{}</span></li>').format
     items = [
         item(code(s.precision), badge_class(s.verdict), s.verdict, s.text[:1].upper() + s.text[1:])
         for s in verdicts.statements(comparison)
