@@ -2,7 +2,7 @@
 
 HTML is MarkupSafe's Markup, and nothing else is: what is put into it by `format`, `join` or + is
 escaped, unless it is Markup itself. So only literals and files of the package become Markup, never
-a text that comes from elsewhere (tests/report/test_markup.py).
+a text that comes from elsewhere (tests/project/test_security.py).
 """
 
 import json
@@ -18,8 +18,8 @@ def check(*parts: Any) -> None:
     for part in parts:
         if not isinstance(part, Markup):
             raise TypeError(
-                f"HTML is {type(part).__name__} {str(part)[:40]!r}: expected Markup, such as "
-                'Markup("<p>{}</p>").format(text), which escapes'
+                f"HTML is {type(part).__name__} {str(part)[:40]!r}: expected Markup, into which "
+                "`format` puts texts that it escapes"
             )
 
 

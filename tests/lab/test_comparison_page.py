@@ -213,7 +213,7 @@ def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(with
     band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends with its shortest seed
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
     assert "from the lowest to the highest" in comparison_page.body(four())
-    assert "90% interval (Student's t)" in comparison_page.body(four(5)).replace("&#x27;", "'")
+    assert "90% interval (Student's t)" in comparison_page.body(four(5)).unescape()
 
 
 def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():

@@ -18,17 +18,24 @@ import minifp as fp
 from minifp import lab
 from minifp.data import archives
 from minifp.data.sound import read_wav
+from minifp.lab.capacity import searching
+from minifp.lab.exhibits import whole
+from minifp.lab.exhibits.exhibit import Exhibit
+from minifp.lab.exhibits.showing import Gallery
+from minifp.lab.grids import tables
 from minifp.lab.results import store
+from minifp.report import in_notebook
 from minifp.runtime import untrusted
 from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import inspect
+from minifp.scope.page import explained
 from minifp.teach import standing_shown
 from minifp.teach.standing import OUTSIDE, Standing, Tried
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 ARMS = ["float32", "mixed", "float32@order"]
-MARK = '<i title="'
+MARK = '<i title="]]></script><!--<script>"><img onerror='
 TEXTS = ("line", "module", "why", "text", "label", "kernel", "source", "number", "value")
 SECRET = "what only this machine knows"
 BAD: list = [None, True, -1, 1.0, 2**63, 10**400, 1e308, "nan", "", "../../secret.txt", "a\0b"]
@@ -139,10 +146,24 @@ def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
         for layers in step.histograms.values():
             layers.update({marked(name): layers.pop(name) for name in [*layers]})
     standing = Standing(OUTSIDE, {MARK: MARK}, [Tried(MARK, MARK, False, 1)])
+    one, task = (
+        Exhibit(MARK, MARK, MARK, None, None, (), kind="ablation"),
+        blobs(steps=2, name=MARK),
+    )
+    apart, limit = lab.ablate(task, ["loss_scale"], 1, progress=False), searching.Limit(MARK)
+    limit.trials.append(searching.Tried(MARK, 1, False, why=MARK))
+    others = [
+        whole.page(Gallery("quick", [one], [apart.comparison], ablations={MARK: apart})),
+        tables.page(lab.sweep(task, {"lr": [0.1]}, ARMS[:1], 1, progress=False)),
+        searching.Capacity(MARK, 1, 1, [limit], {})._repr_html_(),
+        explained.fragment(MARK, [MARK], [(("", MARK),) * 2], {MARK: [(MARK, [("", MARK)])]}),
+        *(apart._repr_html_(), in_notebook.picture("", MARK), standing_shown.page([standing])),
+    ]
     paths = c.report(tmp_path / "a.html"), found.report(tmp_path / "b.html")
     pages = [path.read_text(encoding="utf-8") for path in paths]
-    for page in [*pages, c._repr_html_(), standing_shown.page([standing])]:
-        assert MARK not in page and "&lt;i title=" in page
+    for page in [*pages, c._repr_html_(), *others]:
+        assert "&lt;i title=" in page
+        assert not any(part in page for part in ("<i title", "</script><!", "<img on", ' title="]'))
 
 
 @pytest.mark.parametrize("name", ["results.json", "report.html", "runs.csv", "reproduce.sh",
