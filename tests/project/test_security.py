@@ -16,9 +16,10 @@ TAG = re.compile(
     r"|tbody|td|text|th|thead|title|tr|tspan|ul)\b"
 )
 TRUSTED = {  # how often HTML is what is no literal: files of the package, and what is escaped
-    "minifp/report/chart_markup.py": 1, "minifp/report/document.py": 4, "scripts/lessons/page.py": 2,
-    "minifp/report/drawing.py": 2, "minifp/report/in_notebook.py": 1, "scripts/write_handout.py": 1,
-    "minifp/report/markup.py": 2, "minifp/scope/page/explained.py": 1,
+    "minifp/report/chart_markup.py": 1, "minifp/report/document.py": 4, 
+    "minifp/report/drawing.py": 2, "minifp/report/in_notebook.py": 1, "minifp/report/markup.py": 2,
+    "minifp/scope/page/explained.py": 1, "scripts/lessons/page.py": 2,
+    "scripts/write_handout.py": 1,
 }  # fmt: skip
 
 

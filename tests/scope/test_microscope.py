@@ -609,6 +609,31 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path, content):
     refuses(fp.ArgumentError, "no such file", fp.Findings.load, tmp_path / "missing.npz")
 
 
+DAMAGED = {  # the way to a part of `details`: what is there instead, and what is said
+    "step": (None, "details.step: None is not"),
+    "trace rows 0 flops": ("much", "'much' is not of type 'number'"),
+    "memory here holders 0": (["weights", "a"], "too short"),
+    "memory kinds 0": ("<script>", "is not one of"),
+    "hardware shapes 0 size": (0, "less than the minimum"),
+    "hardware machines T4 ridge": (math.inf, "T4: limits that are not finite"),
+    "hardware machines T4 bound": ([], "T4: not a bound for each kernel"),
+    "tape edges 0 source": (-7, "tape: an edge to no box"),
+    "check": ([{}], "check.0.: 'status' is a required property"),
+}
+
+
+def test_details_of_a_file_are_what_a_microscope_writes(tmp_path):
+    scope = small(details=1, progress=False)
+    whole = json.dumps(scope.details)
+    for way, (value, said) in DAMAGED.items():
+        box = scope.details = json.loads(whole)
+        *names, last = [int(name) if name.isdigit() else name for name in way.split()]
+        for name in names:
+            box = box[name]
+        box[last] = value
+        refuses(fp.ArgumentError, said, fp.Findings.load, scope.save(tmp_path / "a.npz"))
+
+
 def by_ways(steps, every=1):
     model, optimizer, x = simple(1024.0)
     with warnings.catch_warnings():

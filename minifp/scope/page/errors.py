@@ -132,7 +132,9 @@ TEXTS = (1, 2, 3, 4, 5, 6, 7)
 
 def tape_of(findings: Record, prefix: str) -> Markup:
     """The tape as a picture, and as Graphviz's text."""
-    tape = findings.details["tape"]
+    tape = findings.details.get("tape")
+    if not tape:
+        return Markup()
     caption = (
         "The tape, which records the path of the backward pass: inputs and weights at the top, "
         "the loss at the bottom. Blue: float16 and other formats with fewer bits than float32. "
