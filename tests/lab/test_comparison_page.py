@@ -58,7 +58,7 @@ def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), s
             "grad_norm": norm.tolist(),
             "scale": scales.tolist(),
             "skipped": [int(s in skipped) for s in step],
-        },
+        },  # fmt: skip
         **more,
     )
 
@@ -68,13 +68,10 @@ def made(*runs, dial=0, precisions=None, **task):
     seeds = sorted({run.seed for run in runs})
     return Comparison(
         TaskInfo(name="lenet-digits", description="LeNet, on digits", **fields, **ACCURACY | task),
-        dial,
-        precisions or list(dict.fromkeys(run.precision for run in runs)),
-        seeds,
-        list(runs),
+        dial, precisions or list(dict.fromkeys(run.precision for run in runs)), seeds, list(runs),
         config={"steps": 40, "optimizer": "Adam(lr=0.001)", "model": {"weight": [10, 64]}},
         environment={"Python": "3.12.0", "NumPy": "2.4.0"},
-    )
+    )  # fmt: skip
 
 
 def four(seeds=3):
