@@ -66,8 +66,8 @@ gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scri
 notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/notebooks/
 	$(RUN) scripts/write_notebooks.py --run runs/notebooks $(LESSONS)
 
-# WHEELS is a folder with NumPy for Pyodide, PYODIDE one with Pyodide, else both are fetched; PAGES
-# one with lessons that were run, such as runs/notebooks: web/README.md
+# WHEELS is a folder with NumPy and MarkupSafe for Pyodide, PYODIDE one with Pyodide, else both are
+# fetched; PAGES one with lessons that were run, such as runs/notebooks: web/README.md
 site: $(VENV)/installed-site ## build the playground, lessons and explorables as static files, into site/
 	$(RUN) scripts/build_site.py $(if $(WHEELS),--wheels "$(WHEELS)") \
 		$(if $(PYODIDE),--pyodide "$(PYODIDE)") $(if $(PAGES),--pages "$(PAGES)") --out site

@@ -4,9 +4,9 @@ under Pyodide, the lessons in JupyterLite, and the explorables.
     python scripts/build_site.py --out site
     python -m http.server --bind 127.0.0.1 --directory site
 
-It needs Node.js, which fetches Pyodide, and a network, from which NumPy and Matplotlib for Pyodide
-come; or folders with these (--pyodide, --wheels): web/README.md. lock.json lists every file with
-its size and its hash; the browser refuses a package with another.
+It needs Node.js, which fetches Pyodide, and a network, from which NumPy, MarkupSafe and Matplotlib
+for Pyodide come; or folders with these (--pyodide, --wheels): web/README.md. lock.json lists every
+file with its size and its hash; the browser refuses a package with another.
 """
 
 import json
@@ -25,7 +25,7 @@ WEB = pyodide.ROOT / "web"
 PARTS = ("playground", "explorables", "index.html", "service-worker.js")
 OF_LESSONS = re.compile("<!-- lessons -->.*<!-- end of lessons -->\n", re.S)  # of the first page
 LOCK = "lock.json"
-FETCHED = ("numpy", lessons.DRAWING)  # of what Pyodide's distribution has
+FETCHED = ("numpy", "markupsafe", lessons.DRAWING)  # of what Pyodide's distribution has
 # Absolute, because other programs are called in folders of their own.
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True, exists=True)
@@ -118,7 +118,7 @@ def replace(old: Path, new: Path) -> None:
 @click.option("--pyodide", "source", type=FOLDER,
               help=f"The folder of npm's {pyodide.PACKAGE}; else it is fetched, once.")  # fmt: skip
 @click.option("--wheels", "folder", type=FOLDER,
-              help="A folder with NumPy for Pyodide; else it is fetched, once.")  # fmt: skip
+              help="NumPy and MarkupSafe for it, a folder; else they are fetched.")  # fmt: skip
 @click.option("--out", type=NEW_FOLDER, default="site",
               show_default=True, help="The site; an older one is replaced.")  # fmt: skip
 @click.option("--compiled/--sources", default=shutil.which("node") is not None,

@@ -14,6 +14,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from markupsafe import Markup
 from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -105,59 +106,73 @@ def drawn(counts):
     words = []
     for k, begin, end in times:
         small, large = shares(counts, k)
-        told = f'<tspan class="{"lost" if small else ""}">{percent(small)} become 0</tspan>'
-        if large:
-            told += '<tspan class="lost"> · some become Inf: the step is skipped</tspan>'
-        words.append(
-            f'<g id="f{k}" class="frame"><text class="large" x="{EDGE}" y="34">S = {2**k:,}</text>'
-            f'<text class="large" x="{EDGE + 190}" y="34">{told}</text></g>'
+        told = Markup('<tspan class="{}">{} become 0</tspan>').format(
+            "lost" if small else "", percent(small)
         )
+        if large:
+            told += Markup('<tspan class="lost"> · some become Inf: the step is skipped</tspan>')
+        frame = Markup(
+            '<g id="f{}" class="frame"><text class="large" x="{}" y="34">S = {:,}</text>'
+            '<text class="large" x="{}" y="34">{}</text></g>'
+        )
+        words.append(frame.format(k, EDGE, 2**k, EDGE + 190, told))
         visible = [(0, "opacity:0"), (begin, "opacity:1"), (min(end, 1), "opacity:0")]
         css.append(keyframes(f"show{k}", visible[begin == 0 :]))
         css.append(f"#f{k}{{animation-name:show{k}}}")
-    bars = "".join(
-        f'<rect x="{place(e) + 1}" y="{BASE - HEIGHT * n / top:.1f}" width="{WIDTH - 2}" '
-        f'height="{HEIGHT * n / top:.1f}"/>'
-        for e, n in counts.items()
-        if HEIGHT * n / top >= 0.1
+    bar = Markup('<rect x="{}" y="{:.1f}" width="{}" height="{:.1f}"/>').format
+    heights = {e: HEIGHT * n / top for e, n in counts.items()}
+    bars = Markup().join(
+        bar(place(e) + 1, BASE - h, WIDTH - 2, h) for e, h in heights.items() if h >= 0.1
     )
     right = place(LAST)
     bounds = [(FIRST, SMALLEST, "lost"), (SMALLEST, OVER, "bar"), (OVER, LAST, "lost")]
-    inside = "".join(
-        f'<clipPath id="c{a}"><rect x="{place(a)}" y="60" width="{place(b) - place(a)}" '
-        f'height="{BASE - 60}"/></clipPath><g clip-path="url(#c{a})"><g class="slide" '
-        f'fill="var(--{color})">{bars}</g></g>'
+    clipped = Markup(
+        '<clipPath id="c{a}"><rect x="{x}" y="60" width="{width}" height="{height}"/></clipPath>'
+        '<g clip-path="url(#c{a})"><g class="slide" fill="var(--{color})">{bars}</g></g>'
+    ).format
+    inside = Markup().join(
+        clipped(a=a, x=place(a), width=place(b) - place(a), height=BASE - 60, color=color,
+                bars=bars)
         for a, b, color in bounds
-    )
-    ticks = "".join(
-        f'<text class="pale" x="{place(e)}" y="{BASE + 18}" text-anchor="middle">2'
-        f'<tspan dy="-5" font-size="9">{str(e).replace("-", "−")}</tspan></text>'
-        for e in (-40, -32, -24, -14, 0, 16)
+    )  # fmt: skip
+    tick = Markup(
+        '<text class="pale" x="{}" y="{}" text-anchor="middle">2'
+        '<tspan dy="-5" font-size="9">{}</tspan></text>'
+    ).format
+    ticks = Markup().join(
+        tick(place(e), BASE + 18, str(e).replace("-", "−")) for e in (-40, -32, -24, -14, 0, 16)
     )
     slider = BASE + 52
     track = per * SCALES[-1]
-    shades = "".join(
-        f'<rect x="{place(a)}" y="60" width="{place(b) - place(a)}" height="{BASE - 60}" '
-        f'fill="var(--{color})"/><text class="pale" x="{place(a) + 4}" y="74">{told}</text>'
+    shade = Markup(
+        '<rect x="{}" y="60" width="{}" height="{}" fill="var(--{})"/>'
+        '<text class="pale" x="{}" y="74">{}</text>'
+    ).format
+    shades = Markup().join(
+        shade(place(a), place(b) - place(a), BASE - 60, color, place(a) + 4, told)
         for a, b, color, told in (
             (SMALLEST, NORMAL, "half", "fewer bits"),
             (NORMAL, OVER, "whole", "all 11 bits of float16"),
         )
     )
-    box = f'viewBox="0 0 {right + 20} {slider + 24}"'
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" {box} role="img">
+    return Markup("""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">
 <title>Gradients of an LSTM by size, and what float16 holds of them as the loss scale grows</title>
-<style>{"".join(css)}</style>
+<style>{css}</style>
 <rect width="100%" height="100%" rx="8" fill="var(--page)"/>
 {shades}
 {inside}
-<path d="M{EDGE} {BASE}H{right}" stroke="var(--pale)"/>{ticks}
+<path d="M{edge} {base}H{right}" stroke="var(--pale)"/>{ticks}
 <path d="M{knob} {slider}h{track}" stroke="var(--pale)" stroke-width="4" stroke-linecap="round"/>
 <circle class="knob" cx="{knob}" cy="{slider}" r="9" fill="var(--bar)"/>
-<text class="pale" x="{knob + track + 20}" y="{slider + 5}">loss scale S</text>
-{"".join(words)}
+<text class="pale" x="{beside}" y="{low}">loss scale S</text>
+{words}
 </svg>
-"""
+""").format(
+        wide=right + 20, high=slider + 24, css="".join(css), shades=shades, inside=inside,
+        edge=EDGE, base=BASE, right=right, ticks=ticks, knob=knob, slider=slider, track=track,
+        beside=knob + track + 20, low=slider + 5, words=Markup().join(words),
+    )  # fmt: skip
 
 
 def main():

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import click
+from markupsafe import Markup
 from nbconvert.filters import markdown2html
 
 from minifp.report.document import document
@@ -18,7 +19,7 @@ from minifp.saving import files
 
 SOURCE = Path(__file__).resolve().parents[1] / "docs" / "teaching" / "handout.md"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PRINT = """
+PRINT = Markup("""
 @page { size: A4; margin: 16mm 17mm; }
 .minifp main { max-width: none; padding: 0; }
 .minifp { font-size: 15px; line-height: 1.45; background: #fff; }
@@ -32,13 +33,14 @@ PRINT = """
 .minifp td code { overflow-wrap: anywhere; }
 .minifp pre { font-size: 12.5px; padding: 0.5rem 0.7rem; margin: 0.45rem 0; break-inside: avoid; }
 .minifp .theme, .minifp .anchor-link { display: none; }
-"""
+""")
 
 
-def page() -> str:
+def page() -> Markup:
     """The handout as a page."""
     text = SOURCE.read_text(encoding="utf-8")
-    return document(text.splitlines()[0].removeprefix("# "), markdown2html(text), PRINT)
+    content = Markup(markdown2html(text))  # of the project's own text
+    return document(text.splitlines()[0].removeprefix("# "), content, PRINT)
 
 
 def printed(html: str) -> bytes:

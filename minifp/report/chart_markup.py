@@ -6,34 +6,34 @@ no script runs, and in print, the static picture of each panel is there, and its
 
 import math
 from functools import cache
-from html import escape
 from importlib import resources
 
 import numpy as np
+from markupsafe import Markup
 
 from minifp.report import drawing, words
 from minifp.report.charts import Group, Line, Panel, json_of, window_of
-from minifp.report.markup import details, table
+from minifp.report.markup import code, data_script, details, table
 
 ROWS = 12  # of a table
 SCRIPTS = ("uPlot.min.js", "curves.js", "chart_formats.js", "chart_panels.js", "charts.js")
 
 
 @cache
-def part(name: str) -> str:
-    """A file of the kit."""
-    return resources.files("minifp.report").joinpath(name).read_text(encoding="utf-8")
+def part(name: str, package: str = "minifp.report") -> Markup:
+    """A file of the kit, or of another package of minifp, as it stands in a page."""
+    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache
-def script() -> str:
+def script() -> Markup:
     """uPlot with its licence, and what draws by it."""
-    licence = f"/* uPlot:\n{part('uPlot.LICENSE.txt')}*/\n"
-    return licence + "".join(map(part, SCRIPTS))
+    licence = Markup("/* uPlot:\n{}*/\n").format(part("uPlot.LICENSE.txt"))
+    return licence + Markup().join(map(part, SCRIPTS))
 
 
 @cache
-def style() -> str:
+def style() -> Markup:
     """The rules of uPlot's charts and of what stands around them."""
     return part("uPlot.min.css").strip() + "\n" + part("charts.css")
 
@@ -41,40 +41,35 @@ def style() -> str:
 # ---- markup --------------------------------------------------------------------------------------
 
 
-def group_html(group: Group, prefix: str) -> str:
+def group_html(group: Group, prefix: str) -> Markup:
     """The group: what is chosen, then its panels. Ids begin with `prefix`."""
-    panels = "\n".join(panel_html(panel, group, prefix) for panel in group.panels)
-    return (
-        f'<div class="charts">\n{controls(group, prefix)}\n<div class="pair">\n{panels}\n</div>\n'
-        f'<script type="application/json">{json_of(group)}</script>\n</div>'
+    panels = Markup("\n").join(panel_html(panel, group, prefix) for panel in group.panels)
+    return Markup('<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>').format(
+        controls(group, prefix), panels, data_script(json_of(group))
     )
 
 
-def controls(group: Group, prefix: str) -> str:
+def controls(group: Group, prefix: str) -> Markup:
     """The legend whose entries are buttons, and what changes the view; only what can."""
     many = len(group.seeds) > 1
-    entries = "\n".join(chooser("arms", sample(a.style) + escape(a.name)) for a in group.arms)
+    arms = [chooser("arms", sample(a.style) + a.name) for a in group.arms]
     rows = (
-        [choice("Arms" if many else "Lines", "arms", entries)]
-        if len(group.arms) > 1 or many
-        else []
+        [choice("Arms" if many else "Lines", "arms", arms)] if len(group.arms) > 1 or many else []
     )
     if many:
-        rows.append(
-            choice("Seeds", "seeds", "\n".join(chooser("seeds", str(s)) for s in group.seeds))
-        )
+        rows.append(choice("Seeds", "seeds", [chooser("seeds", s) for s in group.seeds]))
     if any(panel.smooth for panel in group.panels):
-        rows.append(row(
-            f'<label for="{prefix}-smooth">Smoothing</label> <input type="range" min="0" max="0" '
-            f'value="0" class="charts-smooth" id="{prefix}-smooth" autocomplete="off"> '
+        smooth = Markup(
+            '<label for="{}-smooth">Smoothing</label> <input type="range" min="0" max="0" '
+            'value="0" class="charts-smooth" id="{}-smooth" autocomplete="off"> '
             '<span class="charts-smooth-said"></span>'
-        ))  # fmt: skip
+        )
+        rows.append(row(smooth.format(prefix, prefix)))
     differ = len(group.arms) > 1 and any(panel.minus for panel in group.panels)
-    boxes = box("minus", f"Minus {group.baseline}, seed by seed") if differ else ""
+    boxes = box("minus", f"Minus {group.baseline}, seed by seed") if differ else Markup()
     boxes += box("single", "Single seeds") if many else ""
-    rows.append(row(
-        f'{boxes}<button type="button" class="charts-all" disabled>Whole range</button>'
-    ))  # fmt: skip
+    whole = Markup('<button type="button" class="charts-all" disabled>Whole range</button>')
+    rows.append(row(boxes + whole))
     what, each = ("an arm or a seed", "all of them") if many else ("a line", "it")
     choose = f"Click {what} to see it alone, click again to see all. "
     hint = (
@@ -83,68 +78,70 @@ def controls(group: Group, prefix: str) -> str:
     )
     keys = "With Shift a button adds or takes away. " if rows[:-1] else ""
     keys += "Keys in a picture: arrows and Home and End move the cursor, + and − zoom, 0 shows all."
-    shown = "\n".join(rows)
-    hint += f' <span class="keys">{keys}</span>'
-    return f'<div class="charts-controls">\n{shown}\n<p class="small">{hint}</p>\n</div>'
+    return Markup(
+        '<div class="charts-controls">\n{}\n<p class="small">{} <span class="keys">{}</span></p>\n'
+        "</div>"
+    ).format(Markup("\n").join(rows), hint, keys)
 
 
-def chooser(what: str, content: str) -> str:
+def chooser(what: str, content) -> Markup:
     """A button that shows one alone."""
-    return f'<button type="button" data-choose="{what}" aria-pressed="true">{content}</button>'
+    button = Markup('<button type="button" data-choose="{}" aria-pressed="true">{}</button>')
+    return button.format(what, content)
 
 
-def row(content: str) -> str:
+def row(content: Markup) -> Markup:
     """A row of what can be changed."""
-    return f'<div class="charts-row">{content}</div>'
+    return Markup('<div class="charts-row">{}</div>').format(content)
 
 
-def choice(label: str, kind: str, buttons: str) -> str:
+def choice(label: str, kind: str, buttons: list) -> Markup:
     """A row of buttons with its name."""
-    return (
-        f'<div class="charts-row charts-{kind}" role="group" aria-label="{label}">'
-        f"<span>{label}</span>\n{buttons}\n</div>"
-    )
+    return Markup(
+        '<div class="charts-row charts-{}" role="group" aria-label="{}"><span>{}</span>\n{}\n</div>'
+    ).format(kind, label, label, Markup("\n").join(buttons))
 
 
-def box(name: str, label: str) -> str:
+def box(name: str, label: str) -> Markup:
     """Something to tick."""
-    return (
-        f'<label><input type="checkbox" class="charts-{name}" autocomplete="off"> '
-        f"{escape(label)}</label>\n"
-    )
+    return Markup(
+        '<label><input type="checkbox" class="charts-{}" autocomplete="off"> {}</label>\n'
+    ).format(name, label)
 
 
-def panel_html(panel: Panel, group: Group, prefix: str) -> str:
+def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
     """One chart: where it is drawn, its picture for print, how to read it, and its table."""
     name, width = f"{prefix}-{panel.name}", window_of(panel)
     note = " ".join(filter(None, (panel.note, f"Each point is the mean of {width} steps."
                                   if width > 1 else "")))  # fmt: skip
-    return (
-        f'<figure class="chart" data-panel="{panel.name}">\n'
-        f'<h3 id="{name}-h">{escape(panel.title)}</h3>\n'
-        f'<div class="chart-live">\n<div class="chart-plot" tabindex="0" role="group" '
-        f'aria-roledescription="chart" aria-labelledby="{name}-h" aria-describedby="{name}-d">'
-        f'</div>\n<p class="chart-said" aria-hidden="true"></p>\n'
-        f'<p class="unseen" role="status"></p>\n</div>\n'
-        f'<div class="chart-static">{panel.static}</div>\n'
-        f'<p class="unseen" id="{name}-d">{escape(words.raised(panel.said))}</p>\n'
-        f"<figcaption>{escape(words.raised(note))}</figcaption>\n"
-        f"{details('As a table', numbers(panel, group))}\n</figure>"
-    )
+    return Markup(
+        '<figure class="chart" data-panel="{panel}">\n'
+        '<h3 id="{name}-h">{title}</h3>\n'
+        '<div class="chart-live">\n<div class="chart-plot" tabindex="0" role="group" '
+        'aria-roledescription="chart" aria-labelledby="{name}-h" aria-describedby="{name}-d">'
+        '</div>\n<p class="chart-said" aria-hidden="true"></p>\n'
+        '<p class="unseen" role="status"></p>\n</div>\n'
+        '<div class="chart-static">{static}</div>\n'
+        '<p class="unseen" id="{name}-d">{said}</p>\n'
+        "<figcaption>{note}</figcaption>\n{table}\n</figure>"
+    ).format(
+        panel=panel.name, name=name, title=panel.title, static=panel.static,
+        said=words.raised(panel.said), note=words.raised(note),
+        table=details("As a table", numbers(panel, group)),
+    )  # fmt: skip
 
 
-def sample(style: drawing.Style) -> str:
+def sample(style: drawing.Style) -> Markup:
     """A piece of line, as it is drawn."""
     dashes = " ".join(f"{d * style.width:.3g}" for d in style.dashes)
-    attribute = f' stroke-dasharray="{dashes}"' if dashes else ""
-    color = f"var({drawing.VARIABLES[style.color]})"
-    return (
+    attribute = Markup(' stroke-dasharray="{}"').format(dashes) if dashes else ""
+    return Markup(
         '<svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true"><path d="M1 6h24" '
-        f'stroke="{color}" stroke-width="{min(style.width, 3.2)}"{attribute}/></svg>'
-    )
+        'stroke="var({})" stroke-width="{}"{}/></svg>'
+    ).format(drawing.VARIABLES[style.color], min(style.width, 3.2), attribute)
 
 
-def numbers(panel: Panel, group: Group) -> str:
+def numbers(panel: Panel, group: Group) -> Markup:
     """Means over seeds at some steps, with how far they reach from the lowest to the highest."""
     steps = sorted({float(x) for line in panel.lines for x in line.x})
     chosen = [steps[i] for i in np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int))] if (
@@ -155,7 +152,7 @@ def numbers(panel: Panel, group: Group) -> str:
         lines = [line for line in panel.lines if line.arm == arm.name]
         if lines:
             cells = [cell([at(line, step) for line in lines], panel) for step in chosen]
-            rows.append([f"<code>{escape(arm.name)}</code>", *cells])
+            rows.append([code(arm.name), *cells])
     place = words.power_text if group.x_powers else "{:,.0f}".format
     seeds = ": mean over seeds, and from the lowest to the highest" if len(group.seeds) > 1 else ""
     return table(panel.title + seeds, [group.x, *map(place, chosen)], rows)
@@ -167,7 +164,7 @@ def at(line: Line, step: float) -> float | None:
     return float(line.y[i]) if i < len(line.x) and line.x[i] == step else None
 
 
-def cell(values: list, panel: Panel) -> str:
+def cell(values: list, panel: Panel) -> str | Markup:
     """A mean, and below it the range where there is one; NaN where a run was lost."""
     there = [v for v in values if v is not None]
     if not there:
@@ -177,7 +174,8 @@ def cell(values: list, panel: Panel) -> str:
     show = words.power_text if panel.powers else percent if panel.percent else words.short
     text = show(sum(there) / len(there))
     low, high = show(min(there)), show(max(there))
-    return text if low == high else f"{text}<br><small>{low} to {high}</small>"
+    spread = Markup("{}<br><small>{} to {}</small>")
+    return text if low == high else spread.format(text, low, high)
 
 
 def percent(share: float) -> str:

@@ -3,14 +3,15 @@
 A group of panels shares arms, seeds, smoothing and zoom. chart_markup.py makes the HTML.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from markupsafe import Markup
 
 from minifp.report import drawing
+from minifp.report.markup import as_json
 
 MOST_NUMBERS = 60_000  # of a panel; longer lines become the means of so many steps
 DIGITS = 8  # of a number: what float32 has, so that differences can be seen
@@ -53,7 +54,7 @@ class Panel:
     title: str
     lines: list[Line]
     said: str
-    static: str = ""
+    static: Markup = Markup()
     note: str = ""
     log: bool = False
     powers: bool = False
@@ -90,8 +91,8 @@ class Group:
 # ---- data ----------------------------------------------------------------------------------------
 
 
-def json_of(group: Group) -> str:
-    """What the script reads; it cannot end the script element that holds it."""
+def json_of(group: Group) -> Markup:
+    """What the script reads."""
     number = {arm.name: i for i, arm in enumerate(group.arms)}
     told = {
         "arms": [told_of(arm) for arm in group.arms],
@@ -104,7 +105,7 @@ def json_of(group: Group) -> str:
         "xPowers": group.x_powers,
         "panels": [panel_data(panel, number) for panel in group.panels],
     }
-    return json.dumps(told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return as_json(told)
 
 
 def told_of(arm: Arm) -> dict:

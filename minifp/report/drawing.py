@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup, escape
+
 from minifp.saving import files
 
 HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
@@ -158,9 +160,9 @@ def bytes_of(figure, format, **more) -> bytes:
     return content.getvalue()
 
 
-def inline_svg(figure, name: str, title: str, description: str) -> str:
+def inline_svg(figure, name: str, title: str, description: str) -> Markup:
     """The figure as an <svg> element whose ids all begin with `name`, in the page's own colours."""
-    text = io.StringIO()
+    name, text = escape(name), io.StringIO()
     with settings():
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
     svg = text.getvalue()
@@ -173,13 +175,15 @@ def inline_svg(figure, name: str, title: str, description: str) -> str:
     svg = re.sub(r' d="[^"]*"', lambda m: re.sub(r"(\.\d\d)\d+", r"\1", m[0]), svg)
     for color, variable in VARIABLES.items():
         svg = svg.replace(color, f"var({variable})")
-    label = f'role="img" aria-labelledby="{name}-title {name}-description"'
-    texts = f'<title id="{name}-title">{title}</title>'
-    texts += f'<desc id="{name}-description">{description}</desc>'
     (opening,) = re.findall(r"\A<svg[^>]*>", svg)
     (view_box,) = re.findall(r'viewBox="[^"]*"', opening)
-    return (
-        f'<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
-        f'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} {label}>'
-        f"{texts}{svg[len(opening) :].strip()}"
-    )
+    return Markup(
+        '<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
+        'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} '
+        'role="img" aria-labelledby="{name}-title {name}-description">'
+        '<title id="{name}-title">{title}</title>'
+        '<desc id="{name}-description">{description}</desc>{drawn}'
+    ).format(
+        view_box=Markup(view_box), name=name, title=title, description=description,
+        drawn=Markup(svg[len(opening) :].strip()),
+    )  # fmt: skip

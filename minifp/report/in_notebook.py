@@ -5,7 +5,11 @@ scripts and frames are taken out. The frame keeps the page's style and the noteb
 takes the notebook's theme (theme.js).
 """
 
-from html import escape
+from collections.abc import Iterable
+
+from markupsafe import Markup
+
+from minifp.report.markup import check
 
 CARD = "border: 1px solid rgba(128, 128, 128, 0.5); border-radius: 8px; padding: 0.6em 1em; "
 CARD += "margin: 0.4em 0; max-width: 62em; overflow-x: auto"
@@ -13,26 +17,34 @@ FRAME = "width: 100%; height: 85vh; min-height: 30em; border: 1px solid rgba(128
 FRAME += "border-radius: 8px; margin-top: 0.6em"
 
 
-def card(title: str, content: str, page: str) -> str:
-    """A title, a little plain HTML, and a page to open below it."""
-    name = f"Full page: {title}"
-    return (
-        f'<div style="{CARD}">\n<p><strong>{escape(title)}</strong></p>\n{content}\n'
+def card(title: str, content: Markup, page: Markup) -> Markup:
+    """A title, a little plain HTML, and a page to open below it. Raises TypeError for content or a
+    page that is not Markup."""
+    check(content, page)
+    return Markup(
+        '<div style="{}">\n<p><strong>{}</strong></p>\n{}\n'
         '<details><summary style="cursor: pointer">Open the full page</summary>\n'
-        f'<iframe title="{escape(name)}" loading="lazy" style="{FRAME}" '
-        f"srcdoc='{quoted(page)}'></iframe>\n</details>\n</div>\n"
-    )
+        '<iframe title="Full page: {}" loading="lazy" style="{}" '
+        "srcdoc='{}'></iframe>\n</details>\n</div>\n"
+    ).format(CARD, title, content, title, FRAME, quoted(page))
 
 
-def quoted(page: str) -> str:
-    """A page as an attribute in single quotes; it has many double ones."""
-    return page.replace("&", "&amp;").replace("'", "&#39;")
+def quoted(page: Markup) -> Markup:
+    """A page as an attribute in single quotes; it has many double ones, which stay."""
+    return Markup(str(page).replace("&", "&amp;").replace("'", "&#39;"))
 
 
-def plain_table(head: list[str], rows: list[list[str]]) -> str:
+def picture(png: str, said: str, style: str = "") -> Markup:
+    """A PNG, in base 64, with what it shows."""
+    attribute = Markup(' style="{}"').format(style) if style else ""
+    return Markup('<img alt="{}"{} src="data:image/png;base64,{}">').format(said, attribute, png)
+
+
+def plain_table(head: Iterable, rows: Iterable[Iterable]) -> Markup:
     """A table of texts that is all the notebook's."""
-    first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    first = Markup().join(map(Markup("<th>{}</th>").format, head))
+    cells = (Markup().join(map(Markup("<td>{}</td>").format, row)) for row in rows)
+    lines = Markup("\n").join(map(Markup("<tr>{}</tr>").format, cells))
+    return Markup("<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>").format(
+        first, lines
     )
-    return f"<table>\n<thead><tr>{first}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>"

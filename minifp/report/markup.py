@@ -1,46 +1,92 @@
-"""Small pieces of HTML: sections, tables that narrow screens and keyboards can scroll, code."""
+"""Small pieces of HTML: sections, tables that narrow screens and keyboards can scroll, code.
 
+HTML is MarkupSafe's Markup, and nothing else is: what is put into it by `format`, `join` or + is
+escaped, unless it is Markup itself. So only literals and files of the package become Markup, never
+a text that comes from elsewhere (tests/project/test_security.py).
+"""
+
+import json
 import re
-from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
 
 
-def code(text) -> str:
+def check(*parts: Any) -> None:
+    """Raise TypeError for what is not Markup: it may hold texts that nobody has escaped."""
+    for part in parts:
+        if not isinstance(part, Markup):
+            raise TypeError(
+                f"HTML is {type(part).__name__} {str(part)[:40]!r}: expected Markup, into which "
+                "`format` puts texts that it escapes"
+            )
+
+
+def as_json(value: Any) -> Markup:
+    """A value as the JSON that scripts of a page read; it cannot end the element that holds it."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def data_script(data: Markup) -> Markup:
+    """The element that holds JSON. Raises TypeError for what `as_json` has not written."""
+    check(data)
+    return Markup('<script type="application/json">{}</script>').format(data)
+
+
+def code(text) -> Markup:
     """A name as it is typed."""
-    return f"<code>{escape(str(text))}</code>"
+    return Markup("<code>{}</code>").format(text)
 
 
-def command(text) -> str:
+def command(text) -> Markup:
     """What is typed in a shell; its lines are not broken within options, as "--out" would be."""
-    words = (
-        f"<span>{escape(w)}</span>" if w.startswith("-") else escape(w) for w in text.split(" ")
-    )
-    return f'<pre class="command">{" ".join(words)}</pre>'
+    option = Markup("<span>{}</span>")
+    words = (option.format(w) if w.startswith("-") else w for w in text.split(" "))
+    return Markup('<pre class="command">{}</pre>').format(Markup(" ").join(words))
 
 
-def paragraph(text, kind="") -> str:
-    """A paragraph of plain text; nothing for no text."""
-    attribute = f' class="{kind}"' if kind else ""
-    return f"<p{attribute}>{escape(text)}</p>" if text else ""
+def paragraph(text, kind="") -> Markup:
+    """A paragraph; nothing for no text."""
+    attribute = Markup(' class="{}"').format(kind) if kind else ""
+    return Markup("<p{}>{}</p>").format(attribute, text) if text else Markup()
 
 
-def wide(picture) -> str:
-    """A picture as wide as the page, in its frame; nothing for nothing."""
-    return f'<figure class="wide">\n{picture}\n</figure>' if picture else ""
+def bullets(texts) -> Markup:
+    """A list."""
+    return Markup("<ul>{}</ul>").format(Markup().join(map(Markup("<li>{}</li>").format, texts)))
 
 
-def section(title, *parts, folded=False) -> str:
+def link(place, text) -> Markup:
+    """A link to a file beside the page: its path, as a file has it."""
+    return Markup('<a href="{}">{}</a>').format(quote(place), text)
+
+
+def header(title, said) -> Markup:
+    """What a page begins with: its title, and a paragraph."""
+    return Markup("<header>\n<h1>{}</h1>\n{}\n</header>").format(title, paragraph(said))
+
+
+def wide(picture, caption=None) -> Markup:
+    """A picture as wide as the page, in its frame, with its caption; nothing for nothing."""
+    said = "" if caption is None else Markup("<figcaption>{}</figcaption>\n").format(caption)
+    frame = Markup('<figure class="wide">\n{}\n{}</figure>')
+    return frame.format(picture, said) if picture else Markup()
+
+
+def section(title, *parts, folded=False) -> Markup:
     """A heading and what belongs to it, which can be folded, or is at first; nothing for nothing.
 
     Links go to what is inside, so that a browser unfolds it.
     """
-    content = "\n".join(part for part in parts if part)
-    name, is_open = name_of(title), "" if folded else " open"
-    return (
-        f"<section>\n<details{is_open}>\n<summary><h2>{escape(title)}</h2></summary>\n"
-        f'<div id="{name}">\n{content}\n</div>\n</details>\n</section>'
-        if content
-        else ""
-    )
+    content = Markup("\n").join(part for part in parts if part)
+    if not content:
+        return content
+    return Markup(
+        "<section>\n<details{}>\n<summary><h2>{}</h2></summary>\n"
+        '<div id="{}">\n{}\n</div>\n</details>\n</section>'
+    ).format("" if folded else " open", title, name_of(title), content)
 
 
 def name_of(title) -> str:
@@ -48,43 +94,49 @@ def name_of(title) -> str:
     return re.sub(r"\W+", "-", title.lower()).strip("-")
 
 
-def contents(sections: str) -> str:
-    """A table of contents: a link to each section in a text."""
+def contents(sections: Markup) -> Markup:
+    """A table of contents: a link to each section in a page."""
     titles = re.findall(r"<summary><h2>(.*?)</h2></summary>\n<div id=\"(.*?)\">", sections)
-    links = "\n".join(f'<li><a href="#{name}">{title}</a></li>' for title, name in titles)
-    return f'<nav class="contents" aria-label="Contents">\n<ul>\n{links}\n</ul>\n</nav>'
+    item = Markup('<li><a href="#{}">{}</a></li>')
+    links = Markup("\n").join(item.format(name, Markup(title)) for title, name in titles)
+    frame = Markup('<nav class="contents" aria-label="Contents">\n<ul>\n{}\n</ul>\n</nav>')
+    return frame.format(links)
 
 
-def table(caption, head, rows, text_columns=()) -> str:
-    """A table with its first column as row heads. Cells are HTML; `text_columns` stand left."""
+def table(caption, head, rows, text_columns=()) -> Markup:
+    """A table with its first column as row heads; `text_columns` stand left."""
 
     def mark(i):
-        return ' class="text"' if i in text_columns else ""
+        return Markup(' class="text"') if i in text_columns else ""
 
-    cells = "".join(f'<th scope="col"{mark(i)}>{escape(h)}</th>' for i, h in enumerate(head))
-    lines = [
-        f'<tr><th scope="row">{first}</th>'
-        + "".join(f"<td{mark(i)}>{cell}</td>" for i, cell in enumerate(rest, 1))
-        + "</tr>"
+    top, cell = Markup('<th scope="col"{}>{}</th>'), Markup("<td{}>{}</td>")
+    heads = Markup().join(top.format(mark(i), h) for i, h in enumerate(head))
+    lines = Markup("\n").join(
+        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
+            first, Markup().join(cell.format(mark(i), c) for i, c in enumerate(rest, 1))
+        )
         for first, *rest in rows
-    ]
-    return (
-        f'<p class="caption">{escape(caption)}</p>\n'
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(caption)}">\n'
-        f"<table>\n<thead><tr>{cells}</tr></thead>\n"
-        f"<tbody>\n{chr(10).join(lines)}\n</tbody>\n</table>\n</div>"
     )
+    return Markup('<p class="caption">{}</p>\n{}').format(caption, scrolled(caption, heads, lines))
 
 
-def facts(rows) -> str:
-    """A table of names and plain texts."""
-    lines = "\n".join(
-        f'<tr><th scope="row">{escape(str(name))}</th><td>{escape(str(value))}</td></tr>'
-        for name, value in rows
-    )
-    return f'<table class="facts">\n<tbody>\n{lines}\n</tbody>\n</table>'
+def scrolled(label, heads: Markup, lines: Markup, kind="") -> Markup:
+    """A table, of which a narrow screen shows a part."""
+    return Markup(
+        '<div class="scroll" role="group" tabindex="0" aria-label="{}">\n'
+        "<table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>\n</div>"
+    ).format(label, Markup(' class="{}"').format(kind) if kind else "", heads, lines)
 
 
-def details(summary, content) -> str:
+def facts(rows, kind="facts") -> Markup:
+    """A table of names and texts."""
+    line = Markup('<tr><th scope="row">{}</th><td>{}</td></tr>')
+    lines = Markup("\n").join(line.format(name, value) for name, value in rows)
+    attribute = Markup(' class="{}"').format(kind) if kind else ""
+    return Markup("<table{}>\n<tbody>\n{}\n</tbody>\n</table>").format(attribute, lines)
+
+
+def details(summary, content) -> Markup:
     """Something to open."""
-    return f"<details>\n<summary>{escape(summary)}</summary>\n{content}\n</details>"
+    frame = Markup("<details>\n<summary>{}</summary>\n{}\n</details>")
+    return frame.format(summary, content)

@@ -4,13 +4,14 @@ was gathered in float32 training too).
 """
 
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from minifp.numerics import policy
 from minifp.report import drawing, words
-from minifp.report.markup import paragraph, section
+from minifp.report.markup import paragraph, section, wide
 from minifp.saving import files
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import looked_at
@@ -67,15 +68,14 @@ class Beforehand:
         }
 
     @property
-    def html(self) -> str:
+    def html(self) -> Markup:
         """A section of a page."""
         title = f"{self.title}: what the microscope saw beforehand"
         parts = [paragraph(words.raised(self.text))]
         if drawing.is_available():
-            said = escape(words.raised(f"{self.text} {self.published}"))
-            svg = drawing.inline_svg(self.figure(), PICTURE, escape(title), said)
-            caption = f"<figcaption>{words.raised(self.published)}</figcaption>"
-            parts.append(f'<figure class="wide">\n{svg}\n{caption}\n</figure>')
+            said = words.raised(f"{self.text} {self.published}")
+            svg = drawing.inline_svg(self.figure(), PICTURE, title, said)
+            parts.append(wide(svg, words.raised(self.published)))
         return section(title, *parts)
 
     def figure(self):

@@ -15,6 +15,7 @@ from minifp.numerics.number_format import FORMATS
 from minifp.runtime import untrusted
 from minifp.saving import files
 from minifp.scope.borders import too_large_from
+from minifp.scope.details_schema import DETAILS, not_together
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.record import Record
@@ -125,9 +126,8 @@ class Findings(Record):
                 told |= of_before(told)
             elif told["version"] != VERSION:
                 raise ValueError(f"written by another version of minifp ({told['version']})")
-            if wrong := untrusted.not_as(expected(), told) or wrong_arrays(
-                rows, ends, counts, told
-            ):
+            wrong = untrusted.not_as(expected(), told) or wrong_arrays(rows, ends, counts, told)
+            if wrong := wrong or not_together(told["details"]):
                 raise ValueError(f"damaged{wrong}")
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
@@ -146,7 +146,7 @@ def places(folder: str | Path) -> list[Path]:
 
 
 def expected() -> dict:
-    """The JSON schema of what a file holds beside arrays; what is in `details`, it leaves open."""
+    """The JSON schema of what a file holds beside arrays."""
     text, number = {"type": "string"}, {"type": "number"}
     table, texts = {"type": "object"}, {"type": "array", "items": {"type": "string"}}
     formats = {
@@ -166,7 +166,7 @@ def expected() -> dict:
         "updates": {"type": "array", "items": {**table, "additionalProperties": update}},
         "scales": {"type": "array", "items": {**number, "exclusiveMinimum": 0}},
         "skipped": {"type": "array", "items": {"type": "boolean"}},
-        "diagnoses": told, "details": table,
+        "diagnoses": told, "details": DETAILS,
     }  # fmt: skip
     return {**table, "properties": parts, "required": [*parts]}
 

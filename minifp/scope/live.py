@@ -5,7 +5,6 @@ keeps drawing below a tenth of the time, and once more at the end.
 """
 
 import time
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -42,8 +41,8 @@ class Live:
         picture = self._repr_png_()
         if picture is None:
             return None
-        said = escape(repr(self))
-        return f'<img alt="{said}" style="max-width: 100%" src="data:image/png;base64,{picture}">'
+        in_notebook = import_module("minifp.report.in_notebook")
+        return in_notebook.picture(picture, repr(self), "max-width: 100%")
 
 
 def display_of() -> Any:

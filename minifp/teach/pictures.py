@@ -2,11 +2,13 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from minifp.errors import ArgumentError
 from minifp.report import drawing, in_notebook
+from minifp.report.markup import paragraph
 from minifp.report.plain_text import columns as text_columns
 from minifp.report.words import raised
 from minifp.teach import mode
@@ -30,9 +32,9 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     _close(figure)
     metadata = {"image/png": {"alt": caption}}
     display({"image/png": png, "text/plain": caption}, raw=True, metadata=metadata)
-    table = in_notebook.plain_table(list(columns), cells)
-    folded = f"<details><summary>The same as a table</summary>\n{table}\n</details>"
-    display(HTML(f"<p>{escape(raised(caption))}</p>\n{folded}"))
+    folded = Markup("{}\n<details><summary>The same as a table</summary>\n{}\n</details>")
+    table = in_notebook.plain_table(columns, cells)
+    display(HTML(folded.format(paragraph(raised(caption)), table)))
 
 
 def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -1,10 +1,11 @@
 """How far a student has come, in a terminal and as a page that needs no network."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.report import document, words
-from minifp.report.markup import paragraph, section, table
+from minifp.report.markup import header, section, table
 from minifp.report.plain_text import columns, fill
 from minifp.teach import progress
 from minifp.teach.standing import Standing, Tried
@@ -65,17 +66,16 @@ def text_of(found: Sequence[Standing]) -> str:
     return "\n\n".join([*parts, f"{fill(said)}\n{where()}"])
 
 
-def page(found: Sequence[Standing]) -> str:
+def page(found: Sequence[Standing]) -> Markup:
     """The same as a page."""
-    header = f"<header>\n<h1>{TITLE}</h1>\n{paragraph(summary(found))}\n</header>"
-    rows = [[*map(escape, row(one))] for one in found]
-    parts = [section("All lessons", table("All lessons", HEADS, rows, text_columns=TEXTS))]
+    whole = table("All lessons", HEADS, map(row, found), text_columns=TEXTS)
+    parts = [header(TITLE, summary(found)), section("All lessons", whole)]
     parts += [of_lesson(one) for one in found if one.begun]
-    return document.document(TITLE, "\n".join([header, *parts]))
+    return document.document(TITLE, Markup("\n").join(parts))
 
 
-def of_lesson(one: Standing) -> str:
+def of_lesson(one: Standing) -> Markup:
     """What was done in a lesson."""
-    rows = [[*map(escape, line)] for line in lines_of(one)]
     caption = f"Done in: {one.lesson.title}"
-    return section(one.lesson.title, table(caption, ("done", "what"), rows, text_columns=(1,)))
+    done = table(caption, ("done", "what"), lines_of(one), text_columns=(1,))
+    return section(one.lesson.title, done)

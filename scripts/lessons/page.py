@@ -13,11 +13,12 @@ from pathlib import Path
 
 import nbformat
 from latex2mathml.converter import convert
+from markupsafe import Markup
 from nbconvert import HTMLExporter
 
 from minifp.report.document import document
 
-STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+STYLE = Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
 FONT = Path(__file__).with_name("math.woff2")
 FORMULA = re.compile(r"(?<![\\$`])\$([^$\n]+)\$(?!\$)")
 FRAMED = re.compile(r"""srcdoc=(["'])(.*?)\1""", re.S)  # nbconvert has its own quotes
@@ -25,7 +26,7 @@ SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
 
 
-def page(notebook: nbformat.NotebookNode) -> str:
+def page(notebook: nbformat.NotebookNode) -> Markup:
     """The page of a notebook."""
     shown = nbformat.from_dict(notebook)
     for cell in shown.cells:
@@ -37,19 +38,19 @@ def page(notebook: nbformat.NotebookNode) -> str:
                 data["text/markdown"] = with_formulas(data["text/markdown"])
     cells, _ = HTMLExporter(template_name="basic").from_notebook_node(shown)
     cells = cells.replace("<pre>", '<pre tabindex="0">')  # which may scroll: by keys as well
-    article = f"<article>{cells}</article>"
+    article = Markup("<article>{}</article>").format(Markup(cells))  # of the project's notebooks
     style = STYLE + (of_formulas() if "<math" in cells else "")
     return document(title_of(notebook), article, style, framed=scripts_in_frames(cells))
 
 
-def of_formulas() -> str:
+def of_formulas() -> Markup:
     """The style of formulas, with their font in it."""
     font = base64.b64encode(FONT.read_bytes()).decode()
-    source = f'url("data:font/woff2;base64,{font}") format("woff2")'
-    return (
-        f'@font-face {{ font-family: "Math of minifp"; src: {source}; }}\n'
-        '.minifp math { font-family: "Math of minifp", math; }\n'
-    )
+    return Markup(
+        '@font-face {{ font-family: "Math of minifp"; '
+        'src: url("data:font/woff2;base64,{}") format("woff2"); }}\n'
+        '.minifp math {{ font-family: "Math of minifp", math; }}\n'
+    ).format(font)
 
 
 def scripts_in_frames(cells: str) -> list[str]:

@@ -9,10 +9,10 @@ import json
 import shutil
 import sys
 import tempfile
-from html import escape
 from pathlib import Path
 
 import click
+from markupsafe import Markup
 from packaging.requirements import Requirement
 
 from minifp.teach.lessons import LESSONS, Lesson
@@ -61,24 +61,25 @@ def build(site: Path, folder: Path, info: dict, packages: dict[str, dict]) -> No
     shutil.copytree(PAGES, site / "lessons", ignore=shutil.ignore_patterns("*.md", "*.json"))
 
 
-def links(ran: set[str]) -> str:
+def links(ran: set[str]) -> Markup:
     """What the first page has of each lesson, the overture first; ran: names of those that were run
     beforehand."""
     seconds = json.loads(SECONDS.read_text(encoding="utf-8"))
-    return "\n".join(entry(lesson, seconds[lesson.name], ran) for lesson in LESSONS.values())
+    return Markup("\n").join(entry(one, seconds[one.name], ran) for one in LESSONS.values())
 
 
-def entry(lesson: Lesson, seconds: float | None, ran: set[str]) -> str:
+def entry(lesson: Lesson, seconds: float | None, ran: set[str]) -> Markup:
     """A lesson with its question and how long it takes. seconds: in a browser, in short; None for
     one whose end was not waited for."""
     there = f"../{FOLDER}/notebooks/index.html?path={lesson.name}.ipynb"
     here = "long here, better installed" if seconds is None else f"{duration(seconds)} here"
-    as_it_ran = f' · <a href="{RAN}/{lesson.name}.html">as it ran</a>' if lesson.name in ran else ""
-    return (
-        f'<li><a href="{there}">{escape(lesson.title)}</a> {escape(lesson.question)}<br>\n'
-        f'<span class="muted">{duration(60 * lesson.minutes)} installed · '
-        f"{here}{as_it_ran}</span></li>"
-    )
+    run = Markup(' · <a href="{}/{}.html">as it ran</a>').format(RAN, lesson.name)
+    return Markup(
+        '<li><a href="{}">{}</a> {}<br>\n<span class="muted">{} installed · {}{}</span></li>'
+    ).format(
+        there, lesson.title, lesson.question, duration(60 * lesson.minutes), here,
+        run if lesson.name in ran else "",
+    )  # fmt: skip
 
 
 def duration(seconds: float) -> str:

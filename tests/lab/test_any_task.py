@@ -48,30 +48,18 @@ def gan_evaluate(state, test_set):
     made = state.model["G"](fp.randn(64, 3)).numpy().astype(np.float32)
     real = test_set[np.arange(len(test_set))][0]
     return {
-        "distance": float(np.abs(made.mean(0) - real.mean(0)).sum()),
-        "spread": float(made.std()),
-        "samples": Picture(np.abs(made[:8].reshape(4, 4))),
-        "points": made,
-        "log": "a line",
+        "distance": float(np.abs(made.mean(0) - real.mean(0)).sum()), "spread": float(made.std()),
+        "samples": Picture(np.abs(made[:8].reshape(4, 4))), "points": made, "log": "a line",
         "tone": Audio(np.sin(np.arange(100) / 5.0), 8000),
-    }
+    }  # fmt: skip
 
 
 def gan(**changes):
     fields = {
-        "name": "gan",
-        "model": gan_models,
-        "optimizer": gan_optimizers,
-        "loss": None,
-        "step": gan_step,
-        "evaluate": gan_evaluate,
-        "metric": None,
-        "metric_name": "distance",
-        "metric_unit": "",
-        "goal": "min",
-        "margin": 0.2,
-        "steps": 20,
-    }
+        "name": "gan", "model": gan_models, "optimizer": gan_optimizers, "loss": None,
+        "step": gan_step, "evaluate": gan_evaluate, "metric": None, "metric_name": "distance",
+        "metric_unit": "", "goal": "min", "margin": 0.2, "steps": 20,
+    }  # fmt: skip
     return blobs(**{**fields, **changes})
 
 
@@ -122,17 +110,12 @@ def symbols_right(outputs, targets):
 
 def translation(**changes):
     fields = {
-        "name": "reversal",
-        "model": Translator,
+        "name": "reversal", "model": Translator,
         "data": lambda: (Reversals(96, 1), Reversals(40, 2)),
         "loss": lambda y, t: F.cross_entropy(y.transpose(1, 2), t, ignore_index=-100),
-        "metric": symbols_right,
-        "metric_name": "symbols",
-        "margin": 2.0,
-        "collate": padded,
-        "batch_size": 8,
-        "steps": 24,
-    }
+        "metric": symbols_right, "metric_name": "symbols", "margin": 2.0, "collate": padded,
+        "batch_size": 8, "steps": 24,
+    }  # fmt: skip
     return blobs(**{**fields, **changes})
 
 

@@ -58,7 +58,7 @@ def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), s
             "grad_norm": norm.tolist(),
             "scale": scales.tolist(),
             "skipped": [int(s in skipped) for s in step],
-        },
+        },  # fmt: skip
         **more,
     )
 
@@ -68,13 +68,10 @@ def made(*runs, dial=0, precisions=None, **task):
     seeds = sorted({run.seed for run in runs})
     return Comparison(
         TaskInfo(name="lenet-digits", description="LeNet, on digits", **fields, **ACCURACY | task),
-        dial,
-        precisions or list(dict.fromkeys(run.precision for run in runs)),
-        seeds,
-        list(runs),
+        dial, precisions or list(dict.fromkeys(run.precision for run in runs)), seeds, list(runs),
         config={"steps": 40, "optimizer": "Adam(lr=0.001)", "model": {"weight": [10, 64]}},
         environment={"Python": "3.12.0", "NumPy": "2.4.0"},
-    )
+    )  # fmt: skip
 
 
 def four(seeds=3):
@@ -213,7 +210,7 @@ def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(with
     band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends with its shortest seed
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
     assert "from the lowest to the highest" in comparison_page.body(four())
-    assert "90% interval (Student's t)" in comparison_page.body(four(5)).replace("&#x27;", "'")
+    assert "90% interval (Student's t)" in comparison_page.body(four(5)).unescape()
 
 
 def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():

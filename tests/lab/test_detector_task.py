@@ -84,22 +84,14 @@ METRICS = {"AP": coco_map, "F1": detection_f1}
 
 def task(**changes):
     fields = {
-        "name": "scenes",
-        "model": OneBox,
-        "data": lambda: tuple(around(part) for part in digit_scenes(48, 12, size=24)),
-        "loss": None,
-        "step": step,
-        "evaluate": DetectionEvaluation(METRICS, keep=3),
-        "metric": None,
-        "metric_name": "AP",
-        "metric_unit": "%",
-        "metrics": [Metric("F1", unit="%")],
-        "collate": detection_collate,
-        "transform": RandomHorizontalFlip(),
-        "optimizer": lambda parameters: optim.Adam(parameters, lr=0.01),
-        "batch_size": 16,
+        "name": "scenes", "model": OneBox,
+        "data": lambda: tuple(around(part) for part in digit_scenes(48, 12, size=24)), "loss": None,
+        "step": step, "evaluate": DetectionEvaluation(METRICS, keep=3), "metric": None,
+        "metric_name": "AP", "metric_unit": "%", "metrics": [Metric("F1", unit="%")],
+        "collate": detection_collate, "transform": RandomHorizontalFlip(),
+        "optimizer": lambda parameters: optim.Adam(parameters, lr=0.01), "batch_size": 16,
         "steps": 12,
-    }
+    }  # fmt: skip
     return fp.Task(**{**fields, **changes})
 
 

@@ -108,7 +108,7 @@ def test_bytes_are_those_of_the_arrays_that_are_alive_and_all_are_timed_as_often
 
 def pictures(n):
     x = np.random.default_rng(0).uniform(0.5, 1, (n, 1, 4, 4)).astype(np.float32)
-    return fp.data.TensorDataset(x, np.ones(n, np.int64), classes=["cat", "dog"])
+    return fp.data.TensorDataset(x, np.ones(n, np.int64), classes=["<cat>", "dog"])
 
 
 def tied(n=40):
@@ -135,11 +135,11 @@ def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path, monkeypatch):
     assert (len(change.places), change.gained, change.lost) == (40, 0, 40)
     assert judged.difference("mixed") == -100 and change.p == 2 * 0.5**40
     html = (out / "evaluation.html").read_text(encoding="utf-8")
-    assert html.count("<img") == 40 and "float32: dog, 50%" in html and "mixed: cat, 50%" in html
+    assert html.count("<img") == 40 and "float32: dog, 5" in html and "mixed: &lt;cat&gt;, " in html
     lines = (out / "changed.csv").read_text(encoding="utf-8").splitlines()
     rows = [*csv.DictReader(lines)]
     assert len(rows) == 40 and {(r["true"], r["before"], r["now"]) for r in rows} == {
-        ("dog", "dog", "cat")
+        ("dog", "dog", "<cat>")
     }  # fmt: skip
     assert {"evaluation.png", "changed-mixed.png"} < {path.name for path in out.iterdir()}
     assert "40 of 40 predictions changed: 0 became right, 40 wrong" in found.table()

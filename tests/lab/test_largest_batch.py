@@ -38,12 +38,10 @@ def test_memory_is_given_with_a_unit():
 
 
 HELD = {
-    "a line": lambda n: 1000 + 37 * n,
-    "bent": lambda n: 1000 + 37 * n + (n - 700) * 11 * (n > 700),
-    "in steps": lambda n: 1000 + 4096 * -(-n // 90),
-    "a root": lambda n: int(1000 + 900 * n**0.5),
+    "a line": lambda n: 1000 + 37 * n, "bent": lambda n: 1000 + 37 * n + (n - 700) * 11 * (n > 700),
+    "in steps": lambda n: 1000 + 4096 * -(-n // 90), "a root": lambda n: int(1000 + 900 * n**0.5),
     "flat, then steep": lambda n: max(1030 + n // 100, 37 * n),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("first", [1, 64, 10_000])
@@ -121,13 +119,9 @@ def here(monkeypatch):
 
 def test_mixed_precision_takes_larger_batches(here, tmp_path):
     found = fp.largest_batch(
-        blobs(),
-        "30kB",
-        out=tmp_path,
-        figures="png",
-        progress=False,
+        blobs(), "30kB", out=tmp_path, figures="png", progress=False,
         precisions=["float32", "mixed"],
-    )
+    )  # fmt: skip
     single, mixed = found.limits
     assert mixed.best.batch > single.best.batch > 0
     for limit in found.limits:

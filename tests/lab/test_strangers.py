@@ -18,18 +18,21 @@ import minifp as fp
 from minifp import lab
 from minifp.data import archives
 from minifp.data.sound import read_wav
+from minifp.lab.capacity import searching
+from minifp.lab.exhibits import showing, whole
+from minifp.lab.grids import tables
 from minifp.lab.results import store
 from minifp.runtime import untrusted
 from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import inspect
+from minifp.scope.page import explained
 from minifp.teach import standing_shown
 from minifp.teach.standing import OUTSIDE, Standing, Tried
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 ARMS = ["float32", "mixed", "float32@order"]
-MARK = '<i title="'
-TEXTS = ("line", "module", "why", "text", "label", "kernel", "source", "number", "value")
+MARK = '<i title="]]></script><!--<script>"><img onerror='
 SECRET = "what only this machine knows"
 BAD: list = [None, True, -1, 1.0, 2**63, 10**400, 1e308, "nan", "", "../../secret.txt", "a\0b"]
 BAD += ["`id`", "$(touch RAN)", "<script>x", "\ud800", "x" * 100_000, [], {}, [[1]], {"a": 1}]
@@ -115,14 +118,13 @@ def test_a_folder_with_one_file_changed_is_right_or_refused(sent, tmp_path, seed
     assert {*os.listdir(tmp_path)} <= {"whole", "secret.txt", "copy", "page.html", "merged"}
 
 
-def marked(value, keys=None):
-    """A value whose texts would be markup: all of them, or those by some keys."""
+def marked(value):
+    """A value whose texts would be markup."""
     if isinstance(value, dict):
-        return {k: marked(str(v) if k in (keys or ()) else v, None if k in (keys or ()) else keys)
-                for k, v in value.items()}  # fmt: skip
+        return {k: marked(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [marked(v, keys) for v in value]
-    return f"{value}{MARK}&" if isinstance(value, str) and keys is None else value
+        return [marked(v) for v in value]
+    return f"{value}{MARK}&" if isinstance(value, str) else value
 
 
 def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
@@ -134,15 +136,27 @@ def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
         run.note, run.made, run.kept = MARK, {MARK: MARK}, {MARK: "x.txt"}
     found = inspect(blobs(steps=2), every=1, progress=False)
     found.about, found.warnings = marked(found.about), [MARK]
-    found.details = marked(found.details, TEXTS)
+    found.details = marked(found.details)
     for step in found.steps:
         for layers in step.histograms.values():
             layers.update({marked(name): layers.pop(name) for name in [*layers]})
     standing = Standing(OUTSIDE, {MARK: MARK}, [Tried(MARK, MARK, False, 1)])
+    task, limit = blobs(steps=2, name=MARK), searching.Limit(MARK)
+    limit.trials.append(searching.Tried(MARK, 1, False, why=MARK))
+    apart = lab.ablate(task, ["loss_scale"], 1, progress=False)
+    one = showing.Exhibit(MARK, MARK, MARK, None, None, (), kind="ablation")
+    others = [
+        whole.page(showing.Gallery("quick", [one], [apart.comparison], ablations={MARK: apart})),
+        tables.page(lab.sweep(task, {"lr": [0.1]}, ARMS[:1], 1, progress=False)),
+        searching.Capacity(MARK, 1, 1, [limit], {})._repr_html_(),
+        explained.fragment(MARK, [MARK], [(("", MARK),) * 2], {MARK: [(MARK, [("", MARK)])]}),
+        *(apart._repr_html_(), standing_shown.page([standing])),
+    ]
     paths = c.report(tmp_path / "a.html"), found.report(tmp_path / "b.html")
     pages = [path.read_text(encoding="utf-8") for path in paths]
-    for page in [*pages, c._repr_html_(), standing_shown.page([standing])]:
-        assert MARK not in page and "&lt;i title=" in page
+    for page in [*pages, c._repr_html_(), *others]:
+        assert "&lt;i title=" in page
+        assert not any(part in page for part in ("<i title", "</script><!", "<img on", ' title="]'))
 
 
 @pytest.mark.parametrize("name", ["results.json", "report.html", "runs.csv", "reproduce.sh",
@@ -162,15 +176,12 @@ def test_nothing_is_written_through_a_link_that_was_sent(sent, tmp_path, name):
 def test_json_is_what_its_standard_says(tmp_path):
     path = tmp_path / "a.json"
     for text, told in (
-        ('{"a": 1, "a": 2}', "'a' twice"),
-        ("[NaN]", "NaN is no number"),
-        ("[1e999]", "no float holds"),
-        ("1" * 30, "more than 64 bits"),
-        ("[" * 101 + "]" * 101, "more than 100 levels"),
-        ("[" * 10**6, "more than 100 levels"),
+        ('{"a": 1, "a": 2}', "'a' twice"), ("[NaN]", "NaN is no number"),
+        ("[1e999]", "no float holds"), ("1" * 30, "more than 64 bits"),
+        ("[" * 101 + "]" * 101, "more than 100 levels"), ("[" * 10**6, "more than 100 levels"),
         ('"\\ud800"', "surrogates not allowed"),
         ('{"a": ["\\u001b[2J"]}', "a control character in"),
-    ):
+    ):  # fmt: skip
         path.write_text(text, encoding="utf-8")
         with pytest.raises(fp.DataError, match=told):
             untrusted.json_of(path)

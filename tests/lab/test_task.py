@@ -16,12 +16,9 @@ from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.nn import functional as F
 
 GOOD = {
-    "name": "mine",
-    "model": lambda: nn.Linear(2, 2),
-    "data": lambda: ((), ()),
-    "loss": F.cross_entropy,
-    "optimizer": optim.Adam,
-}
+    "name": "mine", "model": lambda: nn.Linear(2, 2), "data": lambda: ((), ()),
+    "loss": F.cross_entropy, "optimizer": optim.Adam,
+}  # fmt: skip
 
 FILE = """
 import minifp as fp

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from loading import script as script_named
+from markupsafe import Markup
 
 from minifp.report import in_notebook
 from minifp.report.document import document, hash_of
@@ -120,7 +121,8 @@ def test_a_page_fetches_nothing_and_sets_its_formulas():
 
 def test_the_script_of_a_page_in_a_frame_is_allowed():
     """By its hash: that of a comparison, which a lesson shows with `fp.compare`."""
-    card = in_notebook.card("c", "", document("c", "", script="let a = '&<1>';"))
+    none = Markup()
+    card = in_notebook.card("c", none, document("c", none, script=Markup("let a = '&<1>';")))
     output = nbformat.v4.new_output("display_data", {"text/html": card})
     cells = [nbformat.v4.new_markdown_cell("# A"), nbformat.v4.new_code_cell(outputs=[output])]
     page = script_named("lessons/page").page(nbformat.v4.new_notebook(cells=cells))

@@ -139,7 +139,7 @@ def full(new_environment, wheel, needed):
 
 @pytest.fixture(scope="session")
 def bare(new_environment, wheel):
-    return install(new_environment("numpy", "tqdm", "jsonschema"), wheel)
+    return install(new_environment("numpy", "tqdm", "jsonschema", "markupsafe"), wheel)
 
 
 @pytest.fixture(scope="session")
@@ -185,7 +185,7 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
     needed = {r.name: r.specifier for r in requirements(metadata.get_all("Requires-Dist"))}
     assert needed.keys() == {
         *("numpy", "numba", "llvmlite", "tqdm", "click", "pooch", "platformdirs", "safetensors"),
-        *("threadpoolctl", "loky", "jsonschema"),
+        *("threadpoolctl", "loky", "jsonschema", "markupsafe"),
     }
     assert all(needed["numpy"].contains(version) for version in ("1.26.0", "2.0.0", "2.4.0"))
     assert all(s.operator == ">=" for specifier in needed.values() for s in specifier)
@@ -329,7 +329,7 @@ def test_the_command_is_installed_and_copies_the_lessons(full, tmp_path):
     assert copies == {path.name: path.read_bytes() for path in NOTEBOOKS}
 
 
-def test_precisions_are_compared_with_numpy_tqdm_and_jsonschema_alone(bare, tmp_path):
+def test_precisions_are_compared_with_four_libraries_alone(bare, tmp_path):
     code = """
         import minifp as fp
         result = fp.compare("mlp", ["float32", "mixed"], seeds=2, steps=5, out="runs")

@@ -584,10 +584,9 @@ def test_a_file_of_the_version_before_is_read_and_says_what_it_cannot_know(tmp_p
 def test_rows_say_of_each_layer_what_each_format_would_lose(tmp_path):
     scope = small("bfloat16,gradients=e5m6", steps=2)
     rows = scope.rows()
-    with (scope.write(tmp_path, progress=False).parent / "scope.csv").open(
-        encoding="utf-8"
-    ) as file:
-        assert [{k: str(v) for k, v in row.items()} for row in rows] == list(csv.DictReader(file))
+    lines = (scope.write(tmp_path, progress=False).parent / "scope.csv").read_text("utf-8")
+    assert [{k: str(v) for k, v in row.items()} for row in rows] == list(
+        csv.DictReader(lines.splitlines()))  # fmt: skip
     assert len(rows) == sum(len(s.histograms[k]) for s in scope.steps for k in KINDS)
     row = next(r for r in rows if (r["step"], r["layer"]) == (2, "fc1.weight") and r["zeros"])
     assert (row["kind"], row["format"], row["scale"]) == (WEIGHT_GRADIENTS, "e5m6", 1.0)
@@ -607,6 +606,29 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path, content):
         path.write_bytes(path.read_bytes()[:content])
     refuses(fp.ArgumentError, r"other\.npz", fp.Findings.load, path)
     refuses(fp.ArgumentError, "no such file", fp.Findings.load, tmp_path / "missing.npz")
+
+
+DAMAGED = {  # a value of `details`, what is there instead, and what is said
+    "step": (None, "details.step: None is not"), "memory kinds 0": ("<b>", "is not one of"),
+    "trace rows 0 flops": ("much", "'much' is not of type 'number'"),
+    "memory here holders 0": (["weights", "a"], "too short"),
+    "hardware shapes 0 size": (0, "less than the minimum"),
+    "hardware machines T4 ridge": (math.inf, "T4: limits that are not finite"),
+    "hardware machines T4 bound": ([], "T4: not a bound for each kernel"),
+    "tape edges 0 source": (-7, "tape: an edge to no box"), "check": ([{}], "a required property"),
+}  # fmt: skip
+
+
+def test_details_of_a_file_are_what_a_microscope_writes(tmp_path):
+    scope = small(details=1, progress=False)
+    whole = json.dumps(scope.details)
+    for way, (value, said) in DAMAGED.items():
+        box = scope.details = json.loads(whole)
+        *names, last = [int(name) if name.isdigit() else name for name in way.split()]
+        for name in names:
+            box = box[name]
+        box[last] = value
+        refuses(fp.ArgumentError, said, fp.Findings.load, scope.save(tmp_path / "a.npz"))
 
 
 def by_ways(steps, every=1):

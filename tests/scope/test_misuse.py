@@ -424,16 +424,14 @@ def test_masters_of_a_checkpoint_of_minifp_are_right(tmp_path):
 
 
 ROUND = {
-    "zeros": np.zeros(4096),
-    "ones": np.ones(4096),
-    "powers of two": np.ldexp(1.0, np.arange(4096) % 24 - 14),
-    "integers": np.arange(4096) % 2048,
+    "zeros": np.zeros(4096), "ones": np.ones(4096),
+    "powers of two": np.ldexp(1.0, np.arange(4096) % 24 - 14), "integers": np.arange(4096) % 2048,
     "eighths": (np.arange(4096) % 2048 - 1024) / 8,
     "steps of 1/1024": np.random.default_rng(0).integers(-1024, 1024, 4096) / 1024,
     "a few numbers": np.random.default_rng(0).normal(size=40).astype(np.float16).repeat(100),
     "float32": np.random.default_rng(0).normal(size=4096),
     "uniform": np.random.default_rng(0).uniform(-0.1, 0.1, 4096),
-}
+}  # fmt: skip
 
 
 def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones():

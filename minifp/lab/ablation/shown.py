@@ -1,6 +1,6 @@
 """An ablation as text, as a picture and as a page."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
 from minifp.lab.page.captions import mean_text, metric_label
@@ -8,7 +8,7 @@ from minifp.lab.page.page_style import STYLE
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import document, drawing, in_notebook, words
 from minifp.report.look import SCREEN, wrapped
-from minifp.report.markup import code, paragraph, section, table
+from minifp.report.markup import bullets, code, header, link, paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
 ASKED = {
@@ -197,31 +197,37 @@ def draw_effect(axes, ablation, factor, way, y):
 # ---- as a page ----------------------------------------------------------------------------------
 
 
-def page(ablation) -> str:
+def title_of(ablation) -> str:
+    """Of the page."""
+    return f"{ablation.comparison.task.name}: what each technique does"
+
+
+def page(ablation) -> Markup:
     """A page that needs no network, beside that of the comparison."""
-    title = f"{ablation.comparison.task.name}: what each technique does"
-    return document.document(title, body(ablation), STYLE)
+    return document.document(title_of(ablation), body(ablation), STYLE)
 
 
-def fragment(ablation) -> str:
+def fragment(ablation) -> Markup:
     """The same inside a notebook."""
-    title = f"{ablation.comparison.task.name}: what each technique does"
-    findings = "".join(f"<li>{escape(words.typeset(text))}</li>" for text in sentences(ablation))
+    title = title_of(ablation)
     whole = document.document(title, body(ablation, alone=True), STYLE)
-    return in_notebook.card(title, f"<ul>{findings}</ul>", whole)
+    return in_notebook.card(title, findings(ablation), whole)
 
 
-def body(ablation, prefix="m", alone=False) -> str:
+def findings(ablation) -> Markup:
+    """What follows, as a list."""
+    return bullets(map(words.typeset, sentences(ablation)))
+
+
+def body(ablation, prefix="m", alone=False) -> Markup:
     """The findings first, then the effects and the combinations. alone: with no page beside it."""
-    findings = "".join(f"<li>{escape(words.typeset(text))}</li>" for text in sentences(ablation))
-    heading = f"<h1>{escape(ablation.comparison.task.name)}: what each technique does</h1>"
-    link = "" if alone else '<p><a href="report.html">All runs, curves and settings</a></p>'
+    beside = "" if alone else paragraph(link("report.html", "All runs, curves and settings"))
     dial = ablation.comparison.dial_note()
-    return "\n".join(
+    return Markup("\n").join(
         part
         for part in (
-            f"<header>\n{heading}\n{paragraph(about(ablation))}\n</header>",
-            f"<ul>{findings}</ul>",
+            header(title_of(ablation), about(ablation)),
+            findings(ablation),
             paragraph(words.raised(dial)),
             section(
                 "Effects",
@@ -232,24 +238,22 @@ def body(ablation, prefix="m", alone=False) -> str:
                 "Combinations",
                 html_table("Mean ± standard deviation over seeds", cell_rows(ablation)),
             ),
-            link,
+            beside,
         )
         if part
     )
 
 
-def drawn(ablation, prefix) -> str:
+def drawn(ablation, prefix) -> Markup:
     """The picture, where matplotlib is."""
     if not drawing.is_available():
         return paragraph(drawing.HOW_TO_GET)
-    title = "Effects of techniques"
-    return drawing.inline_svg(
-        picture(ablation), f"{prefix}-effects", title, escape(" ".join(sentences(ablation)))
-    )
+    title, said = "Effects of techniques", " ".join(sentences(ablation))
+    return drawing.inline_svg(picture(ablation), f"{prefix}-effects", title, said)
 
 
-def html_table(caption, rows) -> str:
+def html_table(caption, rows) -> Markup:
     """Rows of plain text as a table."""
     head, *lines = rows
-    cells = [[code(first), *(escape(words.typeset(c)) for c in rest)] for first, *rest in lines]
+    cells = [[code(first), *map(words.typeset, rest)] for first, *rest in lines]
     return table(caption, head, cells)

@@ -1,13 +1,13 @@
 """The largest batches as text, as files of numbers, as a picture and as a page."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.results import store
 from minifp.report import document, drawing, in_notebook, words
 from minifp.report.csv_text import csv_text
-from minifp.report.markup import code, paragraph, section, table, wide
+from minifp.report.markup import bullets, code, header, paragraph, section, table, wide
 from minifp.report.plain_text import columns, fill
 
 NAME = "largest-batch"  # of the files
@@ -188,36 +188,35 @@ def title(found) -> str:
     return f"{found.task}: the largest batch in {words.bytes_text(found.memory)}"
 
 
-def body(found) -> str:
+def body(found) -> Markup:
     """The findings, the picture and all trials."""
-    listed = "".join(f"<li>{escape(words.typeset(text))}</li>" for text in findings(found))
-    rows = [[code(first), *map(escape, rest)] for first, *rest in map(row, found.limits)]
+    rows = [[code(first), *rest] for first, *rest in map(row, found.limits)]
     trials = [
         [code(t.precision), f"{t.batch:,}", words.bytes_text(t.held) if t.fits else "does not fit"]
         + [words.bytes_text(t.growth)]
         for limit in found.limits
         for t in limit.trials
     ]
-    return "\n".join(
+    return Markup("\n").join(
         [
-            f"<header>\n<h1>{escape(title(found))}</h1>\n{paragraph(about(found))}\n</header>",
-            f"<ul>{listed}</ul>",
+            header(title(found), about(found)),
+            bullets(map(words.typeset, findings(found))),
             section("The largest batches", drawn(found), table("Largest batches", HEAD, rows)),
             section("All trials", table("Trials", TRIALS, trials)),
         ]
     )  # fmt: skip
 
 
-def drawn(found) -> str:
+def drawn(found) -> Markup:
     """The picture, where matplotlib is."""
     if not drawing.is_available():
         return paragraph(drawing.HOW_TO_GET)
-    said = escape(" ".join(findings(found)))
-    return wide(drawing.inline_svg(picture(found), "b-largest", escape(title(found)), said))
+    said = " ".join(findings(found))
+    return wide(drawing.inline_svg(picture(found), "b-largest", title(found), said))
 
 
-def fragment(found) -> str:
+def fragment(found) -> Markup:
     """The same inside a notebook."""
-    rows = in_notebook.plain_table([*HEAD], [*map(row, found.limits)])
+    rows = in_notebook.plain_table(HEAD, map(row, found.limits))
     whole = document.document(title(found), body(found))
     return in_notebook.card(title(found), rows, whole)

@@ -79,7 +79,7 @@ def libraries() -> list:
         ("GPU math", gpu_math_text()),
     ]
     others = "tqdm click matplotlib pillow pooch safetensors threadpoolctl loky jsonschema".split()
-    return rows + [(name, environment.installed(name)) for name in others]
+    return rows + [(name, environment.installed(name)) for name in (*others, "markupsafe")]
 
 
 def threads() -> str:

@@ -1,7 +1,8 @@
 """Exhibits of all combinations of the techniques: what each of them does, as text and as pages."""
 
 from dataclasses import asdict
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.lab.ablation import shown as tables
 from minifp.lab.page.captions import metric_label
@@ -91,20 +92,20 @@ def markdown(gallery) -> str:
     return "\n\n".join([*parts, "\n".join(f"- {text}" for text in said)]) + "\n"
 
 
-def sections(gallery) -> str:
+def sections(gallery) -> Markup:
     """What the page has of them."""
     parts = []
     for exhibit, ablation in each(gallery):
         parts.append(
             section(
                 exhibit.title,
-                paragraph(escape(about(exhibit, ablation))),
+                paragraph(about(exhibit, ablation)),
                 tables.drawn(ablation, f"a-{exhibit.name}"),
                 tables.html_table("Effects, with 90% intervals", tables.effect_rows(ablation)),
                 tables.html_table("Mean ± deviation over seeds", tables.cell_rows(ablation)),
             )
         )
-    return "\n".join([*parts, *(paragraph(words.raised(text)) for text in notes(gallery))])
+    return Markup("\n").join([*parts, *(paragraph(words.raised(text)) for text in notes(gallery))])
 
 
 def pictures(gallery) -> dict:

@@ -7,8 +7,9 @@ Below the floor gradients are flushed to zero, above it they overflow and all st
 import math
 from collections import Counter
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.doses_shown import each, notes
@@ -155,24 +156,24 @@ def markdown(gallery) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def sections(gallery) -> str:
+def sections(gallery) -> Markup:
     """What the page has of them."""
     parts = []
     for exhibit, comparison in each(gallery):
-        cells = [[escape(cell) for cell in line] for line in rows(exhibit, comparison)]
-        drawn = table(exhibit.title, head(comparison), cells, text_columns=(3,))
+        lines = rows(exhibit, comparison)
+        drawn = table(exhibit.title, head(comparison), lines, text_columns=(3,))
         said = paragraph(about(exhibit, comparison))
         parts.append(section(exhibit.title, said, picture_html(exhibit, comparison), drawn))
-    return "\n".join([*parts, *(paragraph(text) for text in notes(gallery))])
+    return Markup("\n").join([*parts, *(paragraph(text) for text in notes(gallery))])
 
 
-def picture_html(exhibit, comparison) -> str:
+def picture_html(exhibit, comparison) -> Markup:
     """The picture inside of the page, where matplotlib is."""
     if not drawing.is_available():
         return paragraph(drawing.HOW_TO_GET)
-    said = escape(finding(exhibit, comparison))
+    said = finding(exhibit, comparison)
     drawn = picture(exhibit, comparison)
-    return drawing.inline_svg(drawn, f"b-{exhibit.name}", escape(exhibit.title), said)
+    return drawing.inline_svg(drawn, f"b-{exhibit.name}", exhibit.title, said)
 
 
 def pictures(gallery) -> dict:

@@ -1,8 +1,9 @@
 """Exhibits with doses: as text, as numbers, as a picture and in the page of the gallery."""
 
 from dataclasses import asdict
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from minifp.lab.exhibits.doses import finding, percent, responses, slope, slope_text
 from minifp.lab.exhibits.exhibit import Exhibit
@@ -132,14 +133,11 @@ def markdown(gallery) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def sections(gallery) -> str:
+def sections(gallery) -> Markup:
     """What the page has of them."""
     parts = []
     for exhibit, comparison in each(gallery):
-        cells = [
-            [escape(first), *(escape(words.typeset(cell)) for cell in rest)]
-            for first, *rest in rows(exhibit, comparison)
-        ]
+        cells = [[first, *map(words.typeset, rest)] for first, *rest in rows(exhibit, comparison)]
         parts.append(
             section(
                 exhibit.title,
@@ -148,19 +146,19 @@ def sections(gallery) -> str:
                 table(exhibit.title, head(exhibit, comparison), cells),
             )
         )
-    return "\n".join([*parts, *(paragraph(text) for text in notes(gallery))])
+    return Markup("\n").join([*parts, *(paragraph(text) for text in notes(gallery))])
 
 
 # ---- as a picture -------------------------------------------------------------------------------
 
 
-def drawn(exhibit, comparison) -> str:
+def drawn(exhibit, comparison) -> Markup:
     """The picture inside of the page, where matplotlib is."""
     if not drawing.is_available():
         return paragraph(drawing.HOW_TO_GET)
-    said = escape(f"{finding(exhibit, comparison)}. {slope_text(exhibit, comparison)}")
+    said = f"{finding(exhibit, comparison)}. {slope_text(exhibit, comparison)}"
     figure = picture(exhibit, comparison)
-    return wide(drawing.inline_svg(figure, f"d-{exhibit.name}", escape(exhibit.title), said))
+    return wide(drawing.inline_svg(figure, f"d-{exhibit.name}", exhibit.title, said))
 
 
 def pictures(gallery) -> dict:

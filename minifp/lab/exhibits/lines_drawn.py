@@ -1,12 +1,13 @@
 """Pictures of exhibits that are lines of a table: differences and losses, boxes that are found."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
 from minifp.lab.exhibits import parting
 from minifp.lab.exhibits.finding import called
 from minifp.report import drawing, words
+from minifp.report.markup import wide
 
 SHOWN = 3  # pictures with their boxes
 LEAST = 0.4  # the score from which a box is drawn
@@ -26,31 +27,27 @@ def pictures(gallery) -> dict:
     return found
 
 
-def differences_html(gallery) -> str:
+def differences_html(gallery) -> Markup:
     """The picture of the differences inside of a page; nothing without matplotlib."""
     if not drawing.is_available():
-        return ""
+        return Markup()
     name = f"l-{gallery.exhibits[0].name}"
-    svg = drawing.inline_svg(
-        differences(gallery), name, "Differences from float32", "See the table"
-    )
-    return f'<figure class="wide">\n{svg}\n</figure>'
+    title = "Differences from float32"
+    return wide(drawing.inline_svg(differences(gallery), name, title, "See the table"))
 
 
-def boxes_html(gallery) -> str:
+def boxes_html(gallery) -> Markup:
     """What each precision sees in the same pictures."""
     if not drawing.is_available():
-        return ""
+        return Markup()
     found = []
     for exhibit, comparison in detectors(gallery):
         drawn, said = boxes(gallery, exhibit, comparison)
         title = f"{exhibit.title}: what each precision sees, seed {comparison.seeds[0]}"
-        svg = drawing.inline_svg(drawn, f"x-{exhibit.name}", escape(title), escape(said))
+        svg = drawing.inline_svg(drawn, f"x-{exhibit.name}", title, said)
         text = f"{title}. Dashed: true boxes. Dotted: wrong ones. Scores from {LEAST:g}."
-        found.append(
-            f'<figure class="wide">\n{svg}\n<figcaption>{escape(text)}</figcaption>\n</figure>'
-        )
-    return "\n".join(found)
+        found.append(wide(svg, text))
+    return Markup("\n").join(found)
 
 
 # ---- boxes ---------------------------------------------------------------------------------------

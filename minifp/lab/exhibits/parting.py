@@ -1,14 +1,14 @@
 """Where a training parts from float32's: its loss leaves the range of float32's runs for good; and
 where it could have been known before."""
 
-from html import escape
-
 import numpy as np
+from markupsafe import Markup
 
 from minifp.lab.exhibits.finding import called
 from minifp.lab.page import curves, over_steps
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
+from minifp.report.markup import wide
 
 LASTING = 0.1  # of the windows, at the end: what leaves the range later may come back
 MOST = 0.5  # a rule fixed before any run was judged by it: it warns where most of a window is lost
@@ -134,12 +134,10 @@ def figure(exhibit, comparison):
     return drawn
 
 
-def html(exhibit, comparison) -> str:
+def html(exhibit, comparison) -> Markup:
     """The picture inside of a page; nothing without matplotlib."""
     if not drawing.is_available():
-        return ""
+        return Markup()
     title = f"{exhibit.title}: training losses; dotted: where a run parts from float32's"
-    svg = drawing.inline_svg(
-        figure(exhibit, comparison), f"p-{exhibit.name}", escape(title), note(exhibit, comparison)
-    )
-    return f'<figure class="wide">\n{svg}\n<figcaption>{escape(title)}.</figcaption>\n</figure>'
+    drawn, said = figure(exhibit, comparison), note(exhibit, comparison)
+    return wide(drawing.inline_svg(drawn, f"p-{exhibit.name}", title, said), f"{title}.")

@@ -1,8 +1,9 @@
 """Exhibits of networks that are to match float32: as text, as numbers, in the gallery's page."""
 
 from dataclasses import asdict
-from html import escape
 from statistics import median
+
+from markupsafe import Markup
 
 from minifp.lab.exhibits import parting, spread
 from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates_text
@@ -193,15 +194,15 @@ def markdown(gallery) -> str:
     return f"{about(gallery)}\n\n{grid}\n\n{told}\n"
 
 
-def sections(gallery) -> str:
+def sections(gallery) -> Markup:
     """What the page has of them."""
-    html = [[escape(cell) for cell in typeset(row)] for row in rows(gallery)]
-    return "\n".join(
+    cells = [*map(typeset, rows(gallery))]
+    return Markup("\n").join(
         [
             section(
                 "The table",
                 paragraph(about(gallery)),
-                table("Paper and laptop", head(gallery), html),
+                table("Paper and laptop", head(gallery), cells),
             ),
             differences_html(gallery),
             *(parting.html(e, c) for e, c in parting.failing(gallery)),

@@ -5,8 +5,8 @@ a Gallery whose exhibits are all of that kind.
 """
 
 from dataclasses import replace
-from html import escape
-from urllib.parse import quote
+
+from markupsafe import Markup
 
 from minifp.lab.exhibits import ablation_shown, bathtub_shown, doses_shown, shown
 from minifp.lab.page.page_style import STYLE
@@ -14,7 +14,7 @@ from minifp.lab.results import store
 from minifp.lab.results.tidy import TIMED
 from minifp.report import document, words
 from minifp.report.csv_text import csv_text
-from minifp.report.markup import paragraph, section
+from minifp.report.markup import bullets, header, link, section
 
 NAME = "gallery"  # of the files in a folder
 KINDS = {
@@ -95,29 +95,29 @@ def to_csv(gallery) -> str:
     return csv_text(rows)
 
 
-def page(gallery) -> str:
+def page(gallery) -> Markup:
     """A page that needs no network, with links to the pages of the exhibits beside it."""
     found = parts(gallery)
-    listed = "".join(f"<li>{escape(t)}</li>" for kind, part in found for t in kind.findings(part))
+    listed = bullets(text for kind, part in found for text in kind.findings(part))
     claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits if e.claim)))
-    content = "\n".join(
+    content = Markup("\n").join(
         [
-            f"<header>\n<h1>The gallery</h1>\n{paragraph(f'The claim: {claims}.')}\n</header>",
-            f"<ul>{listed}</ul>",
+            header("The gallery", f"The claim: {claims}."),
+            listed,
             *(kind.sections(part) for kind, part in found),
-            section("Each exhibit", f"<ul>{links(gallery)}</ul>"),
+            section("Each exhibit", links(gallery)),
         ]
     )
     return document.document("The gallery: mixed precision on a laptop", content, STYLE)
 
 
-def links(gallery) -> str:
+def links(gallery) -> Markup:
     """To the page of each exhibit, and of what was taken apart."""
     found = []
     for e in gallery.exhibits:
-        link = f'<a href="{quote(f"{e.name}/{store.REPORT}")}">{escape(e.title)}</a>'
+        shown = link(f"{e.name}/{store.REPORT}", e.title)
         ablation = gallery.ablations.get(e.name)
         if ablation is not None and not ablation.comparison.missing():
-            link += f', <a href="{quote(f"{e.name}/{store.EFFECTS}.html")}">taken apart</a>'
-        found.append(f"<li>{link}</li>")
-    return "".join(found)
+            shown += ", " + link(f"{e.name}/{store.EFFECTS}.html", "taken apart")
+        found.append(shown)
+    return bullets(found)

@@ -6,12 +6,14 @@ a panel, of its own.
 
 import math
 from collections.abc import Callable
-from html import escape
 from itertools import combinations
+
+from markupsafe import Markup
 
 from minifp.lab.changes import told
 from minifp.lab.page.captions import metric_label
 from minifp.report import drawing, words
+from minifp.report.markup import paragraph
 
 WIDE = 20  # ratio of the largest to the smallest value, from which on an axis is logarithmic
 MOST_LINES, MOST_PANELS, MOST_TEXTS = 8, 6, 64
@@ -36,22 +38,23 @@ def pictures_of(sweep, format: str) -> dict[str, bytes]:
     }
 
 
-def inline(sweep) -> list[str]:
+def inline(sweep) -> list[Markup]:
     """The pictures in a page; a sentence where there are none."""
     if not drawing.is_available():
-        return [f"<p>{drawing.HOW_TO_GET}.</p>"]
+        return [paragraph(f"{drawing.HOW_TO_GET}.")]
     label = metric_label(sweep.comparisons[0].task)
-    figures: dict[int, list[str]] = {1: [], 2: []}  # by how many axes there are
+    figures: dict[int, list[Markup]] = {1: [], 2: []}  # by how many axes there are
     for name, on in names_of(sweep):
         if has_points(sweep, on):
             said = f"{label}: see the table."
-            svg = drawing.inline_svg(figure(sweep, on), name, escape(name), said)
+            svg = drawing.inline_svg(figure(sweep, on), name, name, said)
             # A map is as wide as the page, and scrolls where that is narrow, by keys too.
-            is_map = f' class="map" role="group" tabindex="0" aria-label="{escape(name)}"'
-            figures[len(on)].append(f"<figure{is_map if len(on) > 1 else ''}>{svg}</figure>")
+            is_map = Markup(' class="map" role="group" tabindex="0" aria-label="{}"').format(name)
+            frame = Markup("<figure{}>{}</figure>")
+            figures[len(on)].append(frame.format(is_map if len(on) > 1 else "", svg))
     if not any(figures.values()):
-        return ["<p>No run is finished yet.</p>"]
-    return ['<div class="pair">', *figures[1], "</div>", *figures[2]]
+        return [paragraph("No run is finished yet.")]
+    return [Markup('<div class="pair">'), *figures[1], Markup("</div>"), *figures[2]]
 
 
 def has_points(sweep, on) -> bool:

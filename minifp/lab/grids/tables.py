@@ -1,8 +1,8 @@
 """A sweep as text, as files of numbers, and as a page that leads to those of its cells."""
 
 from dataclasses import asdict
-from html import escape
-from urllib.parse import quote
+
+from markupsafe import Markup
 
 from minifp.lab.changes import told
 from minifp.lab.grids.grid import CELLS
@@ -11,11 +11,12 @@ from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.report import document, words
 from minifp.report.csv_text import csv_text
-from minifp.report.markup import facts, paragraph, section, table
+from minifp.report.markup import bullets, facts, header, link, section, table
 from minifp.report.plain_text import columns, fill
 
 NAME = "sweep"  # of the files in a folder
 BASELINE = "baseline"
+CAPTION = "Mean ± standard deviation over seeds"
 
 
 def about(sweep) -> str:
@@ -101,28 +102,21 @@ def runs_csv(sweep) -> str:
 # ---- page ---------------------------------------------------------------------------------------
 
 
-def page(sweep) -> str:
+def page(sweep) -> Markup:
     """A page that needs no network, with links to the pages of the cells beside it."""
     from minifp.lab.grids.pictures import inline
 
     title = f"{sweep.grid.task.name}: {words.listed([*sweep.grid.axes])}"
-    html = [[escape(cell) for cell in line] for line in lines(sweep)]
-    links = "".join(
-        f'<li><a href="{quote(f"{CELLS}/{cell.name}/{store.REPORT}")}">{escape(cell.name)}</a></li>'
-        for cell in sweep.grid.cells()
-    )
-    count = len(sweep.grid.axes)
-    content = "\n".join(
+    names, count = [cell.name for cell in sweep.grid.cells()], len(sweep.grid.axes)
+    content = Markup("\n").join(
         [
-            f"<header>\n<h1>{escape(title)}</h1>\n{paragraph(escape(about(sweep)))}\n</header>",
+            header(title, about(sweep)),
             section("What it shows", *inline(sweep)),
             section(
                 "All points",
-                table(
-                    "Mean ± standard deviation over seeds", head(sweep), html, (count, count + 4)
-                ),
+                table(CAPTION, head(sweep), lines(sweep), (count, count + 4)),
             ),
-            section("Each cell", f"<ul>{links}</ul>"),
+            section("Each cell", bullets(link(f"{CELLS}/{n}/{store.REPORT}", n) for n in names)),
             section("What was asked for", facts(asked(sweep)), folded=True),
         ]
     )

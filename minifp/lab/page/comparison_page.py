@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from markupsafe import Markup
+
 from minifp.lab.page import (
     controls_section,
     kept_section,
@@ -24,27 +26,27 @@ def write_page(comparison, path) -> Path:
     return files.write(path, page(comparison))
 
 
-def page(comparison) -> str:
+def page(comparison) -> Markup:
     """The whole page."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
     return frame.document(title, body(comparison), style(), chart_markup.script())
 
 
-def fragment(comparison) -> str:
+def fragment(comparison) -> Markup:
     """What a notebook shows: the answers, and the page to open."""
-    said = "".join(paragraph(n) for n in sections.notes_of(comparison))
+    said = Markup().join(paragraph(n) for n in sections.notes_of(comparison))
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
     return in_notebook.card(
         title, page_tables.plain_final_table(comparison) + said, page(comparison)
     )
 
 
-def style() -> str:
+def style() -> Markup:
     """The rules that this page has beside those of all."""
     return STYLE + chart_markup.style()
 
 
-def body(comparison, prefix="m") -> str:
+def body(comparison, prefix="m") -> Markup:
     """The answer first, then what it rests on."""
     c = comparison
     first = (
@@ -70,5 +72,5 @@ def body(comparison, prefix="m") -> str:
         section("How to do it again", sections.again(c)),
         section("Machine and settings", sections.machine(c), folded=True),
     )
-    then = "\n".join(part for part in parts if part)
-    return "\n".join(part for part in (*first, contents(then), then) if part)
+    then = Markup("\n").join(part for part in parts if part)
+    return Markup("\n").join(part for part in (*first, contents(then), then) if part)

@@ -1,6 +1,6 @@
 """The section that says whether a difference is special, or what any perturbation does."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.arms import CONTROLS, split
 from minifp.report import words
@@ -17,16 +17,16 @@ ABOUT = (
 KINDS = ("weights", "outputs", "predictions")
 
 
-def answers(comparison) -> str:
+def answers(comparison) -> Markup:
     """The answers in words, which stand on top of the page; nothing where there are no controls."""
-    return "\n".join(map(paragraph, comparison.answer_sentences()))
+    return Markup("\n").join(map(paragraph, comparison.answer_sentences()))
 
 
-def controls_section(comparison) -> str:
+def controls_section(comparison) -> Markup:
     """The numbers behind them."""
     answers = comparison.answers()
     if not answers:
-        return ""
+        return Markup()
     together: dict = {}
     for a in answers:
         if a.moved:
@@ -38,7 +38,7 @@ def controls_section(comparison) -> str:
     return section("Special, or what any perturbation does?", *tables, *told)
 
 
-def control_table(answers, comparison) -> str:
+def control_table(answers, comparison) -> Markup:
     """Arms, and then the controls that all of them are held against."""
     task = comparison.task
     unit = f", {task.difference_unit}" if task.difference_unit else ""
@@ -58,7 +58,7 @@ def row(answer, moved, p, kinds, comparison) -> list[str]:
     cells = [words.signed(moved.mean, places), words.fixed(moved.size, places), p]
     ends = {band.kind: band.ends for band in answer.bands}
     cells += [distance_text(ends.get(kind, {}).get(moved.arm), kind) for kind in kinds]
-    return [code(moved.arm), *(escape(words.typeset(cell)) for cell in cells)]
+    return [code(moved.arm), *map(words.typeset, cells)]
 
 
 def distance_text(value, kind) -> str:

@@ -4,7 +4,8 @@ import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.errors import ArgumentError, MinifpError
 from minifp.lab.page import by_precision, captions, over_steps, power_figure, verdicts
@@ -251,7 +252,7 @@ def draw_part(axes, part, comparison):
     axes.legend(handles=line_samples(styles), fontsize=8, handlelength=2.6, **below)
 
 
-def panel_svg(comparison, name, prefix, titled=True) -> str:
+def panel_svg(comparison, name, prefix, titled=True) -> Markup:
     """One of PANELS as an inline <svg> whose ids begin with `prefix`."""
     from matplotlib.figure import Figure
 
@@ -267,7 +268,7 @@ def panel_svg(comparison, name, prefix, titled=True) -> str:
         drawing.settle(drawn)
     description = panel.describe(comparison)
     title = f"{panel.title(comparison)}, {heading(comparison)}"
-    return drawing.inline_svg(drawn, f"{prefix}-{name}", escape(title), escape(description))
+    return drawing.inline_svg(drawn, f"{prefix}-{name}", title, description)
 
 
 def height(comparison, panel, wide=NARROW, look=SCREEN) -> float:

@@ -3,8 +3,9 @@ rest."""
 
 import base64
 from dataclasses import dataclass
-from html import escape
 from pathlib import PurePosixPath
+
+from markupsafe import Markup
 
 from minifp.errors import DataError
 from minifp.lab import kept
@@ -31,11 +32,11 @@ class Kept:
         return KINDS.get(PurePosixPath(self.file).suffix, "")
 
 
-def kept_section(comparison) -> str:
+def kept_section(comparison) -> Markup:
     """Nothing where no run kept anything."""
     seeds = sorted(run.seed for run in comparison.runs if run.kept)
     if not seeds:
-        return ""
+        return Markup()
     runs = [comparison.runs_of(arm) for arm in comparison.precisions]
     shown = [run for of_arm in runs for run in of_arm if run.seed == seeds[0] and run.kept]
     names = dict.fromkeys(name for run in shown for name in run.kept)
@@ -43,7 +44,7 @@ def kept_section(comparison) -> str:
     said += ". Other seeds are in the folder." if len({*seeds}) > 1 else "."
     parts = [of_name(name, [found(comparison, r, name) for r in shown if name in r.kept])
              for name in names]  # fmt: skip
-    return "\n".join([paragraph(said), *parts])
+    return Markup("\n").join([paragraph(said), *parts])
 
 
 def found(comparison, run, name) -> Kept:
@@ -58,28 +59,24 @@ def found(comparison, run, name) -> Kept:
     return Kept(run.precision, value, content)
 
 
-def of_name(name, things: list[Kept]) -> str:
+def of_name(name, things: list[Kept]) -> Markup:
     """The same of each arm, side by side."""
-    cells = "\n".join(
-        f'<figure class="kept">\n{shown(name, one)}\n<figcaption>{code(one.arm)}</figcaption>\n'
-        "</figure>"
-        for one in things
-    )
-    return f'<h3>{escape(name)}</h3>\n<div class="kept-row">\n{cells}\n</div>'
+    cell = Markup('<figure class="kept">\n{}\n<figcaption>{}</figcaption>\n</figure>').format
+    cells = Markup("\n").join(cell(shown(name, one), code(one.arm)) for one in things)
+    return Markup('<h3>{}</h3>\n<div class="kept-row">\n{}\n</div>').format(name, cells)
 
 
-def shown(name, one: Kept) -> str:
+def shown(name, one: Kept) -> Markup:
     """One of them: itself, or where it is."""
     if one.content is None:
         return paragraph(f"{one.file} no longer exists")
     if not one.kind or (one.kind != "text/plain" and len(one.content) > LARGEST):
-        return f"<p>{code(one.file)}</p>"
+        return paragraph(code(one.file))
     if one.kind == "text/plain":
         text = one.content.decode("utf-8", "replace")
         more = f"\n… {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
-        return f'<pre tabindex="0">{escape(text[:LONGEST] + more)}</pre>'
+        return Markup('<pre tabindex="0">{}</pre>').format(text[:LONGEST] + more)
     data = f"data:{one.kind};base64,{base64.b64encode(one.content).decode()}"
-    label = escape(f"{name}, {one.arm}")
-    if one.kind == "audio/wav":
-        return f'<audio controls preload="none" src="{data}" aria-label="{label}"></audio>'
-    return f'<img src="{data}" alt="{label}">'
+    picture = Markup('<img src="{}" alt="{}">')
+    sound = Markup('<audio controls preload="none" src="{}" aria-label="{}"></audio>')
+    return (sound if one.kind == "audio/wav" else picture).format(data, f"{name}, {one.arm}")

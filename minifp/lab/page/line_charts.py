@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from markupsafe import Markup
 
 from minifp.lab import divergence
 from minifp.lab.arms import split
@@ -23,12 +24,12 @@ DISTANCES = {  # fields of divergence.Distances: title, and what it is
 }  # fmt: skip
 
 
-def line_charts(comparison, prefix: str, names=None) -> str:
+def line_charts(comparison, prefix: str, names=None) -> Markup:
     """All panels as one group, or those of some names; nothing without a run."""
     panels = [*histories(comparison, prefix, names), *distances(comparison)]
     panels = [p for p in panels if p.lines and (names is None or p.name in names)]
     if not panels:
-        return ""
+        return Markup()
     styles = styles_of(comparison.precisions, comparison.baseline)
     group = Group(
         panels=panels,
@@ -86,7 +87,9 @@ def histories(comparison, prefix, names=None) -> list[Panel]:
         wanted = of_figure.is_wanted(c) and (names is None or name in names)
         if not wanted or not lines[name]:
             continue
-        static = figures.panel_svg(c, name, prefix, titled=False) if drawing.is_available() else ""
+        static = Markup()
+        if drawing.is_available():
+            static = figures.panel_svg(c, name, prefix, titled=False)
         said = of_figure.describe(c)
         title = of_figure.title(c)
         panels.append(Panel(name, title, lines[name], said, static, note, **more))

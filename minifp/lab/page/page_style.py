@@ -1,6 +1,8 @@
 """The rules of style that only pages of comparisons have: verdicts, maps, the demo's contents."""
 
-STYLE = """\
+from markupsafe import Markup
+
+STYLE = Markup("""\
 .minifp .badge { display: inline-block; font-size: 0.72rem; font-weight: 650; line-height: 1.2;
   letter-spacing: 0.03em; padding: 0.22rem 0.5rem; border-radius: 99px; margin-left: 0.5rem;
   vertical-align: 0.1em; background: var(--open-soft); color: var(--open); white-space: nowrap; }
@@ -24,4 +26,4 @@ STYLE = """\
 .minifp figure.map { overflow-x: auto; }
 .minifp .map svg.panel { max-width: none; min-width: 36rem; }
 .minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
-"""
+""")

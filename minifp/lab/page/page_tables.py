@@ -1,6 +1,6 @@
 """The tables of a page: what its figures show, in numbers."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions, over_steps
@@ -11,7 +11,7 @@ from minifp.report.in_notebook import plain_table
 from minifp.report.markup import code, details, table
 
 
-def final_table(comparison) -> str:
+def final_table(comparison) -> Markup:
     """The metric, the difference and the verdict of each precision; the statistics to open."""
     task, places = comparison.task, words.decimals(comparison.task.margin)
     caption = (
@@ -19,8 +19,7 @@ def final_table(comparison) -> str:
         f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
     )
     rows = [
-        [code(row.precision), *map(escape, final_cells(row, comparison, places))]
-        for row in comparison.rows()
+        [code(row.precision), *final_cells(row, comparison, places)] for row in comparison.rows()
     ]
     return table(caption, final_head(task), rows, text_columns=(6,))
 
@@ -45,29 +44,29 @@ def final_cells(row, comparison, places) -> list:
     return [words.typeset(cell) for cell in cells]
 
 
-def plain_final_table(comparison) -> str:
+def plain_final_table(comparison) -> Markup:
     """The same in a notebook's own style."""
     task, places = comparison.task, words.decimals(comparison.task.margin)
     rows = [[row.precision, *final_cells(row, comparison, places)] for row in comparison.rows()]
     return plain_table(final_head(task), rows)
 
 
-def scale_table(comparison) -> str:
+def scale_table(comparison) -> Markup:
     """Skips and scales of each precision."""
     if not any(over_steps.is_scaled(run) for run in comparison.runs):
-        return ""
+        return Markup()
     rows = []
     for row in comparison.rows():
         scales = [s for run in comparison.runs_of(row.precision) for s in run.history["scale"]]
         scales = [s for s in scales if words.is_number(s)]
         ends = (min(scales, default=None), max(scales, default=None), row.final_scale)
         cells = [words.count_text(row.skipped), *(words.raised(words.scale_text(s)) for s in ends)]
-        rows.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
+        rows.append([code(row.precision), *map(words.typeset, cells)])
     head = ["precision", "skipped steps", "lowest scale", "highest", "at the end"]
     return table("Skipped steps and final scale: means over runs.", head, rows)
 
 
-def cost_table(comparison) -> str:
+def cost_table(comparison) -> Markup:
     """Bytes by kind and the time of a step."""
     kinds = [words.spaced(kind) for kind in KINDS]
     rows = []
@@ -78,12 +77,12 @@ def cost_table(comparison) -> str:
             *(words.bytes_text(size) for size in (*held, total)),
             words.seconds_text(row.seconds_per_step),
         ]
-        rows.append([code(row.precision), *map(escape, cells)])
+        rows.append([code(row.precision), *cells])
     caption = "Memory at the peak of one training step, and its median time on this machine."
     return table(caption, ["precision", *kinds, "total", "a step"], rows)
 
 
-def run_table(comparison) -> str:
+def run_table(comparison) -> Markup:
     """Every run, with what became of it."""
     places = words.decimals(comparison.task.margin)
     rows = [
@@ -94,8 +93,8 @@ def run_table(comparison) -> str:
             str(run.steps),
             str(run.skipped),
             words.raised(words.scale_text(run.final_scale)),
-            escape(run.status),
-            escape(run.note or ""),
+            run.status,
+            run.note or "",
         ]
         for precision in comparison.precisions
         for run in comparison.runs_of(precision)
@@ -111,4 +110,5 @@ def run_table(comparison) -> str:
         "note",
     ]
     summary = f"All {len(rows)} runs"
-    return details(summary, table("Every run", head, rows, text_columns=(6, 7))) if rows else ""
+    whole = table("Every run", head, rows, text_columns=(6, 7))
+    return details(summary, whole) if rows else Markup()

@@ -1,6 +1,6 @@
 """How many seeds it takes, as tables: on the screen, and in a page."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab import registration
 from minifp.lab.conclusions.planning import counts, curve, needs_of
@@ -66,13 +66,13 @@ def cells(need) -> tuple:
     )
 
 
-def power_section(comparison, prefix) -> str:
+def power_section(comparison, prefix) -> Markup:
     """What was registered, and how many seeds the margin needs."""
     needs = needs_of(comparison)
     registered = [paragraph(text) for text in registration.sentences(comparison.registered)]
     if not needs:
         return section("What was planned", *registered)
-    rows = [[code(n.arm), *map(escape, (n.score, *cells(n)))] for n in needs]
+    rows = [[code(n.arm), n.score, *cells(n)] for n in needs]
     shown = table(
         "From the pairs that there are", ["precision", "score", *HEAD], rows, text_columns=(1,)
     )

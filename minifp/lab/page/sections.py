@@ -2,12 +2,14 @@
 
 import re
 import shlex
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.lab.page import captions, figures, over_steps, power_figure, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
 from minifp.report import drawing, markup, words
+from minifp.report.drawing import VARIABLES
 from minifp.report.markup import code, facts, paragraph
 
 MARKERS = {  # as paths around (17, 6)
@@ -21,13 +23,13 @@ MARKERS = {  # as paths around (17, 6)
     "-1.8-1.8 1.8-1.8z",
     "*": "M17 1.4l1.3 3h3.2L19 6.5l1 3.2-3-1.9-3 1.9 1-3.2-2.5-2.1h3.2z",
 }
-SWATCH = '<rect x="2" y="1" width="14" height="10" rx="2" fill="COLOR"/>'
+SWATCH = Markup('<rect x="2" y="1" width="14" height="10" rx="2" fill="var({})"/>')
 
 
 # ---- the answer ---------------------------------------------------------------------------------
 
 
-def heading(comparison) -> str:
+def heading(comparison) -> Markup:
     """What was trained, and the whole result in one sentence."""
     task = comparison.task
     steps = max((run.steps for run in comparison.runs), default=0)
@@ -35,37 +37,37 @@ def heading(comparison) -> str:
     about += [words.plural(steps, "step")]
     about += [f"exponent dial {comparison.dial}"] if comparison.dial else []
     description = task.description and task.description[:1].upper() + task.description[1:] + "."
-    return (
-        f'<header>\n<p class="kicker">{escape(", ".join(about))}</p>\n'
-        f"<h1>{headline_html(comparison)}</h1>\n{paragraph(description)}\n</header>"
+    return Markup('<header>\n<p class="kicker">{}</p>\n<h1>{}</h1>\n{}\n</header>').format(
+        ", ".join(about), headline_html(comparison), paragraph(description)
     )
 
 
-def headline_html(comparison) -> str:
+def headline_html(comparison) -> Markup:
     """The headline, with precisions as code."""
     return with_code(verdicts.headline(comparison), comparison.precisions)
 
 
-def with_code(text, names) -> str:
-    """Text as HTML, with some names in it as code; the longest that fits counts."""
-    pattern = "|".join(re.escape(escape(name)) for name in sorted(names, key=len, reverse=True))
-    return re.sub(pattern, lambda found: code_of(found[0]), escape(text)) if names else escape(text)
+def with_code(text, names) -> Markup:
+    """A text with some names in it as code; the longest that fits counts."""
+    pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    parts: list = re.split(f"({pattern})", text) if names else [text]
+    parts[1::2] = map(code, parts[1::2])
+    return Markup().join(parts)
 
 
-def code_of(html) -> str:
-    """The same as code."""
-    return f"<code>{html}</code>"
-
-
-def verdict_list(comparison) -> str:
+def verdict_list(comparison) -> Markup:
     """A statement with its verdict for each precision."""
+    item = Markup('<li><span>{}<b class="badge {}">{}</b></span><span>{}</span></li>').format
     items = [
-        f"<li><span>{code(s.precision)}"
-        f'<b class="badge {badge_class(s.verdict)}">{escape(s.verdict)}</b></span>'
-        f"<span>{escape(s.text[:1].upper() + s.text[1:])}</span></li>"
+        item(code(s.precision), badge_class(s.verdict), s.verdict, s.text[:1].upper() + s.text[1:])
         for s in verdicts.statements(comparison)
     ]
-    return f'<ul class="verdicts">\n{chr(10).join(items)}\n</ul>' if items else ""
+    return listed("verdicts", items) if items else Markup()
+
+
+def listed(kind, items) -> Markup:
+    """A list, an item a line."""
+    return Markup('<ul class="{}">\n{}\n</ul>').format(kind, Markup("\n").join(items))
 
 
 def badge_class(verdict) -> str:
@@ -73,13 +75,18 @@ def badge_class(verdict) -> str:
     return verdict.lower().removesuffix(" (weak)").replace(" ", "-")
 
 
-def notes(comparison) -> str:
+def notes(comparison) -> Markup:
     """What must be known beside the numbers; lost runs are told in their table."""
     texts = notes_of(comparison)
     if not drawing.is_available():
         texts.append(f"{drawing.HOW_TO_GET} (all numbers are here without them)")
-    paragraphs = "\n".join(paragraph(words.raised(text)) for text in texts)
-    return f'<div class="note">\n{paragraphs}\n</div>' if texts else ""
+    paragraphs = Markup("\n").join(paragraph(words.raised(text)) for text in texts)
+    return note(paragraphs) if texts else Markup()
+
+
+def note(content) -> Markup:
+    """What stands out."""
+    return Markup('<div class="note">\n{}\n</div>').format(content)
 
 
 def notes_of(comparison) -> list[str]:
@@ -95,19 +102,19 @@ def is_about_a_run(note, comparison) -> bool:
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def figure(comparison, name, prefix) -> str:
+def figure(comparison, name, prefix) -> Markup:
     """Panels side by side, with one legend and how to read them; nothing without matplotlib."""
     panels = figures.wanted(comparison, name)
     if not panels or not drawing.is_available():
-        return ""
-    drawn = "\n".join(
-        f"<div>{figures.panel_svg(comparison, panel.name, prefix)}</div>" for panel in panels
+        return Markup()
+    drawn = Markup("\n").join(
+        Markup("<div>{}</div>").format(figures.panel_svg(comparison, panel.name, prefix))
+        for panel in panels
     )
     caption = f"{captions.note(comparison, name)} {dial_text(comparison)}".strip()
-    return (
-        f'<figure>\n{legend(comparison, name)}\n<div class="pair">\n{drawn}\n</div>\n'
-        f"<figcaption>{escape(words.raised(caption))}</figcaption>\n</figure>"
-    )
+    return Markup(
+        '<figure>\n{}\n<div class="pair">\n{}\n</div>\n<figcaption>{}</figcaption>\n</figure>'
+    ).format(legend(comparison, name), drawn, words.raised(caption))
 
 
 def dial_text(comparison) -> str:
@@ -117,34 +124,35 @@ def dial_text(comparison) -> str:
     )
 
 
-def legend(comparison, name) -> str:
+def legend(comparison, name) -> Markup:
     """Lines and markers with their precisions, or colours with kinds of memory."""
     if name == "difference":
-        return ""
+        return Markup()
     if name == "memory":
         kinds = KIND_COLORS.items()
-        samples = [(SWATCH, 18, color, words.spaced(kind)) for kind, color in kinds]
+        samples = [(SWATCH.format(VARIABLES[c]), 18, words.spaced(kind)) for kind, c in kinds]
     else:
         styles = styles_of(comparison.precisions, comparison.baseline)
         if name == "power":
             styles = power_figure.shown(comparison, styles)
-        samples = [(line(style), 34, style.color, p) for p, style in styles.items()]
-    items = "\n".join(
-        f'<li><svg width="{width}" height="12" viewBox="0 0 {width} 12" aria-hidden="true">'
-        f"{shape.replace('COLOR', f'var({drawing.VARIABLES[color]})')}</svg>{escape(text)}</li>"
-        for shape, width, color, text in samples
-    )
-    return f'<ul class="legend">\n{items}\n</ul>'
+        samples = [(line(style), 34, precision) for precision, style in styles.items()]
+    item = Markup(
+        '<li><svg width="{}" height="12" viewBox="0 0 {} 12" aria-hidden="true">{}</svg>{}</li>'
+    ).format
+    return listed("legend", [item(width, width, shape, text) for shape, width, text in samples])
 
 
-def line(style) -> str:
-    """A piece of line with its marker, in COLOR."""
+def line(style) -> Markup:
+    """A piece of line with its marker."""
     dashes = " ".join(f"{d * style.width:.3g}" for d in style.dashes)
-    attribute = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return (
-        f'<path d="M1 6h32" stroke="COLOR" stroke-width="{style.width}"{attribute}/>'
-        f'<path d="{MARKERS[style.marker]}" fill="COLOR"/>'
-    )
+    attribute = Markup(' stroke-dasharray="{}"').format(dashes) if dashes else ""
+    return Markup(
+        '<path d="M1 6h32" stroke="var({color})" stroke-width="{width}"{attribute}/>'
+        '<path d="{marker}" fill="var({color})"/>'
+    ).format(
+        color=VARIABLES[style.color], width=style.width, attribute=attribute,
+        marker=MARKERS[style.marker],
+    )  # fmt: skip
 
 
 def scale_note(comparison) -> str:
@@ -200,7 +208,7 @@ def seeds_text(seeds) -> str:
     return ",".join(map(str, seeds)) + "," * (len(seeds) == 1)
 
 
-def again(comparison) -> str:
+def again(comparison) -> Markup:
     """How to make it again, and how far the same numbers come out."""
     said = (
         "The same seeds give the same initial weights, batches and dropout masks on every "
@@ -211,7 +219,7 @@ def again(comparison) -> str:
     return markup.command(command(comparison)) + paragraph(said)
 
 
-def machine(comparison, shared=True) -> str:
+def machine(comparison, shared=True) -> Markup:
     """Versions and the machine; shared: and the settings that all runs share."""
     rows = [*comparison.environment.items()]
     if shared:

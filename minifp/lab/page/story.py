@@ -1,7 +1,8 @@
 """The page of the demonstration: its experiments on one page, each with what it shows."""
 
-from html import escape
 from pathlib import Path
+
+from markupsafe import Markup
 
 from minifp.lab.page import figures, line_charts, page_tables, sections
 from minifp.lab.page.page_style import STYLE
@@ -35,11 +36,11 @@ def write_story(parts, path) -> Path:
     which is kept in the folder `name` beside the page.
     """
     parts = list(parts)
-    content = "\n".join(
+    content = Markup("\n").join(
         [
-            f'<header>\n<p class="kicker">minifp demo</p>\n<h1>{escape(TITLE)}</h1>',
+            Markup('<header>\n<p class="kicker">minifp demo</p>\n<h1>{}</h1>').format(TITLE),
             *(paragraph(words.raised(text), "lede") for text in INTRODUCTION),
-            "</header>",
+            Markup("</header>"),
             contents(parts),
             *(chapter(part, comparison) for part, comparison in parts),
             section("On a real GPU", *map(paragraph, CLOSING)),
@@ -58,22 +59,24 @@ def save_overview(parts, path) -> Path:
     return drawing.save(figures.overview(parts), path, "png")
 
 
-def contents(parts) -> str:
+def contents(parts) -> Markup:
     """A card for each part, with its result."""
-    cards = "\n".join(
-        f'<li><a href="#{part.key}"><b>{letter(part)}{escape(part.title)}</b>'
-        f"<span>{sections.headline_html(comparison)}</span></a></li>"
+    card = Markup('<li><a href="#{}"><b>{}{}</b><span>{}</span></a></li>')
+    cards = Markup("\n").join(
+        card.format(part.key, letter(part), part.title, sections.headline_html(comparison))
         for part, comparison in parts
     )
-    return f'<nav class="experiments" aria-label="The experiments"><ul>\n{cards}\n</ul></nav>'
+    return Markup(
+        '<nav class="experiments" aria-label="The experiments"><ul>\n{}\n</ul></nav>'
+    ).format(cards)
 
 
-def letter(part) -> str:
+def letter(part) -> Markup:
     """The letter of a part, in front of its title."""
-    return f'<span class="letter">({escape(part.key)})</span>'
+    return Markup('<span class="letter">({})</span>').format(part.key)
 
 
-def chapter(part, comparison) -> str:
+def chapter(part, comparison) -> Markup:
     """One experiment: what it shows, what was arranged, what came out, and where to see it."""
     prefix = f"part-{part.key}"
     dial = comparison.dial_note()
@@ -81,33 +84,37 @@ def chapter(part, comparison) -> str:
         "What was arranged.": part.honest,
         "The dial.": dial if dial not in part.honest else "",
     }
-    arranged = "\n".join(
-        f"<p><b>{label}</b> {said(text, comparison)}</p>" for label, text in texts.items() if text
+    labelled = Markup("<p><b>{}</b> {}</p>")
+    arranged = Markup("\n").join(
+        labelled.format(label, said(text, comparison)) for label, text in texts.items() if text
     )
     shown = (
-        f"<h2>{letter(part)}{escape(part.title)}</h2>",
-        f'<p class="lede">{said(part.claim, comparison)}</p>',
-        f'<div class="note">\n{arranged}\n</div>' if arranged else "",
+        Markup("<h2>{}{}</h2>").format(letter(part), part.title),
+        paragraph(said(part.claim, comparison), "lede"),
+        sections.note(arranged) if arranged else "",
         line_charts.line_charts(comparison, prefix, ("loss", "metric")),
-        f"<p><b>Where to look.</b> {said(part.look, comparison)}</p>",
+        labelled.format("Where to look.", said(part.look, comparison)),
         sections.verdict_list(comparison),
         page_tables.final_table(comparison),
         details("The loss scale, memory and time", costs(comparison, prefix)),
-        f'<p class="small">Everything about this experiment: '
-        f'<a href="{part.name}/report.html">its own page</a>, '
-        f'<a href="{part.name}/results.json">its results</a> and '
-        f'<a href="{part.name}/history.csv">every step of every run</a>.</p>',
+        Markup(
+            '<p class="small">Everything about this experiment: '
+            '<a href="{name}/report.html">its own page</a>, '
+            '<a href="{name}/results.json">its results</a> and '
+            '<a href="{name}/history.csv">every step of every run</a>.</p>'
+        ).format(name=part.name),
     )
-    return f'<section id="{part.key}">\n{chr(10).join(filter(None, shown))}\n</section>'
+    whole = Markup("\n").join(filter(None, shown))
+    return Markup('<section id="{}">\n{}\n</section>').format(part.key, whole)
 
 
-def said(text, comparison) -> str:
+def said(text, comparison) -> Markup:
     """A text as HTML, with the precisions that have switches as code."""
     names = [name for name in comparison.precisions if "," in name]
     return sections.with_code(words.raised(text), names)
 
 
-def costs(comparison, prefix) -> str:
+def costs(comparison, prefix) -> Markup:
     """What a chapter keeps folded."""
     shown = (
         paragraph(sections.scale_note(comparison)),
@@ -116,4 +123,4 @@ def costs(comparison, prefix) -> str:
         sections.figure(comparison, "memory", prefix),
         page_tables.cost_table(comparison),
     )
-    return "\n".join(filter(None, shown))
+    return Markup("\n").join(filter(None, shown))

@@ -1,6 +1,6 @@
 """The table of tests: each arm's difference in each score, and what is claimed of it."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions.sentences import sentence_case
@@ -20,19 +20,19 @@ ABOUT = (
 )
 
 
-def tests_table(comparison) -> str:
+def tests_table(comparison) -> Markup:
     """All scores of all arms but controls; what the columns are is told below, to open."""
     claims = [c for c in comparison.claims() if not is_control(c.arm) and c.pairs]
     if not claims:
-        return ""
+        return Markup()
     head = ["precision", "score", "pairs", "mean", "difference", f"{CONFIDENCE:.0%} interval"]
     head += ["bootstrap", "SD", "margin", "p equivalent", "p different", "p not worse"]
     head += ["sign-flip p", "pairing gain", "verdict"]
-    rows = [[code(c.arm), *(escape(words.typeset(cell)) for cell in cells(c))] for c in claims]
+    rows = [[code(c.arm), *map(words.typeset, cells(c))] for c in claims]
     notes = list(dict.fromkeys(c.score.note for c in claims if c.score.note))
     shown = table("Every score and its tests", head, rows, text_columns=(1, 14))
     told = [paragraph(sentence_case(f"{note}."), "small") for note in notes]
-    content = "\n".join([shown, *told, paragraph(ABOUT, "small")])
+    content = Markup("\n").join([shown, *told, paragraph(ABOUT, "small")])
     return details("The tests behind the verdicts, and the other scores", content)
 
 

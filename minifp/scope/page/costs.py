@@ -1,6 +1,6 @@
 """Of one step in detail: what it holds, and what decides its time."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
@@ -18,11 +18,11 @@ MOST_ROWS = 40  # of a long table
 # ---- memory -------------------------------------------------------------------------------------
 
 
-def memory_section(findings: Record, prefix: str) -> str:
+def memory_section(findings: Record, prefix: str) -> Markup:
     """Who holds how many bytes."""
     memory = findings.details.get("memory")
     if not memory:
-        return ""
+        return Markup()
     here, single = memory["here"], memory.get("float32")
     said = f"{words.bytes_text(here['peak'])} at the peak of a step, in {here['at']}"
     if single:
@@ -34,13 +34,13 @@ def memory_section(findings: Record, prefix: str) -> str:
     caption = "Bytes by kind: at the peak (left), and over the operations of this run's step."
     runs = [here] + ([single] if single else [])
     rows = [
-        (escape(kinds_in_words(k)), *(words.bytes_text(r["now"].get(k, 0)) for r in runs))
+        (kinds_in_words(k), *(words.bytes_text(r["now"].get(k, 0)) for r in runs))
         for k in memory["kinds"]
     ]
     rows.append(("together", *(words.bytes_text(r["peak"]) for r in runs)))
     heads = ("kind", "this run", "float32")[: 1 + len(runs)]
     held = [
-        (escape(name), escape(kinds_in_words(kind)), words.bytes_text(size))
+        (name, kinds_in_words(kind), words.bytes_text(size))
         for kind, name, size in here["holders"][:MOST_ROWS]
     ]
     return section(
@@ -54,11 +54,11 @@ def memory_section(findings: Record, prefix: str) -> str:
     )
 
 
-def timeline_table(kinds: list, events: list) -> str:
+def timeline_table(kinds: list, events: list) -> Markup:
     """What is held after each operation of the step."""
     rows = [
         (
-            str(i), escape(e["phase"]), escape(f"{e['module']} {e['operation']}".strip()),
+            str(i), e["phase"], f"{e['module']} {e['operation']}".strip(),
             *(words.bytes_text(e["bytes"].get(kind, 0)) for kind in kinds),
         )
         for i, e in enumerate(events)
@@ -67,23 +67,23 @@ def timeline_table(kinds: list, events: list) -> str:
     return folded("Bytes over the operations of the step", heads, rows, (1, 2))
 
 
-def batches(found) -> str:
+def batches(found) -> Markup:
     """The largest batches that fit."""
     rows = [
         (f"{b['capacity'] / 1e9:.0f} GB", f"{b['mixed']:,}", f"{b['float32']:,}") for b in found
     ]
     heads = ("memory", "this precision", "float32")
-    return table("The largest batch whose step fits", heads, rows) if rows else ""
+    return table("The largest batch whose step fits", heads, rows) if rows else Markup()
 
 
 # ---- hardware -----------------------------------------------------------------------------------
 
 
-def hardware_section(findings: Record, prefix: str) -> str:
+def hardware_section(findings: Record, prefix: str) -> Markup:
     """What decides the time, here and on GPUs."""
     hardware = findings.details.get("hardware")
     if not hardware:
-        return ""
+        return Markup()
     law = words.listed([f"{b:.2f}" for b in hardware["amdahl"].values()])
     times = words.listed([f"{float(s):g}" for s in hardware["amdahl"]])
     said = (
@@ -105,11 +105,11 @@ def hardware_section(findings: Record, prefix: str) -> str:
     )
 
 
-def machines_table(machines: dict) -> str:
+def machines_table(machines: dict) -> Markup:
     """Floors of the step on each machine."""
     rows = [
         (
-            escape(name), f"{m['rate'] / 1e12:.3g}", f"{m['bandwidth'] / 1e9:.4g}",
+            name, f"{m['rate'] / 1e12:.3g}", f"{m['bandwidth'] / 1e9:.4g}",
             f"{m['ridge']:.0f}", f"{1e6 * m['float16']:.4g}", f"{1e6 * m['float32']:.4g}",
             *(f"{m['shares'].get(by, 0):.0%}" for by in ("memory", "arithmetic", "latency")),
         )
@@ -123,11 +123,11 @@ def machines_table(machines: dict) -> str:
     return table(caption, heads, rows)
 
 
-def shapes_table(shapes: list) -> str:
+def shapes_table(shapes: list) -> Markup:
     """Dimensions to pad."""
     rows = [
         (
-            escape(s["module"] or s["operation"]), escape(s["dimension"]), str(s["size"]),
+            s["module"] or s["operation"], s["dimension"], str(s["size"]),
             padded(s["size"], 8), padded(s["size"], 16), f"{s['share']:.1%}",
         )
         for s in shapes
@@ -145,14 +145,14 @@ def padded(size: int, multiple: int) -> str:
     return "fits" if to == size else f"{to} (+{to / size - 1:.0%})"
 
 
-def bounds_table(findings: Record) -> str:
+def bounds_table(findings: Record) -> Markup:
     """What decides each kernel's time on each machine."""
     machines = findings.details["hardware"]["machines"]
     rows = [
         (
-            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
+            r["number"], r["phase"], layer_of(r), r["kernel"],
             f"{r['intensity']:.2f}", rate_of(r),
-            *(escape(m["bound"][i]) for m in machines.values()),
+            *(m["bound"][i] for m in machines.values()),
         )
         for i, r in enumerate(findings.details["trace"]["rows"])
         if r["flops"] or r["bytes_read"]

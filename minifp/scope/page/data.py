@@ -7,9 +7,11 @@ were stored. Of each format there are its borders, [exponent, number of the plac
 `kept` is not rounded to 0, what reaches `over` is too large.
 """
 
-import json
 import math
 
+from markupsafe import Markup
+
+from minifp.report.markup import as_json
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import TITLES, highest_bar, key_of, span
@@ -19,7 +21,7 @@ from minifp.scope.record import Record
 MOST_BYTES = 6_000_000  # of the data in a page
 
 
-def data_of(findings: Record) -> tuple[str, int]:
+def data_of(findings: Record) -> tuple[Markup, int]:
     """The JSON, and of how many observed steps: every second, third, ... where all are too much."""
     thinned = 1
     while True:
@@ -30,8 +32,8 @@ def data_of(findings: Record) -> tuple[str, int]:
         thinned += 1
 
 
-def json_of(findings: Record, steps: list) -> str:
-    """The JSON of some of the steps; it cannot end the script element that holds it."""
+def json_of(findings: Record, steps: list) -> Markup:
+    """The JSON of some of the steps."""
     kinds, exponents = {}, span(findings)
     formats = {format.name: as_data(format, findings.borders) for format in findings.formats}
     ends = [f[end] for f in formats.values() for end in ("kept", "over")]
@@ -54,7 +56,7 @@ def json_of(findings: Record, steps: list) -> str:
         told.append({"step": step.step, "shift": step.shift, "held": held})
     whole = {"first": exponents[0], "bins": len(exponents), "formats": formats}
     whole |= {"kinds": kinds, "steps": told}
-    return json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
+    return as_json(whole)
 
 
 def row_of(h: Histogram, places: list[int]) -> list:

@@ -132,7 +132,9 @@ def roofline_figure(findings: Record):
     x = np.array([row["intensity"] for row in rows])
     y = np.array([row["flops"] / row["seconds"] for row in rows])
     is_product = np.array([row["role"] == "dot" for row in rows], bool)
-    line = np.geomspace(min(x.min() / 2, 0.05), max(x.max() * 2, here["ridge"] * 4), 100)
+    line = np.geomspace(
+        min(x.min(initial=0.1) / 2, 0.05), max(x.max(initial=0) * 2, here["ridge"] * 4), 100
+    )
     axes.plot(line, np.minimum(line * here["bandwidth"], here["rate"]), color=drawing.INK, lw=1)
     for of, color, marker, name in (
         (is_product, KEPT, "o", "products"),

@@ -1,6 +1,6 @@
 """Of one step in detail: where its errors come from, and in which formats its kernels work."""
 
-from html import escape
+from markupsafe import Markup
 
 from minifp.report import words
 from minifp.report.markup import details, paragraph, section
@@ -18,11 +18,11 @@ MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text
 # ---- the reference run --------------------------------------------------------------------------
 
 
-def reference_section(findings: Record, prefix: str) -> str:
+def reference_section(findings: Record, prefix: str) -> Markup:
     """Where the errors come from."""
     runs = findings.details.get("reference")
     if not runs:
-        return ""
+        return Markup()
     step = findings.details["step"]
     parts = [paragraph(f"Step {step}: {result_of(run)}") for run in runs]
     caption = (
@@ -55,26 +55,26 @@ def result_of(run: dict) -> str:
     )
 
 
-def contributions(run: dict) -> str:
+def contributions(run: dict) -> Markup:
     """What the errors of single operations do to the gradients and to the loss."""
     rows = [
         (
             layer_of(c), f"{c['added']:.2e}", f"{c['on gradients']:.2e}", f"{c['on loss']:+.2e}",
-            escape(c["line"]),
+            c["line"],
         )
         for c in run["contributions"]
     ]  # fmt: skip
     heads = ("operation", "error it adds", "error of gradients", "error of the loss", "line")
     caption = f"The effect of each operation's error alone, compared with {run['reference']}"
-    return folded(caption, heads, rows, (4,)) if rows else ""
+    return folded(caption, heads, rows, (4,)) if rows else Markup()
 
 
-def reference_table(run: dict) -> str:
+def reference_table(run: dict) -> Markup:
     """Each value, forward and backward."""
     rows = [
         (
-            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["value"]),
-            escape(r["format"]), f"{r['added']:.2e}", f"{r['added_ulp'][0]:.3g}",
+            r["number"], r["phase"], layer_of(r), r["value"],
+            r["format"], f"{r['added']:.2e}", f"{r['added_ulp'][0]:.3g}",
             f"{r['inherited']:.2e}", f"{r['inherited_ulp'][0]:.3g}",
         )
         for r in run["rows"]
@@ -90,11 +90,11 @@ def reference_table(run: dict) -> str:
 # ---- the precision trace ------------------------------------------------------------------------
 
 
-def trace_section(findings: Record, prefix: str) -> str:
+def trace_section(findings: Record, prefix: str) -> Markup:
     """Every kernel, and the tape."""
     trace = findings.details.get("trace")
     if not trace:
-        return ""
+        return Markup()
     totals = (
         f"Step {findings.details['step']}, kernel by kernel: {trace['flops'] / 1e6:,.1f} million "
         f"arithmetic operations, {words.bytes_text(trace['bytes'])} read and written, "
@@ -102,9 +102,9 @@ def trace_section(findings: Record, prefix: str) -> str:
     )
     rows = [
         (
-            escape(str(r["number"])), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
-            escape(", ".join(r["inputs"])), escape(", ".join(r["outputs"])),
-            escape(r["dot_in"] or r["sums_in"] or r["computes_in"]), escape(r["why"]),
+            r["number"], r["phase"], layer_of(r), r["kernel"],
+            ", ".join(r["inputs"]), ", ".join(r["outputs"]),
+            r["dot_in"] or r["sums_in"] or r["computes_in"], r["why"],
             words.bytes_text(r["bytes_read"] + r["bytes_written"]), f"{r['flops']:.3g}",
             f"{r['intensity']:.2f}", words.seconds_text(r["seconds"]),
         )
@@ -130,18 +130,22 @@ def trace_section(findings: Record, prefix: str) -> str:
 TEXTS = (1, 2, 3, 4, 5, 6, 7)
 
 
-def tape_of(findings: Record, prefix: str) -> str:
+def tape_of(findings: Record, prefix: str) -> Markup:
     """The tape as a picture, and as Graphviz's text."""
-    tape = findings.details["tape"]
+    tape = findings.details.get("tape")
+    if not tape:
+        return Markup()
     caption = (
         "The tape, which records the path of the backward pass: inputs and weights at the top, "
         "the loss at the bottom. Blue: float16 and other formats with fewer bits than float32. "
         "Yellow and thicker: float32. Grey and dashed: integers."
     )
     few = len(tape["boxes"]) <= MOST_BOXES
-    drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption) if few else ""
-    text = f"<pre>{escape(tape['text'])}</pre>"
-    return "\n".join(
+    drawn = Markup()
+    if few:
+        drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption)
+    text = Markup("<pre>{}</pre>").format(tape["text"])
+    return Markup("\n").join(
         (
             drawn,
             tape_table(tape),
@@ -150,13 +154,13 @@ def tape_of(findings: Record, prefix: str) -> str:
     )
 
 
-def tape_table(tape: dict) -> str:
+def tape_table(tape: dict) -> Markup:
     """The boxes of the tape, and what goes into each."""
     rows = [
         (
-            escape(str(box["number"])), escape(box["label"]), escape(box["module"]),
-            escape(box["format"]),
-            escape(", ".join(f"{e['label']} of {e['source']}" for e in entering(tape, box))),
+            box["number"], box["label"], box["module"],
+            box["format"],
+            ", ".join(f"{e['label']} of {e['source']}" for e in entering(tape, box)),
         )
         for box in tape["boxes"]
     ]  # fmt: skip

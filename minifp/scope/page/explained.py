@@ -1,13 +1,15 @@
 """An explanation, and a tensor, as HTML for a notebook: the style is brought along, no script."""
 
 import re
-from html import escape
+
+from markupsafe import Markup, escape
 
 from minifp.report.document import embedded
+from minifp.report.markup import facts, paragraph, scrolled
 from minifp.report.words import MINUS, raised
 from minifp.scope.explaining.describe import HEADS, Line, Pieces, Rows
 
-STYLE = """
+STYLE = Markup("""
 .minifp.explained { padding: 0.75rem 1rem; border-radius: 10px; font-size: 15px; }
 .minifp.explained h1 { font-size: 1.35rem; margin: 0.25rem 0 0.35rem; overflow-wrap: anywhere; }
 .minifp.explained p { max-width: 62rem; overflow-wrap: anywhere; }
@@ -39,70 +41,67 @@ STYLE = """
 .minifp.explained .lost, .minifp.explained .bad { color: var(--bad); }
 .minifp.explained .good { color: var(--good); }
 .minifp.explained .muted { color: var(--muted); }
-"""
+""")
+BITS = Markup(
+    'In the bits: <span class="sign">sign</span>, <span class="exponent">exponent</span>, '
+    '<span class="mantissa">mantissa</span>. A number after ≈ is rounded correctly; all others are '
+    "exact."
+)
 RAISED = re.compile(r"2\^\((.*?)\)")  # an exponent that is written as a sum
 ASCII_MINUS = re.compile(r"(?<![\w)])-(?=\d|Inf|\()|(?<=e)-(?=\d)")
 
 
-def wrapped(*parts: str) -> str:
+def wrapped(*parts: Markup) -> Markup:
     """The parts, in a <div> that brings its style and touches nothing outside."""
-    return embedded("\n".join(parts), STYLE, "explained")
+    return embedded(Markup("\n").join(parts), STYLE, "explained")
 
 
-def fragment(title: str, notes: list[str], lines: list[Line], formats: dict[str, Rows]) -> str:
+def fragment(title: str, notes: list[str], lines: list[Line], formats: dict[str, Rows]) -> Markup:
     """An explanation: its title, how it was read, a table of all formats, and a card for each."""
     return wrapped(
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="small">{escape(" ".join(notes))}</p>',
+        Markup("<h1>{}</h1>").format(title),
+        Markup('<p class="small">{}</p>').format(" ".join(notes)),
         all_formats(lines),
-        f'<p class="small">In the bits: {legend()}. A number after ≈ is rounded correctly; '
-        "all others are exact.</p>",
+        paragraph(BITS, "small"),
         *(card(name, rows) for name, rows in formats.items()),
     )
 
 
-def all_formats(lines: list[Line]) -> str:
+def all_formats(lines: list[Line]) -> Markup:
     """A line of each format, under their heads."""
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in HEADS)
-    rows = "\n".join(in_line(first, *rest) for first, *rest in lines)
-    return (
-        '<div class="scroll" role="group" tabindex="0" aria-label="in each format">\n'
-        f'<table class="formats">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n'
-        "</table>\n</div>"
-    )
+    heads = Markup().join(map(Markup('<th scope="col">{}</th>').format, HEADS))
+    rows = Markup("\n").join(in_line(first, *rest) for first, *rest in lines)
+    return scrolled("in each format", heads, rows, "formats")
 
 
-def in_line(name: tuple[str, str], *cells: tuple[str, str]) -> str:
+def in_line(name: tuple[str, str], *cells: tuple[str, str]) -> Markup:
     """One of them."""
-    content = "".join(f"<td>{piece(*cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row">{piece(*name)}</th>{content}</tr>'
+    content = Markup().join(Markup("<td>{}</td>").format(piece(*cell)) for cell in cells)
+    return Markup('<tr><th scope="row">{}</th>{}</tr>').format(piece(*name), content)
 
 
-def legend() -> str:
-    """What the three colours of the bits are."""
-    return ", ".join(f'<span class="{f}">{f}</span>' for f in ("sign", "exponent", "mantissa"))
-
-
-def card(name: str, rows: Rows) -> str:
+def card(name: str, rows: Rows) -> Markup:
     """One format."""
-    lines = "\n".join(row(label, pieces) for label, pieces in rows)
-    table = f"<table>\n<tbody>\n{lines}\n</tbody>\n</table>"
-    return f'<section class="format">\n<h2>{escape(name)}</h2>\n{table}\n</section>'
+    lines = Markup("\n").join(row(label, pieces) for label, pieces in rows)
+    return Markup(
+        '<section class="format">\n<h2>{}</h2>\n'
+        "<table>\n<tbody>\n{}\n</tbody>\n</table>\n</section>"
+    ).format(name, lines)
 
 
-def row(label: str, pieces: Pieces) -> str:
+def row(label: str, pieces: Pieces) -> Markup:
     """A label and what belongs to it; the verdict stands out."""
-    kind = ' class="status"' if label == "status" else ""
-    cell = "" if label == "status" else ' class="line"'
-    content = "".join(piece(role, text) for role, text in pieces)
-    content = RAISED.sub(r"2<sup>\1</sup>", content)
-    return f'<tr{kind}><th scope="row">{escape(label)}</th><td{cell}>{content}</td></tr>'
+    line = Markup('<tr><th scope="row">{}</th><td class="line">{}</td></tr>')
+    if label == "status":
+        line = Markup('<tr class="status"><th scope="row">{}</th><td>{}</td></tr>')
+    content = Markup().join(piece(role, text) for role, text in pieces)
+    return line.format(label, Markup(RAISED.sub(r"2<sup>\1</sup>", str(content))))
 
 
-def piece(role: str, text: str) -> str:
+def piece(role: str, text: str) -> Markup:
     """A text in its colour, with the signs that a terminal may lack."""
     shown = escape(typeset(text))
-    return f'<span class="{role}">{shown}</span>' if role and text else shown
+    return Markup('<span class="{}">{}</span>').format(role, shown) if role and text else shown
 
 
 def typeset(text: str) -> str:
@@ -115,11 +114,7 @@ def typeset(text: str) -> str:
 # ---- tensors ------------------------------------------------------------------------------------
 
 
-def tensor_table(rows: list[tuple[str, str]], values: str) -> str:
+def tensor_table(rows: list[tuple[str, str]], values: str) -> Markup:
     """A tensor: what it is, where its numbers lie, and the numbers."""
-    lines = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in rows
-    )
-    table = f"<table>\n<tbody>\n{lines}\n</tbody>\n</table>"
-    return wrapped(f'<section class="format">\n{table}\n<pre>{escape(values)}</pre>\n</section>')
+    frame = Markup('<section class="format">\n{}\n<pre>{}</pre>\n</section>')
+    return wrapped(frame.format(facts(rows, ""), values))

@@ -4,9 +4,8 @@ The four histograms of a step are drawn by the page's script (lens.js); here the
 and for where no script runs: those of the last observed step.
 """
 
-from html import escape
-
 import numpy as np
+from markupsafe import Markup
 
 from minifp.numerics.number_format import Format
 from minifp.report import drawing, words
@@ -154,7 +153,7 @@ def short(name: str, most: int = 30) -> str:
     return name if len(name) <= most else "…" + name[1 - most :]
 
 
-def kind_svg(findings: Record, kind: str, prefix: str) -> str:
+def kind_svg(findings: Record, kind: str, prefix: str) -> Markup:
     """The figure of a kind as inline SVG, of the last observed step."""
     step = findings.steps[-1]
     with drawing.settings():
@@ -166,7 +165,7 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> str:
         "below has them."
     )
     name = f"{prefix}-{key_of(kind)}"
-    return drawing.inline_svg(drawn, name, escape(TITLES[kind]), escape(said))
+    return drawing.inline_svg(drawn, name, TITLES[kind], said)
 
 
 # ---- over scales and steps ----------------------------------------------------------------------
@@ -269,9 +268,9 @@ def rgba(lost):
 # ---- as SVG and PNG -----------------------------------------------------------------------------
 
 
-def svg_of(draw, findings: Record, name: str, title: str, said: str) -> str:
+def svg_of(draw, findings: Record, name: str, title: str, said: str) -> Markup:
     """One of these figures as inline SVG."""
     with drawing.settings():
         drawn = draw(findings)
         drawing.settle(drawn)
-    return drawing.inline_svg(drawn, name, escape(title), escape(said))
+    return drawing.inline_svg(drawn, name, title, said)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from markupsafe import Markup
+
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
 from minifp.scope.page.lens import percent
@@ -17,10 +19,10 @@ SAID = (
 )
 
 
-def formats_section(findings: Record, prefix: str) -> str:
+def formats_section(findings: Record, prefix: str) -> Markup:
     """The table."""
     if not findings.steps:
-        return ""
+        return Markup()
     rows = format_rows(findings, words.superscript)
     caption = "The share that would be lost"
     return section("In other formats", paragraph(SAID), table(caption, FORMAT_HEADS, rows, (5,)))

@@ -5,11 +5,12 @@ tables are those of the last observed step.
 """
 
 import math
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.numerics.number_format import Format
 from minifp.report import drawing
-from minifp.report.markup import paragraph, section
+from minifp.report.markup import data_script, paragraph, scrolled, section
 from minifp.report.words import raised, superscript
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
@@ -37,90 +38,86 @@ HOW_TO_READ = (
 AS_STORED = "as in the run"
 
 
-def lens(findings: Record, prefix: str) -> str:
+def lens(findings: Record, prefix: str) -> Markup:
     """The section; nothing where no step was observed."""
     if not findings.steps:
-        return ""
-    text, shown = data_of(findings)
+        return Markup()
+    data, shown = data_of(findings)
     parts = [sliders(findings, shown), paragraph(raised(INTRODUCTION))]
     parts += [panel(findings, kind, prefix) for kind in KINDS]
-    parts.append(f'<p class="small">{escape(HOW_TO_READ)}</p>')
+    parts.append(paragraph(HOW_TO_READ, "small"))
     if shown < len(findings.steps):
         said = f"{shown} of the {len(findings.steps)} observed steps are in this page."
         parts.append(paragraph(said, "small"))
-    parts.append(f'<script type="application/json">{text}</script>')
-    content = "\n".join(parts)
-    return section("Where the numbers lie", f'<div class="scope-lens">\n{content}\n</div>')
+    parts.append(data_script(data))
+    content = Markup('<div class="scope-lens">\n{}\n</div>').format(Markup("\n").join(parts))
+    return section("Where the numbers lie", content)
 
 
-def sliders(findings: Record, shown: int) -> str:
+def sliders(findings: Record, shown: int) -> Markup:
     """One for the loss scale, large, with what is lost; one for the step; and the choice of a
     format. The script wakes them."""
     last = findings.steps[-1]
-    options = f'<option value="">{AS_STORED}</option>' + "".join(
-        f'<option value="{format.name}">{escape(in_words(format))}</option>'
-        for format in findings.formats
-    )
-    scale = min(max(last.shift, LEAST), MOST)
-    return (
+    option = Markup('<option value="{}">{}</option>').format
+    choices = {"": AS_STORED, **{format.name: in_words(format) for format in findings.formats}}
+    return Markup(
         '<div class="scope-controls">\n<div class="scope-large">\n'
-        f'<label>Loss scale <input type="range" class="scope-scale" min="{LEAST}" max="{MOST}" '
-        f'value="{scale}" disabled autocomplete="off"></label>\n'
+        '<label>Loss scale <input type="range" class="scope-scale" min="{least}" max="{most}" '
+        'value="{scale}" disabled autocomplete="off"></label>\n'
         '<button type="button" class="scope-play" disabled>Play</button>\n'
-        f'<output class="scope-scale-said" aria-live="off">S = {superscript(last.shift)}</output>'
+        '<output class="scope-scale-said" aria-live="off">S = {said}</output>'
         '\n<strong class="scope-lost"></strong> <span class="scope-lost-how"></span>\n</div>\n'
-        f'<label>Observed step <input type="range" class="scope-step" min="0" max="{shown - 1}" '
-        f'value="{shown - 1}" disabled autocomplete="off"> '
-        f'<output class="scope-step-said" aria-live="off">step {last.step}</output></label>\n'
-        f'<label>Stored in <select class="scope-format" disabled autocomplete="off">{options}'
+        '<label>Observed step <input type="range" class="scope-step" min="0" max="{end}" '
+        'value="{end}" disabled autocomplete="off"> '
+        '<output class="scope-step-said" aria-live="off">step {step}</output></label>\n'
+        '<label>Stored in <select class="scope-format" disabled autocomplete="off">{options}'
         "</select></label>\n"
         '<p class="scope-status" role="status"></p>\n</div>'
-    )
+    ).format(
+        least=LEAST, most=MOST, scale=min(max(last.shift, LEAST), MOST),
+        said=superscript(last.shift), end=shown - 1, step=last.step,
+        options=Markup().join(option(*choice) for choice in choices.items()),
+    )  # fmt: skip
 
 
-def panel(findings: Record, kind: str, prefix: str) -> str:
+def panel(findings: Record, kind: str, prefix: str) -> Markup:
     """One kind: where it is drawn, its picture for print, what it says, and the table."""
     step, layers = findings.steps[-1], findings.layers(kind)
     format = findings.format_of(kind)
-    heading = f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n'
+    frame = Markup('<figure data-kind="{}">\n<h3>{}</h3>\n{}\n</figure>')
     if not layers:
-        said = f"The observed steps stored no {kind}."
-        return f'{heading}{paragraph(said)}\n<p class="scope-said" hidden></p>\n</figure>'
+        said = paragraph(f"The observed steps stored no {kind}.")
+        nothing = said + Markup('\n<p class="scope-said" hidden></p>')
+        return frame.format(key_of(kind), TITLES[kind], nothing)
     drawn = kind_svg(findings, kind, prefix) if drawing.is_available() else ""
     all_of = [("all", "all layers", step.total(kind))]
     rows = [
         (str(i), name, step.histograms[kind].get(name, Histogram()))
         for i, name in enumerate(layers)
     ]
-    return (
-        f'{heading}<div class="scope-live">\n'
-        f'<canvas role="img" aria-label="{escape(TITLES[kind])}"></canvas>\n'
+    content = Markup(
+        '<div class="scope-live">\n<canvas role="img" aria-label="{}"></canvas>\n'
         '<p class="scope-pointed" aria-hidden="true"></p>\n</div>\n'
-        f'<div class="scope-static">{drawn}</div>\n<p class="scope-said"></p>\n'
-        f"{table(kind, all_of + rows, step, format)}\n</figure>"
-    )
+        '<div class="scope-static">{}</div>\n<p class="scope-said"></p>\n{}'
+    ).format(TITLES[kind], drawn, table(kind, all_of + rows, step, format))
+    return frame.format(key_of(kind), TITLES[kind], content)
 
 
-def table(kind: str, rows: list, step: ObservedStep, format: Format) -> str:
+def table(kind: str, rows: list, step: ObservedStep, format: Format) -> Markup:
     """The numbers of each layer; those of all layers first."""
-    head = "".join(f'<th scope="col">{escape(h)}</th>' for h in HEADS)
-    lines = "\n".join(
-        f'<tr data-layer="{key}"><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells(h, format))
-        + "</tr>"
-        for key, name, h in rows
+    heads = Markup().join(map(Markup('<th scope="col">{}</th>').format, HEADS))
+    line = Markup('<tr data-layer="{}"><th scope="row">{}</th>{}</tr>').format
+    numbers = Markup("<td>{}</td>").format
+    lines = Markup("\n").join(
+        line(key, name, Markup().join(map(numbers, cells(h, format)))) for key, name, h in rows
     )
     label = f"{TITLES[kind]}, layer by layer"
     stored = ", as they were multiplied" if kind in GRADIENTS else ""
     said = in_format(format, rows[0][2].borders)
-    return (
-        f"<details><summary>{escape(TITLES[kind])}: the numbers of each layer</summary>\n"
-        f'<p class="caption">Step {step.step}{stored}, '
-        f'<span class="scope-in">{escape(said)}</span></p>\n'
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(label)}">\n'
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>\n"
-        "</div></details>"
-    )
+    return Markup(
+        "<details><summary>{}: the numbers of each layer</summary>\n"
+        '<p class="caption">Step {}{}, <span class="scope-in">{}</span></p>\n{}</details>'
+    ).format(TITLES[kind], step.step, stored, said, scrolled(label, heads, lines))
 
 
 def cells(h: Histogram, format: Format) -> list[str]:

@@ -1,8 +1,8 @@
 """The page of a microscope: one file, no network, light and dark, usable by keyboard."""
 
 from collections.abc import Callable
-from html import escape
-from importlib import resources
+
+from markupsafe import Markup
 
 from minifp.report import chart_markup, document, in_notebook, words
 from minifp.report.markup import contents, paragraph
@@ -21,10 +21,10 @@ from minifp.scope.page.training import (
 )
 from minifp.scope.record import Record
 
-SCRIPT = resources.files("minifp.scope.page").joinpath("lens.js").read_text(encoding="utf-8")
+SCRIPT = chart_markup.part("lens.js", __package__)
 
 
-def page(findings: Record, progress: bool = True) -> str:
+def page(findings: Record, progress: bool = True) -> Markup:
     """The whole page."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
     content = body(findings, "s", progress)
@@ -33,19 +33,19 @@ def page(findings: Record, progress: bool = True) -> str:
     )
 
 
-def fragment(findings: Record) -> str:
+def fragment(findings: Record) -> Markup:
     """What a notebook shows: the answers, and the page to open."""
     first, *others = headlines(findings)
-    said = "".join(paragraph(words.raised(text)) for text in others)
+    said = Markup().join(paragraph(words.raised(text)) for text in others)
     return in_notebook.card(words.raised(first), said, page(findings, progress=False))
 
 
-def body(findings: Record, prefix: str, progress: bool = False) -> str:
+def body(findings: Record, prefix: str, progress: bool = False) -> Markup:
     """What page and notebook share: the answers first, then what they rest on."""
     parts = [lens, *SECTIONS]
     shown = with_bar(parts) if progress else parts
-    sections = "\n".join(filter(None, [part(findings, prefix) for part in shown]))
-    return "\n".join((heading(findings), contents(sections), sections))
+    sections = Markup("\n").join(filter(None, [part(findings, prefix) for part in shown]))
+    return Markup("\n").join((heading(findings), contents(sections), sections))
 
 
 def with_bar(parts: list):
@@ -57,7 +57,7 @@ def with_bar(parts: list):
     return tqdm(parts, **options)
 
 
-def heading(findings: Record) -> str:
+def heading(findings: Record) -> Markup:
     """What was looked at, and what came of it in a few sentences."""
     about = findings.about
     seen = f"{len(findings.steps)} of {words.plural(findings.count, 'step')} looked at"
@@ -65,15 +65,15 @@ def heading(findings: Record) -> str:
     first, *others = headlines(findings)
     title, _, rest = first.partition(". ")
     texts = [text for text in (rest, *others) if text]
-    said = [f"<li><span>{escape(words.raised(text))}</span></li>" for text in texts]
-    return (
-        f'<header>\n<p class="kicker">{escape(kicker)}</p>\n'
-        f"<h1>{escape(words.raised(title.rstrip('.')))}.</h1>\n"
-        f'<ul class="verdicts">\n{chr(10).join(said)}\n</ul>\n</header>'
-    )
+    item = Markup("<li><span>{}</span></li>")
+    said = Markup("\n").join(item.format(words.raised(text)) for text in texts)
+    return Markup(
+        '<header>\n<p class="kicker">{}</p>\n<h1>{}.</h1>\n'
+        '<ul class="verdicts">\n{}\n</ul>\n</header>'
+    ).format(kicker, words.raised(title.rstrip(".")), said)
 
 
-SECTIONS: list[Callable[[Record, str], str]] = [
+SECTIONS: list[Callable[[Record, str], Markup]] = [
     formats_section,
     advice_section,
     check_section,

@@ -1,6 +1,8 @@
 """The rules of style that only the microscope's page has: its sliders and wide figures."""
 
-STYLE = """\
+from markupsafe import Markup
+
+STYLE = Markup("""\
 .minifp .scope-controls { position: sticky; top: 0; z-index: 1; background: var(--page);
   padding: 0.75rem 0; border-bottom: 1px solid var(--edge); }
 .minifp .scope-controls label { display: flex; flex-wrap: wrap; align-items: center;
@@ -37,4 +39,4 @@ STYLE = """\
   .minifp .awake .scope-static:not(:empty) { display: block; }
   .minifp .awake .scope-live:has(+ .scope-static:not(:empty)) { display: none; }
 }
-"""
+""")

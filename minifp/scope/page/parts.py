@@ -1,26 +1,26 @@
 """Pieces of a microscope's page: figures, tables to open, names of layers."""
 
 from collections.abc import Callable
-from html import escape
+
+from markupsafe import Markup
 
 from minifp.report import drawing
-from minifp.report.markup import details, table
+from minifp.report.markup import details, table, wide
 from minifp.scope.page.figures import svg_of
 from minifp.scope.record import Record
 from minifp.scope.tracing.redone import WEIGHT
 
 
-def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -> str:
+def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -> Markup:
     """A figure, nothing without matplotlib."""
     if not drawing.is_available():
-        return ""
+        return Markup()
     drawn = svg_of(draw, findings, name, title, said)
-    region = f'role="group" tabindex="0" aria-label="{escape(title)}"'
-    drawn = f'<div class="drawn" {region}>\n{drawn}\n</div>'
-    return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
+    region = Markup('<div class="drawn" role="group" tabindex="0" aria-label="{}">\n{}\n</div>')
+    return wide(region.format(title, drawn), said)
 
 
-def folded(caption: str, heads: tuple, rows: list, text_columns: tuple = ()) -> str:
+def folded(caption: str, heads: tuple, rows: list, text_columns: tuple = ()) -> Markup:
     """A table to open."""
     return details(caption, table(caption, heads, rows, text_columns=text_columns))
 
@@ -28,6 +28,6 @@ def folded(caption: str, heads: tuple, rows: list, text_columns: tuple = ()) -> 
 def layer_of(row: dict) -> str:
     """The module without the model's name, and the operation; of a weight its name."""
     if row["operation"] == WEIGHT:
-        return escape(row["module"])
+        return row["module"]
     module = row["module"].partition(".")[2] or row["module"]
-    return escape(" ".join(filter(None, (module, row["operation"]))))
+    return " ".join(filter(None, (module, row["operation"])))

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import replace
-from html import escape
 from itertools import groupby
+
+from markupsafe import Markup
 
 from minifp.report import drawing, words
 from minifp.report.chart_markup import group_html
@@ -54,11 +55,11 @@ def headlines(findings: Record) -> list[str]:
     return said + findings.warnings
 
 
-def advice_section(findings: Record, prefix: str) -> str:
+def advice_section(findings: Record, prefix: str) -> Markup:
     """The curve, and the table under it."""
     advice = findings.advice()
     if not findings.steps or not advice.largest:
-        return ""
+        return Markup()
     ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 4, 24)]
     rows = [
         (
@@ -109,14 +110,15 @@ def advice_group(advice, ks: list, said: str) -> Group:
     return Group([panel], arms, [0], x="S =", x_powers=True)
 
 
-def charted(findings: Record, draw, group: Group, prefix: str) -> str:
+def charted(findings: Record, draw, group: Group, prefix: str) -> Markup:
     """A group of one panel, with its picture for print."""
     (panel,) = group.panels
     name = f"{prefix}-{panel.name}-static"
     if drawing.is_available():
         static = svg_of(draw, findings, name, panel.title, panel.said)
         group = replace(group, panels=[replace(panel, static=static)])
-    return f'<div class="wide">{group_html(group, prefix + "-" + panel.name)}</div>'
+    drawn = group_html(group, f"{prefix}-{panel.name}")
+    return Markup('<div class="wide">{}</div>').format(drawn)
 
 
 def why_of(diagnosis: dict) -> str:
@@ -126,14 +128,14 @@ def why_of(diagnosis: dict) -> str:
     return "a fault" if diagnosis["persists"] else "the scale was too large"
 
 
-def check_section(findings: Record, prefix: str) -> str:
+def check_section(findings: Record, prefix: str) -> Markup:
     """Training with constant scales: whether the advice was right."""
     found = findings.details.get("check")
     if not found:
-        return ""
+        return Markup()
     rows = [
         (
-            name_of(c["scale"]), "yes" if c["advised"] else "no", escape(c["status"]),
+            name_of(c["scale"]), "yes" if c["advised"] else "no", c["status"],
             "-" if c["loss"] is None else f"{c['loss']:.4g}", f"{c['skipped']} of {c['steps']}",
         )
         for c in found
@@ -150,21 +152,21 @@ def name_of(scale) -> str:
     return words.superscript(scale)
 
 
-def skip_section(findings: Record, prefix: str) -> str:
+def skip_section(findings: Record, prefix: str) -> Markup:
     """The loss scale over the steps, and why steps were skipped."""
     if not findings.count:
-        return ""
+        return Markup()
     said = "The loss scale before each step; a cross marks a step that was skipped."
     rows = [
         (
-            escape(str(d["step"])), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
-            escape(d["line"]), why_of(d),
+            d["step"], d["phase"], d["operation"], d["module"],
+            d["line"], why_of(d),
         )
         for d in findings.diagnoses
     ]  # fmt: skip
     heads = ("step", "phase", "operation", "module", "line", "why")
     caption = "Skipped steps: the first operation that made Inf or NaN"
-    listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else ""
+    listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else Markup()
     title = "The loss scale, and skipped steps"
     if not any(findings.skipped) and {*findings.scales} == {1}:
         return section(title, paragraph("There was no loss scale, and no step was skipped."))
@@ -186,7 +188,7 @@ def scale_group(findings: Record, said: str) -> Group:
     return Group([panel], [Arm(name, drawing.STYLES[1])], [0])
 
 
-def scales_table(findings: Record) -> str:
+def scales_table(findings: Record) -> Markup:
     """From which step to which the loss scale was what."""
     rows, first = [], 0
     for scale, steps in groupby(findings.scales):
@@ -197,11 +199,11 @@ def scales_table(findings: Record) -> str:
     return folded("The loss scale as a table", ("steps", "loss scale", "skipped"), rows)
 
 
-def updates_section(findings: Record, prefix: str) -> str:
+def updates_section(findings: Record, prefix: str) -> Markup:
     """What became of updates."""
     steps = [step for step in findings.steps if step.updates]
     if not steps:
-        return ""
+        return Markup()
     said = (
         "An update is lost if it is not 0, but the weight (the float32 master weight, if there is "
         'one) did not change. "With weights alone" asks whether the rounded weight would have '
@@ -211,7 +213,7 @@ def updates_section(findings: Record, prefix: str) -> str:
     formats = alone_in(findings)
     rows = [
         (
-            escape(name), f"{u.count:,}", percent(u.zero_gradients, u.count),
+            name, f"{u.count:,}", percent(u.zero_gradients, u.count),
             percent(u.lost, u.wanted), percent(u.waiting, u.wanted),
             *(percent(u.number(f), u.wanted) for f in formats), f"{u.ratio:.1e}",
         )
@@ -233,11 +235,11 @@ def updates_section(findings: Record, prefix: str) -> str:
     return section("Updates that were lost", drawn, listed, lost_table(steps, formats))
 
 
-def lost_table(steps: list, formats: list[str]) -> str:
+def lost_table(steps: list, formats: list[str]) -> Markup:
     """The pictures' shares, step by step."""
     rows = [
         (
-            *(str(step.step), escape(name)),
+            *(step.step, name),
             *(percent(u.number(what), u.wanted) for what in (LOST, *formats)),
         )
         for step in steps
@@ -248,6 +250,6 @@ def lost_table(steps: list, formats: list[str]) -> str:
     return folded("Lost updates of every step that was looked at", heads, rows, (1,))
 
 
-def about_section(findings: Record, prefix: str) -> str:
+def about_section(findings: Record, prefix: str) -> Markup:
     """The run."""
     return section("What was looked at", facts(findings.about.items()))
