@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import tarfile
@@ -77,16 +78,20 @@ def packages(names: Sequence[str], source: Path) -> Path:
     return cache
 
 
-def called(*command: str, instead: str = "", folder: Path | None = None) -> str:
-    """What a program says, run in a folder. Raises ClickException where there is none, with what
-    would do instead, or where it fails."""
+def called(*command: str, instead: str = "", folder: Path | None = None, **environment: str) -> str:
+    """What a program says, run in a folder, with these variables set as well. Raises ClickException
+    where there is none, with what would do instead, or where it fails."""
     program = shutil.which(command[0])
     if program is None:
         raise click.ClickException(
             f"{command[0]} is not installed: expected Node.js, which has it{instead}"
         )
     done = subprocess.run(
-        [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8"
+        [program, *command[1:]],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
     )
     if done.returncode:
         raise click.ClickException(f"{' '.join(command)}: {done.stdout}{done.stderr}")

@@ -6,7 +6,9 @@ import hashlib
 import io
 import shutil
 import sys
+import tempfile
 import zipfile
+from contextlib import suppress
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -27,9 +29,9 @@ COMPILER = Path(__file__).with_name("compile.mjs")
 # ---- minifp's -----------------------------------------------------------------------------------
 
 
-def pip(*arguments: str) -> None:
+def pip(*arguments: str, **environment: str) -> None:
     """Call pip. Raises ClickException with what it says."""
-    called(sys.executable, "-m", "pip", "--quiet", *arguments)
+    called(sys.executable, "-m", "pip", "--quiet", *arguments, **environment)
 
 
 def own(work: Path, into: Path, pyodide: Path | None) -> Path:
@@ -137,12 +139,22 @@ def fetched(requirement: Requirement, folders: list[Path], into: Path, python: s
     try:
         pip("download", "--no-deps", *anywhere, "--dest", str(into), str(requirement))
     except click.ClickException as error:
-        raise click.ClickException(
-            f"{requirement}: no wheel in {folders[-1]}, and none that runs anywhere: expected one "
-            f"that is built for Pyodide, in the folder of --wheels\n{error.message}"
-        ) from error
+        if not is_built_without_compiler(requirement, into):
+            raise click.ClickException(
+                f"{requirement}: no wheel in {folders[-1]}, and none that runs anywhere: expected "
+                f"one that is built for Pyodide, in the folder of --wheels\n{error.message}"
+            ) from error
     (path,) = {*into.iterdir()} - before
     return path
+
+
+def is_built_without_compiler(requirement: Requirement, into: Path) -> bool:
+    """Whether pip has built, into a folder, a wheel that runs anywhere: MarkupSafe's C is an option."""
+    sources = ("--no-deps", "--no-binary", requirement.name, str(requirement))
+    with tempfile.TemporaryDirectory() as folder:
+        with suppress(click.ClickException):
+            pip("wheel", *sources, "--wheel-dir", folder, CC="false")
+        return bool([shutil.copy(wheel, into) for wheel in Path(folder).glob("*-any.whl")])
 
 
 def package(wheel: Path, depends: list[str]) -> dict:
