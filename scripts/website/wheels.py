@@ -149,7 +149,7 @@ def fetched(requirement: Requirement, folders: list[Path], into: Path, python: s
 
 
 def is_built_without_compiler(requirement: Requirement, into: Path) -> bool:
-    """Whether pip has built, into a folder, a wheel that runs anywhere: MarkupSafe's C is an option."""
+    """Whether pip built, into a folder, a wheel that runs anywhere: MarkupSafe's C is optional."""
     sources = ("--no-deps", "--no-binary", requirement.name, str(requirement))
     with tempfile.TemporaryDirectory() as folder:
         with suppress(click.ClickException):
