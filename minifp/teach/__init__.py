@@ -11,14 +11,17 @@ from minifp.teach.lessons import begin
 from minifp.teach.mode import fast_or
 from minifp.teach.pictures import explore, show
 from minifp.teach.predictions import Prediction, predict
+from minifp.teach.withheld import after, explain
 
 __all__ = [
     "Prediction",
     "Verdict",
+    "after",
     "begin",
     "bits",
     "check",
     "expect_failure",
+    "explain",
     "explore",
     "fast_or",
     "predict",

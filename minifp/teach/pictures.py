@@ -1,5 +1,6 @@
 """Pictures of lessons: each with the same as a table, and with sliders where there are widgets."""
 
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape
@@ -9,18 +10,20 @@ from minifp.errors import ArgumentError
 from minifp.report import drawing, in_notebook
 from minifp.report.plain_text import columns as text_columns
 from minifp.report.words import raised
-from minifp.teach import mode
+from minifp.teach import mode, texts
 
 
 def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Display a figure of matplotlib as a PNG, what it shows as a caption, and its numbers.
 
-    caption: one sentence that says what is to be seen, also for who does not see it, and what was
-    arranged so that it shows (the exponent dial). columns, rows: of the table below it, which has
-    the figure's numbers; floats are written with four digits.
+    caption: the name of the section of the lesson's text that says what is to be seen, also for who
+    does not see it, and what was arranged so that it shows (the exponent dial). columns, rows: of
+    the table below it, which has the figure's numbers; floats are written with four digits.
     """
     from IPython.display import HTML, display
 
+    caller = sys._getframe(1)
+    caption = texts.told(caption, {**caller.f_globals, **caller.f_locals}).text
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")

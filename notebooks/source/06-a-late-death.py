@@ -4,7 +4,7 @@
 # **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, in some hundred steps, and finds the sign that was there from the first step on.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is: lessons 4 and 5.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where another dial is used, it is said.
 
 # %%
@@ -86,58 +86,24 @@ for S in (None, *teach.fast_or((1, 4, 16, 32, 128), (1, 4, 128))):
     name = "float32" if S is None else f"S = {S}"
     curves[name], scopes[name] = trained(S)
 
-teach.show(
-    late_death.losses_and_zeros(curves),
-    "Above, the loss on held-out text. With S = 1 it falls at first and then rises; with S = 4 it "
-    "falls slowly; with S = 128 it lies on float32's. Below, the share of activation gradients that "
-    "are stored as zero: with S = 1 nearly all, from the first step on. The exponent dial is at "
-    f"{DIAL}: gradients are 2^{DIAL} times smaller than this network's own.",
-    late_death.COLUMNS,
-    late_death.table(curves),
-)
+with teach.after(unscaled, told):
+    teach.show(
+        late_death.losses_and_zeros(curves),
+        "losses_and_zeros",
+        late_death.COLUMNS,
+        late_death.table(curves),
+    )
+alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
+lowest = int(np.argmin(alone.losses))
 
 # %% [markdown]
 # ## Explain
 
 # %%
-alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
-lowest = int(np.argmin(alone.losses))
-fell = alone.losses[0] - alone.losses[lowest]
-
-teach.expect_failure("loss of the language model with S = 1", alone.losses[-1], above=3.0)
-assert 0 < lowest < len(alone.losses) - 1 and fell > 0.2
-assert abs(scaled.losses[-1] / base.losses[-1] - 1) < 0.03
-assert base.losses[-1] + 0.1 < curves["S = 4"].losses[-1] < 3.5
-
-first = scopes["S = 1"].steps[0].histograms["activation gradients"]["head"]
-characters, head = len(text.vocabulary), first.zeros / first.total
-assert abs(head - (1 - 1 / characters)) < 0.01
-
-unscaled.explain(
-    alone.losses[-1],
-    f"Until step {alone.steps[lowest]} it falls, by {fell:.2f} nats, and looks like a model that "
-    f"learns, if slowly. Then it turns. float32 ends at {base.losses[-1]:.3f}, **S = 128 at "
-    f"{scaled.losses[-1]:.3f}**, and S = 4 at {curves['S = 4'].losses[-1]:.2f}, which is not a death "
-    "but no match either.\n\n"
-    "Why late? The gradient of a score is its probability, less 1 for the one character out of "
-    f"{characters} that was meant. The meant ones are large, the others small, and at the head "
-    f"{head:.1%} are zero at first: **all but the meant ones** ({1 - 1 / characters:.1%}). What is "
-    "left says *make what was meant more likely*, which is worth learning at first. What is lost "
-    "says *make all others less likely*. Without it nothing holds scores that grow.",
-)
+teach.explain("unscaled")
 
 # %%
-over = [step for step, share in zip(alone.steps, alone.zeros) if share > 0.9]
-
-assert over and over[0] < alone.steps[lowest]
-assert max(scaled.zeros) < 0.7
-
-told.explain(
-    over[0],
-    f"The loss turned at step {alone.steps[lowest]}. With S = 128 at most {max(scaled.zeros):.0%} are "
-    "zero, and that does no harm (lesson 4 says why: these are the smallest). So a share of zeros is "
-    "a sign, but one that needs a rule: you write it below.",
-)
+teach.explain("told")
 
 # %% [markdown]
 # ## Predict
@@ -182,21 +148,7 @@ references = [curve.losses[-1] for curve in (base, *others)]
 # ## Explain
 
 # %%
-became = judged.true_fate(eight.losses, references)
-above = eight.losses[-1] / base.losses[-1] - 1
-spread = max(references) - min(references)
-
-assert became in ("worse", "matches")
-assert base.losses[-1] < eight.losses[-1] < curves["S = 4"].losses[-1] < alone.losses[-1]
-
-at_eight.explain(
-    became,
-    f"It ends at {eight.losses[-1]:.3f}, {above:+.1%} from the float32 run with the same seed; float32's "
-    f"seeds end from {min(references):.3f} to {max(references):.3f}, {spread:.3f} apart, and S = 128 "
-    f"at dial 11 at {scaled.losses[-1]:.3f}. So there is no edge between matching and dying, but a "
-    "slope, and a loss scale moves a run along it: dial 8 with S = 1 and dial 11 with S = 8 are the "
-    "same run, bit for bit (lesson 5). A run on the slope is the worst kind to have: it looks well.",
-)
+teach.explain("at_eight")
 
 # %% [markdown]
 # ## Your turn: the smallest scale that survives

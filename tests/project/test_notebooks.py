@@ -1,6 +1,7 @@
 """The lessons: each is written from its source, has all that a lesson has, and runs: all of them
 with `make notebooks`, those that are quick here, with FAST=1."""
 
+import ast
 import importlib
 import os
 import re
@@ -11,6 +12,7 @@ from loading import script as script_named
 
 from minifp.report import in_notebook
 from minifp.report.document import document, hash_of
+from minifp.teach import texts
 from minifp.teach.exercise import all_exercises
 from minifp.teach.lessons import LESSONS
 
@@ -54,14 +56,19 @@ def test_a_lesson_has_all_that_a_lesson_has(name):
     code, last = code_of(name), script().with_solutions(name).cells
     prose = "\n".join(cell.source for cell in last if cell.cell_type == "markdown")
     assert f'teach.begin("{name}")' in code
-    answered = len(re.findall(r"(?<!fp)\.explain\(", code))
-    assert code.count("teach.predict(") == answered > 0
+    asked = re.findall(r"^(\w+) = teach\.predict\(", code, re.M)
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    explained = [c.args[0].value for c in calls if ast.unparse(c.func) == "teach.explain"]
+    captions = [c.args[1].value for c in calls if ast.unparse(c.func) == "teach.show"]
+    assert sorted({*asked} & {*explained}) == sorted(asked) != []
+    assert sorted([*explained, *captions]) == sorted(texts.sections(name))
+    assert not re.search(r"^ *(assert|teach\.expect_failure)\b", code, re.M), "in explanations/"
     unmade = len(re.findall(r"=\.\.\.,?\s*\)", code))
     assert unmade == code.count("teach.predict("), "a guess is made for the student"
     assert "real GPU" in prose and "read next" in prose
+    assert "run all" not in prose.lower()
     mine = [e.name for e in all_exercises().values() if e.lesson == name]
-    asked = re.findall(r"teach\.check\((\w+)", code)
-    assert sorted(mine) == sorted(asked)
+    assert sorted(mine) == sorted(re.findall(r"teach\.check\((\w+)", code))
     assert len(mine) >= 3 or name == "compare"
 
 
@@ -82,7 +89,7 @@ def test_it_runs_in_an_empty_folder_warns_not_and_leaves_nothing(name, tmp_path,
     assert not list(tmp_path.iterdir())
     assert any("image/png" in out.get("data", ()) for out in outputs)
     assert any("<table" in out.get("data", {}).get("text/html", "") for out in outputs)
-    assert not any("waits for your prediction" in str(out) for out in outputs)
+    assert not any("Opens when there is a guess" in str(out) for out in outputs)
 
 
 def test_solutions_are_taken_out_for_students_and_kept_for_graders():
