@@ -11,6 +11,7 @@ from minifp.teach.lessons import begin
 from minifp.teach.mode import fast_or
 from minifp.teach.pictures import explore, show
 from minifp.teach.predictions import Prediction, predict
+from minifp.teach.stand_in import or_solution
 from minifp.teach.withheld import after, explain
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "explain",
     "explore",
     "fast_or",
+    "or_solution",
     "predict",
     "show",
 ]

@@ -11,16 +11,16 @@ import numpy as np
 from IPython.display import display
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import models, optim, teach
+from minifp import optim, teach
 from minifp.teach.drawings import update_that_wasnt
+from minifp.teach.tasks import lost_updates
 
 teach.begin("02-the-update-that-wasnt")
 
 # %% [markdown]
 # ## Predict
 #
-# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is, or nearly so. How many of the five leave the weight as it was?
+# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is. How many of the five leave the weight as it was?
 #
 # | | weight | update |
 # |---|---|---|
@@ -65,39 +65,7 @@ teach.explain("vanish")
 #
 # Now real weights and updates. We train a perceptron in float32, where every update counts, and write down all weights and their updates at the first step and at a late one. Then we can ask of each what float16 would have done.
 #
-# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree.
-
-# %%
-STEPS = teach.fast_or(1000, 600)
-train, test = fp.data.digits()
-pictures, digits = test[:]
-
-
-def trained(precision, optimizer, steps, seed=0, look=lambda step, model: None):
-    """A perceptron after that many steps. look is called before each step, and after the last."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = models.MLP(64, 128, 64, 10)
-        optimizer = fp.MixedOptimizer(optimizer(model.parameters()))
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
-    batches = (batch for _ in range(steps) for batch in loader)
-    for step, (x, t) in zip(range(steps), batches):
-        look(step, model)
-        optimizer.minimize(F.cross_entropy(model(x), t))
-    look(steps, model)
-    return model
-
-
-def accuracy(model):
-    """Percent of the test pictures that are read correctly."""
-    with fp.no_grad():
-        return 100 * np.mean(model(pictures).numpy().argmax(1) == digits)
-
-
-def flat(model):
-    """All weights of a model, an array (n)."""
-    return np.concatenate([p.numpy().astype(np.float64).ravel() for p in model.parameters()])
-
+# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree. (What trains here and below is in `minifp.teach.tasks`; two question marks behind a name, such as `lost_updates.beside_float32??`, show it.)
 
 # %% [markdown]
 # ## Predict
@@ -112,21 +80,10 @@ late
 # ## Run
 
 # %%
-WATCHED = {0: "step 1", STEPS - 1: f"step {STEPS:,}"}
-snapshots = {}
-
-
-def remember(step, model):
-    """Keep the weights before and after the steps that are watched."""
-    if step in WATCHED or step - 1 in WATCHED:
-        snapshots[step] = flat(model)
-
-
-lr = 1e-4
-trained("float32", lambda p: optim.Adam(p, lr=lr), STEPS, look=remember)
-pairs = {
-    name: (snapshots[step], snapshots[step] - snapshots[step + 1]) for step, name in WATCHED.items()
-}
+STEPS, lr = teach.fast_or(1000, 600), 1e-4
+watched = {"step 1": 0, f"step {STEPS:,}": STEPS - 1}
+seen = lost_updates.weights_and_updates(lambda p: optim.Adam(p, lr=lr), STEPS, watched.values())
+pairs = dict(zip(watched, seen))
 
 with teach.after(late):
     teach.show(
@@ -159,33 +116,8 @@ points
 # ## Run
 
 # %%
-ALONE = "mixed,master_weights=off"  # float16 weights, without a float32 copy
 SGD_STEPS, SEEDS = teach.fast_or(500, 300), teach.fast_or(3, 1)
-SLOW_STEPS = 900  # a small learning rate needs them
-
-
-def lost_share(scope):
-    """Percent of the wanted updates that changed no weight, over all steps that were looked at."""
-    seen = [update for step in scope.steps for update in step.updates.values()]
-    return 100 * sum(update.lost for update in seen) / sum(update.wanted for update in seen)
-
-
-def both(lr, steps, seed):
-    """Accuracy in float32, with float16 weights, and what share of updates the latter lost."""
-    base = accuracy(trained("float32", lambda p: optim.SGD(p, lr=lr), steps, seed))
-    fp.manual_seed(seed)
-    with fp.precision(ALONE):
-        model = models.MLP(64, 128, 64, 10)
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=lr))
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
-    batches = (batch for _ in range(steps) for batch in loader)
-    with fp.microscope(model, optimizer, every=50) as scope:
-        for _, (x, t) in zip(range(steps), batches):
-            optimizer.minimize(F.cross_entropy(model(x), t))
-    return base, accuracy(model), lost_share(scope)
-
-
-fast = np.array([both(0.1, SGD_STEPS, seed) for seed in range(SEEDS)])
+fast = np.array([lost_updates.beside_float32(0.1, SGD_STEPS, seed) for seed in range(SEEDS)])
 
 with teach.after(points):
     print("seed  float32  float16  lost")
@@ -204,7 +136,8 @@ teach.explain("points")
 # Now the learning rate is 0.003, so that all updates are 33 times smaller, and everything else is as it was.
 
 # %%
-base_slow, alone_slow, share_slow = both(0.003, SLOW_STEPS, seed=0)
+SLOW_STEPS = 900  # a small learning rate needs them
+base_slow, alone_slow, share_slow = lost_updates.beside_float32(0.003, SLOW_STEPS)
 
 with teach.after(points):
     teach.explain("smaller_rate")
@@ -226,33 +159,11 @@ faded
 # ## Run
 
 # %%
-black = train[:][0].reshape(len(train), -1).max(0) == 0
-
-
-def of_black_pixels(model):
-    """The first layer's weights that read them, an array (n)."""
-    first = next(iter(model.parameters())).numpy().astype(np.float64)
-    return first[:, black].ravel()
-
-
-def with_decay(precision, decay=2e-3):
-    """What is left of the weights of black pixels, and of all weights, in percent of the start."""
-    start = {}
-
-    def remember(step, model):
-        if step == 0:
-            start["black"], start["all"] = of_black_pixels(model), flat(model)
-
-    def sgd(p):
-        return optim.SGD(p, lr=0.1, weight_decay=decay)
-
-    model = trained(precision, sgd, SGD_STEPS, look=remember)
-    now = {"black": of_black_pixels(model), "all": flat(model)}
-    return [100 * np.linalg.norm(now[k]) / np.linalg.norm(start[k]) for k in ("black", "all")]
-
-
-decayed = {precision: with_decay(precision) for precision in ("float32", ALONE)}
-without = with_decay("float32", decay=0.0)
+decayed = {
+    precision: lost_updates.left_after_decay(precision, 2e-3, SGD_STEPS)
+    for precision in ("float32", lost_updates.ALONE)
+}
+without = lost_updates.left_after_decay("float32", 0.0, SGD_STEPS)
 
 # %% [markdown]
 # ## Explain

@@ -8,12 +8,14 @@
 # - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to where large models are at the end of their schedules.
 
 # %%
+from functools import partial
+
 import numpy as np
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import models, optim, teach
 from minifp.teach.drawings import master_weights
+from minifp.teach.tasks import digits
+from minifp.teach.tasks import masters as by_masters
 
 teach.begin("03-master-weights")
 
@@ -24,27 +26,12 @@ teach.begin("03-master-weights")
 
 # %%
 SIZES = 64, *teach.fast_or((128, 64), (256,)), 10
-train, test = fp.data.digits()
-pictures, digits = test[:]
 
 
 def accuracy(precision, lr, steps, seed=0):
-    """Train by Adam. Returns the percentage of test pictures that are read correctly."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = models.MLP(*SIZES)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
-    batches = (batch for _ in range(steps) for batch in loader)
-    for _, (x, t) in zip(range(steps), batches):
-        optimizer.minimize(F.cross_entropy(model(x), t))
-    return read_correctly(model)
-
-
-def read_correctly(model):
-    """Percent of the test pictures."""
-    with fp.no_grad():
-        return 100 * np.mean(model(pictures).numpy().argmax(1) == digits)
+    """Percent of the test pictures that are read correctly after so many steps of Adam."""
+    rule = partial(optim.Adam, lr=lr)
+    return digits.accuracy(digits.trained(precision, rule, steps, seed, sizes=SIZES))
 
 
 # %% [markdown]
@@ -119,8 +106,8 @@ by_rate = {
 }
 
 # %%
-binade = 2.0 ** np.floor(np.log2(median))
-limits = {"float16": binade * 2.0**-10 / 2, "bfloat16": binade * 2.0**-7 / 2}
+power = 2.0 ** np.floor(np.log2(median))
+limits = {"float16": power * 2.0**-10 / 2, "bfloat16": power * 2.0**-7 / 2}
 columns, rows = master_weights.table(RATES, by_rate)
 
 with teach.after(first, behind):
@@ -204,56 +191,16 @@ teach.check(masters_by_need=masters_by_need)
 # %% [markdown]
 # ### 4. Your masters in a network
 #
-# When exercise 1 is right, your function trains the perceptron: its float16 weights are laid one after the other, and S = 1024 is where the backward pass begins. Beside it run minifp's `MixedOptimizer`, which does the same, and float16 weights alone.
+# Your function of exercise 1 trains the perceptron (as long as it is not right, a solution of minifp's does): its float16 weights are laid one after the other, and S = 1024 is where the backward pass begins. Beside it run minifp's `MixedOptimizer`, which does the same, and float16 weights alone.
 
 # %%
-SGD_STEPS, RATE, SCALE = teach.fast_or(900, 500), 0.003, 1024.0
-
-
-def begun(precision):
-    """A perceptron with float16 weights, and its batches."""
-    fp.manual_seed(0)
-    with fp.precision(f"{precision},loss_scale={SCALE:g}"):
-        model = models.MLP(64, 128, 64, 10)  # a wider one would learn without masters too
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
-    return model, (batch for _ in range(SGD_STEPS) for batch in loader)
-
-
-def by_hand(descend):
-    """Train by a function such as descend_with_master. Returns the accuracy."""
-    model, batches = begun("mixed")
-    parameters = list(model.parameters())
-
-    def put(w):
-        """Lay weights, an array (n), into the model's parameters."""
-        parts = np.split(w, np.cumsum([p.array.size for p in parameters])[:-1])
-        for p, part in zip(parameters, parts):
-            p.array[...] = part.reshape(p.shape)
-
-    def scaled_gradient(w):
-        """S times the gradient of the next batch, float16 (n)."""
-        put(w)
-        model.zero_grad()
-        x, t = next(batches)
-        F.cross_entropy(model(x), t).backward(seed=SCALE)
-        return np.concatenate([p.grad.numpy().ravel() for p in parameters])
-
-    start = np.concatenate([p.numpy().ravel() for p in parameters])
-    put(descend(start, scaled_gradient, SGD_STEPS, RATE, SCALE))
-    return read_correctly(model)
-
-
-def by_minifp(precision):
-    """Train by fp.MixedOptimizer in the same way. Returns the accuracy."""
-    model, batches = begun(precision)
-    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=RATE))
-    for _, (x, t) in zip(range(SGD_STEPS), batches):
-        optimizer.minimize(F.cross_entropy(model(x), t))
-    return read_correctly(model)
-
-
-yours = by_hand(descend_with_master)
-minifps, nobodys = by_minifp("mixed"), by_minifp("mixed,master_weights=off")
+steps, lr = teach.fast_or(900, 500), 0.003
+descend = teach.or_solution(descend_with_master, by_masters.by_optimizer)
+yours = by_masters.by_hand(descend, steps, lr)
+minifps, nobodys = (
+    by_masters.by_minifp(precision, steps, lr)
+    for precision in ("mixed", "mixed,master_weights=off")
+)
 teach.explain("your_masters")
 
 # %% [markdown]

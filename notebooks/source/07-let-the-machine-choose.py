@@ -385,7 +385,7 @@ teach.check(steps_to_find=steps_to_find)
 # ## What to read next
 #
 # - NVIDIA, *Training With Mixed Precision*, section "Choosing a scaling factor": the rule of part 1, step by step.
-# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.2, whose last paragraph has overflow, skipping and future work.
+# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.2, whose last paragraph has overflow and skipping; section 5 names the automatic choice of a scale as future work.
 # - O. Kuchaiev and others (2018), *Mixed-Precision Training for NLP and Speech Recognition with OpenSeq2Seq*, [arXiv:1805.10387](https://arxiv.org/abs/1805.10387): both scalers, *Backoff* and *LogNormal*.
 # - [NVIDIA/apex, issue 318](https://github.com/NVIDIA/apex/issues/318), and [PyTorch, issue 40497](https://github.com/pytorch/pytorch/issues/40497): what users saw.
 # - In minifp: [docs/precision.md](../docs/precision.md), "The loss scale", and `minifp/training/loss_scale.py`, which is shorter than this lesson.

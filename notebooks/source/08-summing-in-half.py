@@ -280,7 +280,7 @@ teach.explain("weight_sums")
 # %% [markdown]
 # ## Your turn: where does a sum stand still?
 #
-# Ones stand still at 2,048. In general?
+# A sum of ones stands still somewhere, as you have seen. And a sum of other numbers?
 
 
 # %%

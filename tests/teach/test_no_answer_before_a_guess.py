@@ -23,34 +23,40 @@ class Written(withheld.Explanation):
 withheld.Explanation = Written"""
 TELLS = "import json\nprint(json.dumps(Written.all, default=float))"
 NUMBER = re.compile(
-    r"(?<![\w.^])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?:(?:\*\*|\^)\{?-?\d+)?", re.I
+    r"""(?<![\w.^])-? (?:\d{1,3}(?:,\d{3})+ | \d+) (?:\.\d+)? (?:e[-+]?\d+)?
+    (?:(?:\*\*|\^) \{?-?\d+)? (?:\ ?% | \ percent)?""",
+    re.I | re.X,
 )
 
 
 def is_told(answer, of, text):
     """Whether a text tells the answer: of several to choose from that one and no other; a number
-    in digits, as a share or as a power, to two of its figures or more."""
+    in digits, as a share or as a power: to three of its figures, as a percentage to two."""
     if of:
-        others = (other for other in of if other not in answer)
-        return answer in text and not any(other in text for other in others)
+        said = {one for one in of if re.search(rf"(?<![\w.]){re.escape(one)}(?![\w.])", text)}
+        return said == {answer}
     return any(is_written(answer, number) for number in {*NUMBER.findall(text)})
 
 
 def is_written(answer, number):
     """Whether a number as a text has it is the answer, or a hundredth of it."""
-    base, _, power = re.sub(r"[,{]", "", number.replace("**", "^")).partition("^")
+    percent = number.endswith(("%", "percent"))
+    number = re.sub(r"percent|[^-\d.e^]", "", number.lower().replace("**", "^"))
+    base, _, power = number.partition("^")
     figures = len(re.sub(r"e.*|\D", "", base).lstrip("0")) if not power else 17
     value = float(base) ** float(power or 1)
-    return figures > 1 and any(
+    return figures >= 3 - percent and any(
         value == float(f"{same:.{figures}g}") for same in (answer, answer / 100)
     )
 
 
-@pytest.mark.parametrize("text", ["2,049", "2049.0", "it is 2049.", "2.049e3", "20.5", "`2049`"])
+@pytest.mark.parametrize(
+    "text", ["2,049", "2049.0", "it is 2049.", "2.049e3", "20.5", "20%", "`2049`"]
+)
 def test_a_number_is_recognized_however_it_is_written(text):
     assert is_told(2049.0, (), text)
     assert is_told(2.0**-24, (), "2^{-24}") and is_told("x", ("x", "y"), "x")
-    for other in ("2,048", "20490", "02-049", "2^11", "2"):
+    for other in ("2,048", "20490", "20", "2^11", "2%"):
         assert not is_told(2049.0, (), other)
 
 
@@ -71,13 +77,14 @@ def test_without_a_guess_no_answer_is_to_be_seen(name, monkeypatch):
     answers = json.loads(behind.outputs[0].text)
     assert len(answers) == sum(cell.source.count("teach.predict(") for cell in cells) > 0
     for question, of, answer in answers:
-        for text in (text for cell in cells for text in texts_of(cell)):
+        for text in (text for cell in cells for text in texts_of(cell, of and answer.isdecimal())):
             assert not is_told(answer, of, text.replace(question, "")), (question, answer, text)
 
 
-def texts_of(cell):
-    """The source of a cell, and what its outputs say."""
-    yield cell.source
+def texts_of(cell, outputs_only):
+    """What the outputs of a cell say, and its source, unless that is full of such small numbers."""
+    if not outputs_only:
+        yield cell.source
     for output in cell.get("outputs", ()):
         yield output.get("text", "")
         yield from (
