@@ -4,14 +4,14 @@ from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.teach.pictures import has_widgets as has_field
-from minifp.teach.predictions import Prediction
 
 __all__ = ["has_field", "show_field"]
 LOOK = "No guess: show it"
 
 
-def show_field(prediction: Prediction) -> None:
-    """Display a question with its field or buttons, which say what was guessed afterwards."""
+def show_field(prediction: Any) -> None:
+    """Display the question of a Prediction with its field or buttons, which say afterwards what was
+    guessed."""
     from IPython.display import display
     from ipywidgets import HTML, Button, HBox, Layout, Text, VBox
 

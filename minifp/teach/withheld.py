@@ -63,7 +63,7 @@ def withhold(predictions: Sequence[Prediction], contents: list, names: dict[int,
     from IPython.display import HTML, Markdown, display
 
     missing = [one for one in predictions if not one.known]
-    skips = ", ".join(f"`{names[id(one)]}.skip()`" for one in missing if id(one) in names)
+    skips = ", ".join(f"`{names.get(id(one), 'predict(...)')}.skip()`" for one in missing)
     what = " and ".join(f"“{one.question}”" for one in missing)
     waits = f"*Opens when there is a guess at {what}, or without one after {skips}.*"
     texts_now = [Markdown(waits), *(HTML("") for _ in contents[1:])]

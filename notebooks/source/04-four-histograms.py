@@ -12,9 +12,9 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim, teach
-from minifp.models import CharLSTM
+from minifp import teach
 from minifp.teach.drawings import four_histograms
+from minifp.teach.tasks import shakespeare
 
 teach.begin("04-four-histograms")
 
@@ -25,24 +25,15 @@ teach.begin("04-four-histograms")
 
 # %%
 STEPS, HIDDEN = teach.fast_or(300, 30), teach.fast_or(128, 64)
-train, test = fp.data.shakespeare(length=32)
-held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
 
 
 def trained(precision, seed=0):
     """Train, and return what the microscope saw and the loss on text that was held out, in nats."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = CharLSTM(len(train.vocabulary), hidden=HIDDEN)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3))
-    batches = iter(fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed))
+    model, optimizer = shakespeare.begun(precision, HIDDEN, seed)
     with fp.microscope(model, optimizer, every=10) as scope:
-        for _ in range(STEPS):
-            x, t = next(batches)
+        for x, t in shakespeare.batches(STEPS, seed):
             optimizer.minimize(F.cross_entropy(model(x), t))
-    x, t = held_out
-    with fp.no_grad():
-        return scope, F.cross_entropy(model(x), t).item()
+    return scope, shakespeare.judge(model)
 
 
 # %% [markdown]

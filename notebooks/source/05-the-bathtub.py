@@ -11,10 +11,9 @@
 import numpy as np
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import nn, optim, teach
-from minifp.errors import TrainingError
+from minifp import teach
 from minifp.teach.drawings import bathtub
+from minifp.teach.tasks import detector
 
 teach.begin("05-the-bathtub")
 DIAL = 14
@@ -22,58 +21,7 @@ DIAL = 14
 # %% [markdown]
 # ## A detector
 #
-# Scenes have one or two digits, 32 by 32 pixels. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing, so the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector is most wrong about (*hard negatives*).
-
-
-# %%
-def in_cells(scenes):
-    """Scenes as arrays: pictures (n, 1, 32, 32), and for each cell (n, 8, 8) what it shows: 0 for
-    nothing, 1 to 10 for the digit whose centre lies in it."""
-    pictures, cells = [], np.zeros((len(scenes), 8, 8), np.int64)
-    for i in range(len(scenes)):
-        picture, target = scenes[i]
-        pictures.append(picture)
-        for (left, top, right, bottom), label in zip(target["boxes"], target["labels"]):
-            cells[i, int((top + bottom) / 8), int((left + right) / 8)] = label
-    return np.stack(pictures), cells
-
-
-def detector():
-    """Pictures (n, 1, 32, 32) -> scores (n, 11, 8, 8)."""
-    return nn.Sequential(
-        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 11, 3, padding=1),
-    )  # fmt: skip
-
-
-LEFT_OUT = -100  # a cell that the loss does not count
-
-
-def mined(scores, cells):
-    """The cells (n, 8, 8), with LEFT_OUT in those that are neither digits nor hard negatives."""
-    scores = scores - scores.max(axis=1, keepdims=True)
-    surprise = np.log(np.exp(scores).sum(axis=1)) - scores[:, 0]  # the loss where nothing is shown
-    surprise[cells > 0] = -np.inf
-    wanted = 3 * int((cells > 0).sum())
-    found = np.where(cells > 0, cells, LEFT_OUT).ravel()
-    found[np.argpartition(-surprise.ravel(), wanted)[:wanted]] = 0
-    return found.reshape(cells.shape)
-
-
-def f1(model):
-    """How well cells of new scenes are told: of the digits that are there and those that are
-    claimed, the share that is both, and right."""
-    with fp.no_grad():
-        said = model(fp.tensor(new_pictures)).numpy().argmax(axis=1)
-    right = np.sum((said == new_cells) & (new_cells > 0))
-    return 2 * right / (np.sum(said > 0) + np.sum(new_cells > 0))
-
-
-old, new = fp.data.digit_scenes(800, 200)
-pictures, cells = in_cells(old)
-new_pictures, new_cells = in_cells(new)
+# Scenes have one or two digits, 32 by 32 pixels. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing, so the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector is most wrong about (*hard negatives*). The detector, its loss and its training are in `minifp.teach.tasks.detector`; `detector.mined??` shows one of them.
 
 # %% [markdown]
 # ## The loop
@@ -85,35 +33,11 @@ STEPS = teach.fast_or(400, 100)
 SEEDS = teach.fast_or((0, 1), (0,))
 
 
-def begun(precision, seed, dial=DIAL):
-    """A model and its optimizer; the loss scale is the precision's."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = detector()
-        sgd = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        return model, fp.MixedOptimizer(sgd, dial=dial, diagnose=False)
-
-
-def train(model, optimizer, seed, steps=STEPS):
-    """Train, and return how many steps were made: none, if all overflow."""
-    made, random = 0, np.random.default_rng(seed)
-    try:
-        for _ in range(steps):
-            batch = random.integers(0, len(pictures), 32)
-            scores = model(fp.tensor(pictures[batch]))
-            targets = mined(scores.numpy().astype(np.float32), cells[batch])
-            loss = F.cross_entropy(scores, targets, ignore_index=LEFT_OUT)
-            made += optimizer.minimize(loss).stepped
-    except TrainingError:  # patience is over
-        pass
-    return made
-
-
 def scaled(k, seed):
     """F1 with S = 2^k in mixed precision, and how many steps were made."""
-    model, optimizer = begun(f"mixed,loss_scale={2.0**k}", seed)
-    made = train(model, optimizer, seed)
-    return f1(model), made
+    model, optimizer = detector.begun(f"mixed,loss_scale={2.0**k}", seed, DIAL)
+    made = detector.train(model, optimizer, seed, STEPS)
+    return detector.f1(model), made
 
 
 # %% [markdown]
@@ -122,14 +46,14 @@ def scaled(k, seed):
 # The microscope counts its gradients at every tenth step, as in lesson 4.
 
 # %%
-model, optimizer = begun("float32", SEEDS[0])
-with fp.microscope(model, optimizer, every=10) as scope:
-    train(model, optimizer, SEEDS[0])
-in_float32 = [f1(model)]
-for seed in SEEDS[1:]:
-    model, optimizer = begun("float32", seed)
-    train(model, optimizer, seed)
-    in_float32.append(f1(model))
+in_float32, scopes = [], []
+for seed in SEEDS:
+    model, optimizer = detector.begun("float32", seed, DIAL)
+    with fp.microscope(model, optimizer, every=10) as scope:
+        detector.train(model, optimizer, seed, STEPS)
+    in_float32.append(detector.f1(model))
+    scopes.append(scope)
+scope = scopes[0]
 
 of_activations, of_weights = scope.total("activation gradients"), scope.total("weight gradients")
 print(f"F1 in float32: {np.mean(in_float32):.2f}")
@@ -231,8 +155,8 @@ moves
 # %%
 def weights_after(k, dial, steps=20):
     """All weights as bits, after some steps with S = 2^k."""
-    model, optimizer = begun(f"mixed,loss_scale={2.0**k}", 0, dial)
-    made = train(model, optimizer, 0, steps)
+    model, optimizer = detector.begun(f"mixed,loss_scale={2.0**k}", 0, dial)
+    made = detector.train(model, optimizer, 0, steps)
     return made, [p.numpy().view(np.uint16).copy() for p in model.parameters()]
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim, teach
-from minifp.models import CharLSTM
+from minifp import teach
 from minifp.teach.drawings import late_death
 from minifp.teach.exercises import late_death as judged
+from minifp.teach.tasks import shakespeare
 
 teach.begin("06-a-late-death")
 
@@ -29,33 +29,19 @@ teach.begin("06-a-late-death")
 # %%
 DIAL, EVERY = 11, 20
 STEPS, HIDDEN = teach.fast_or(401, 141), teach.fast_or(128, 64)
-text, test = fp.data.shakespeare(length=32)
-held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
-
-
-def judge(model):
-    """The loss on held-out text, in nats for a character."""
-    x, t = held_out
-    with fp.no_grad():
-        return F.cross_entropy(model(x), t).item()
 
 
 def trained(S, dial=DIAL, seed=0, steps=STEPS):
     """Train in mixed precision with the loss scale S, or in float32 for None. Returns its curve,
     and what the microscope saw."""
-    fp.manual_seed(seed)
-    with fp.precision("float32" if S is None else f"mixed,loss_scale={S}"):
-        model = CharLSTM(len(text.vocabulary), hidden=HIDDEN)
-        adam = optim.Adam(model.parameters(), lr=2e-3)
-        optimizer = fp.MixedOptimizer(adam, dial=dial)
-    batches = iter(fp.data.DataLoader(text, batch_size=32, shuffle=True, seed=seed))
+    precision = "float32" if S is None else f"mixed,loss_scale={S}"
+    model, optimizer = shakespeare.begun(precision, HIDDEN, seed, dial=dial)
     losses = []
     with fp.microscope(model, optimizer, every=EVERY) as scope:
-        for step in range(steps):
-            x, t = next(batches)
+        for step, (x, t) in enumerate(shakespeare.batches(steps, seed)):
             optimizer.minimize(F.cross_entropy(model(x), t))
             if step % EVERY == 0:
-                losses.append(judge(model))
+                losses.append(shakespeare.judge(model))
     found = [seen.total("activation gradients") for seen in scope.steps]
     zeros = [histogram.zeros / histogram.total for histogram in found]
     return late_death.Curve([seen.step for seen in scope.steps], losses, zeros), scope

@@ -17,9 +17,10 @@ from IPython.display import Markdown, display
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, nn, optim, teach
+from minifp import models, teach
 from minifp.teach.drawings import let_the_machine_choose as drawing
 from minifp.teach.exercises.let_the_machine_choose import DEFAULTS
+from minifp.teach.tasks import camera, digits, shakespeare
 
 teach.begin("07-let-the-machine-choose")
 
@@ -31,21 +32,14 @@ teach.begin("07-let-the-machine-choose")
 # %%
 STEPS, HIDDEN = teach.fast_or(600, 150), teach.fast_or(128, 48)
 OFTEN = teach.fast_or(100, 25)  # good steps until S doubles
-train, test = fp.data.shakespeare(length=32)
-held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
 
 
 def trained(name, loss_scale):
     """Train; returns the Run, the reason of each skipped step, and the loss on text that was held
     out, in nats."""
-    fp.manual_seed(0)
-    with fp.precision("mixed"):
-        model = models.CharLSTM(len(train.vocabulary), hidden=HIDDEN)
-        optimizer = fp.MixedOptimizer(
-            optim.Adam(model.parameters(), lr=2e-3), loss_scale=loss_scale
-        )
+    model, optimizer = shakespeare.begun("mixed", HIDDEN, loss_scale=loss_scale)
     run, reasons = drawing.Run(name, [], [], []), []
-    for x, t in islice(fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0), STEPS):
+    for x, t in shakespeare.batches(STEPS):
         optimizer.backward(F.cross_entropy(model(x), t))  # gradients, times S
         run.stored.append(max(float(abs(p.grad.numpy()).max()) for p in model.parameters()))
         result = optimizer.step()  # divides by S and updates, or skips; then adapts S
@@ -53,9 +47,7 @@ def trained(name, loss_scale):
         run.scale.append(result.scale_before)
         run.skipped.append(result.skipped)
         reasons += [result.reason] if result.skipped else []
-    with fp.no_grad():
-        x, t = held_out
-        return run, reasons, F.cross_entropy(model(x), t).item()
+    return run, reasons, shakespeare.judge(model)
 
 
 def dynamic(start, interval):
@@ -114,65 +106,13 @@ teach.explain("doublings")
 # %% [markdown]
 # ## 2. The death spiral
 #
-# The rule believes that an Inf means "S is too large". Now break something else: a network gets pictures of digits as a camera of 12 bits might give them, with readings from 0 to 4,095, which somebody forgot to scale, and its activation is a squared ReLU. The readings fit into float16, and so do their weighted sums; the square of what is above 255 does not.
+# The rule believes that an Inf means "S is too large". Now break something else: a network gets pictures of digits as a camera of 12 bits might give them, with readings from 0 to 4,095, which somebody forgot to scale, and its activation is a squared ReLU. (`camera.SquaredReLU??` and `camera.NoFloor??` show what is used here.) The readings fit into float16, and so do their weighted sums; the square of what is above 255 does not.
 #
 # The scale below is the textbook's rule without a floor, as some libraries had it: halve at each Inf, and go on.
 
 # %%
-images, digits = fp.data.digits()[0].arrays
-test_images, test_digits = fp.data.digits()[1].arrays
+(images, _), (test_images, _) = (one.arrays for one in digits.pictures())
 EPOCHS = teach.fast_or(8, 4)
-
-
-def readings(images):
-    """Pixels as the camera gives them, 0 to 4,095."""
-    low, high = images.min(), images.max()
-    return np.round(4095 * (images - low) / (high - low))
-
-
-class SquaredReLU(nn.Module):
-    """A perceptron whose hidden units are squared."""
-
-    def __init__(self):
-        self.hidden, self.out = nn.Linear(64, 128), nn.Linear(128, 10)
-
-    def forward(self, x):
-        h = F.relu(self.hidden(x.flatten(1)))
-        return self.out(h * h)
-
-
-class NoFloor(fp.StaticLossScale):
-    """Halved at each overflow, however small it is already."""
-
-    def update(self, finite, largest=None):
-        super().update(finite)
-        self.value = self.value if finite else self.value / 2
-
-
-def built(kind, loss_scale, **more):
-    """A model, and its optimizer."""
-    fp.manual_seed(0)
-    with fp.precision("mixed"):
-        model = kind()
-        return model, fp.MixedOptimizer(
-            optim.Adam(model.parameters(), lr=1e-3), loss_scale=loss_scale, **more
-        )
-
-
-def batches(pixels):
-    """All batches of all epochs."""
-    data = fp.data.TensorDataset(pixels.astype(np.float32), digits)
-    loader = fp.data.DataLoader(data, batch_size=32, shuffle=True, seed=0)
-    for _ in range(EPOCHS):
-        yield from loader
-
-
-def accuracy(model, pixels):
-    """On pictures that were held out, in percent."""
-    with fp.no_grad():
-        said = model(fp.tensor(pixels.astype(np.float32))).numpy().argmax(1)
-    return 100 * np.mean(said == test_digits)
-
 
 # %% [markdown]
 # ### Predict
@@ -189,9 +129,11 @@ spiral
 
 # %%
 TRIED = 60
-model, optimizer = built(SquaredReLU, NoFloor(2.0**16, patience=10**6), diagnose=False)
+model, optimizer = camera.built(
+    camera.SquaredReLU, camera.NoFloor(2.0**16, patience=10**6), diagnose=False
+)
 skipped = 0
-for x, t in islice(batches(readings(images)), TRIED):
+for x, t in islice(camera.batches(camera.readings(images), EPOCHS), TRIED):
     skipped += optimizer.minimize(F.cross_entropy(model(x), t)).skipped
 fallen = math.log2(optimizer.scale)
 
@@ -214,9 +156,9 @@ with teach.after(spiral):
 # minifp's own scale, on the same data:
 
 # %%
-model, optimizer = built(SquaredReLU, fp.DynamicLossScale())
+model, optimizer = camera.built(camera.SquaredReLU, fp.DynamicLossScale())
 try:
-    for x, t in batches(readings(images)):
+    for x, t in camera.batches(camera.readings(images), EPOCHS):
         optimizer.minimize(F.cross_entropy(model(x), t))
     stopped = ""
 except fp.TrainingError as error:
@@ -225,8 +167,8 @@ floor = optimizer.scale
 
 with teach.after(spiral):
     display(Markdown(f"> {stopped}"))
-model, optimizer = built(SquaredReLU, fp.DynamicLossScale())
-for x, t in batches(readings(images) / 4095):
+model, optimizer = camera.built(camera.SquaredReLU, fp.DynamicLossScale())
+for x, t in camera.batches(camera.readings(images) / 4095, EPOCHS):
     optimizer.minimize(F.cross_entropy(model(x), t))
 
 # %% [markdown]
@@ -254,14 +196,14 @@ one_step
 # %%
 def with_a_spike(**settings):
     """The accuracy after training with S = 128, but for S = 2^40 at one step; and the skipped."""
-    model, optimizer = built(
+    model, optimizer = camera.built(
         partial(models.MLP, 64, 128, 64, 10), fp.StaticLossScale(128.0), diagnose=False, **settings
     )
     usual, spike, skipped = optimizer.loss_scale, fp.StaticLossScale(2.0**40), []
-    for step, (x, t) in enumerate(batches(images)):
+    for step, (x, t) in enumerate(camera.batches(images, EPOCHS)):
         optimizer.loss_scale = spike if step == 30 else usual
         skipped += [step] if optimizer.minimize(F.cross_entropy(model(x), t)).skipped else []
-    return accuracy(model, test_images), skipped, model
+    return camera.accuracy(model, test_images), skipped, model
 
 
 kept, skips, _ = with_a_spike()

@@ -9,7 +9,6 @@
 
 # %%
 import math
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -17,8 +16,9 @@ from IPython.display import Markdown, display
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, nn, optim, teach
+from minifp import teach
 from minifp.teach.drawings import summing_in_half as drawing
+from minifp.teach.tasks import raw_digits
 
 teach.begin("08-summing-in-half")
 
@@ -164,44 +164,6 @@ raw
 # ### Run
 
 # %%
-train, test = fp.data.digits(normalize=False)
-
-
-def batches(size, scale, epochs):
-    """Batches of pixels times `scale`."""
-    x, t = train.arrays
-    data = fp.data.TensorDataset(x * np.float32(scale), t)
-    loader = fp.data.DataLoader(data, batch_size=size, shuffle=True, seed=0)
-    for _ in range(epochs):
-        yield from loader
-
-
-def trained(build, precision, data, scale):
-    """Train a model; it, its losses, and its accuracy on pictures that were held out, in percent."""
-    fp.manual_seed(0)
-    with fp.precision(precision):
-        model = build()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), diagnose=False)
-    losses = []
-    for x, t in data:
-        loss = F.cross_entropy(model(x), t)
-        optimizer.minimize(loss)
-        losses.append(loss.item())
-    model.eval()
-    x, t = test.arrays
-    with fp.no_grad():
-        said = model(fp.tensor(x * np.float32(scale))).numpy().argmax(1)
-    return model, losses, 100 * np.mean(said == t)
-
-
-LeNet = partial(models.LeNet, classes=10, size=8)
-
-
-def behind_a_norm():
-    """LeNet that normalises its pictures itself."""
-    return nn.Sequential(nn.BatchNorm2d(1), LeNet())
-
-
 EPOCHS = teach.fast_or(5, 2)
 SETTINGS = {
     "float32 sums, pixels 0 to 16": ("mixed", 1),
@@ -210,7 +172,9 @@ SETTINGS = {
     "chunks of 32, pixels 0 to 16": ("mixed,reduce=chunked:32", 1),
 }
 found = {
-    name: trained(behind_a_norm, precision, batches(64, scale, EPOCHS), scale)[1:]
+    name: raw_digits.trained(
+        raw_digits.behind_a_norm, precision, raw_digits.batches(64, scale, EPOCHS), scale
+    )
     for name, (precision, scale) in SETTINGS.items()
 }
 lines = [
@@ -248,26 +212,15 @@ weight_sums
 # %%
 HALF = "mixed,wgrad:accumulate=float16"
 
-
-def first_gradient(precision):
-    """Of all weights, of one batch, unscaled."""
-    fp.manual_seed(0)
-    with fp.precision(precision):
-        model = LeNet()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-    x, t = next(batches(256, 1 / 16, 1))
-    optimizer.backward(F.cross_entropy(model(x), t))
-    optimizer.unscale_()
-    return np.concatenate([p.grad.numpy().ravel().astype(np.float64) for p in model.parameters()])
-
-
-exact, rounded = first_gradient("mixed"), first_gradient(HALF)
+exact, rounded = map(raw_digits.first_gradient, ("mixed", HALF))
 cosine = exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded)
 off = np.linalg.norm(exact - rounded) / np.linalg.norm(exact)
 
 STEPS = teach.fast_or(120, 30)
 full, halved = (
-    trained(LeNet, precision, islice(batches(256, 1 / 16, 40), STEPS), 1 / 16)[2]
+    raw_digits.trained(
+        raw_digits.LeNet, precision, islice(raw_digits.batches(256, 1 / 16, 40), STEPS), 1 / 16
+    )[1]
     for precision in ("mixed", HALF)
 )
 

@@ -16,9 +16,10 @@ from IPython.display import Markdown, display
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, nn, optim, teach
+from minifp import models, optim, teach
 from minifp.scope.tracing.trace import trace
 from minifp.teach.drawings import the_op_list as drawing
+from minifp.teach.tasks import nine_places
 
 teach.begin("09-the-op-list")
 
@@ -55,7 +56,7 @@ with teach.after(wide):
 # What that comes to in a step of a perceptron: the trace names each kernel, and in which formats it read and wrote.
 
 # %%
-train, test = fp.data.digits(normalize=False)
+train, _ = nine_places.pictures()
 with fp.precision("autocast"):
     model = models.MLP(64, 64, 10)
     optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
@@ -107,156 +108,15 @@ fallen = teach.predict("Of 27 cells, how many lose more than 5 points?", cells=.
 fallen
 
 # %% [markdown]
-# Before you go on, go through the rows and say of each cell whether it will fall, and why: because numbers get too large, too small, or too coarse?
+# Before you go on, go through the rows and say of each cell whether it will fall, and why: because numbers get too large, too small, or too coarse? The networks and loops are in `minifp.teach.tasks.nine_places`: `nine_places.clipping_step??` and `nine_places.decayed_step??` show what people write themselves.
 #
 # ### Run
 
 # %%
-COLUMNS = ("float32", "bfloat16", "float16", "float16 sums")
-SUMS = "reduce=float16,accumulate=float16"
-EPOCHS = teach.fast_or(4, 1)
-perceptron = partial(models.MLP, 64, 64, 10)
-
-
-class Behind(nn.Module):
-    """A perceptron behind a function of its pixels (N, 64)."""
-
-    def __init__(self, before):
-        self.before, self.net = before, perceptron()
-
-    def forward(self, x):
-        return self.net(self.before(x.flatten(1)))
-
-
-class Weighed(nn.Module):
-    """A perceptron that weighs its pixels by a softmax."""
-
-    def __init__(self):
-        self.attention, self.net = nn.Linear(64, 64), perceptron()
-
-    def forward(self, x):
-        x = x.flatten(1)
-        return self.net(64 * x * F.softmax(4 * self.attention(x), dim=1))
-
-
-def adam(model):
-    return fp.MixedOptimizer(optim.Adam(model.parameters(), lr=3e-3), diagnose=False)
-
-
-def usual_step(optimizer, model, loss):
-    optimizer.minimize(loss)
-
-
-def trained(
-    precision, build=perceptron, pixels=1, loss=F.cross_entropy, optimizer=adam, step=usual_step
-):
-    """The accuracy of a network on pictures that were held out, in percent.
-
-    pixels: the largest one, where raw ones go to 16. A run that gives up keeps what it has learned.
-    """
-    fp.manual_seed(0)
-    scale = np.float32(pixels / 16)
-    x, t = train.arrays
-    loader = fp.data.DataLoader(
-        fp.data.TensorDataset(x * scale, t), batch_size=32, shuffle=True, seed=0
-    )
-    with fp.precision(precision):
-        model = build()
-        chosen = optimizer(model)
-        try:
-            for _ in range(EPOCHS):
-                for images, digits in loader:
-                    step(chosen, model, loss(model(images), digits))
-        except fp.TrainingError:  # 50 steps in a row were skipped
-            pass
-        model.eval()
-        with fp.no_grad():
-            said = model(fp.tensor(test.arrays[0] * scale)).numpy().argmax(1)
-    return 100 * np.mean(said == test.arrays[1])
-
-
-# %% [markdown]
-# Decay and clipping are written out, because they are what people write themselves:
-
-# %%
-LAMBDA = 1e-5
-
-
-def penalty(model):
-    """λ times the sum of all squared weights, as a part of the loss."""
-    return LAMBDA * sum((p * p).sum() for p in model.parameters())
-
-
-def decayed_step(optimizer, model, loss):
-    optimizer.minimize(loss + penalty(model))
-
-
-def clipping_step(S, clip_first):
-    """A step with a constant loss scale S, which clips gradients to a norm of 1."""
-
-    def step(optimizer, model, loss):
-        (loss * S).backward()
-        parameters = list(model.parameters())
-        if clip_first:
-            optim.clip_grad_norm_(parameters, 1.0)  # the mistake: these are S times the gradients
-        for p in parameters:
-            p.grad = p.grad / S
-        if not clip_first:
-            optim.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return step
-
-
-def sgd(model):
-    return optim.SGD(model.parameters(), lr=0.5)
-
-
-# %% [markdown]
-# And the rows: of each a function of the column, which trains.
-
-
-# %%
-def row_of(operation, **network):
-    """One operation of a network in each format: autocast with one line of its table changed."""
-    texts = {
-        "float32": f"autocast,{operation}=float32",
-        "bfloat16": f"autocast,{operation}=bfloat16",
-        "float16": f"autocast,{operation}=float16",
-        "float16 sums": f"autocast,{SUMS},{operation}=float16",
-    }
-    return lambda column: trained(texts[column], **network)
-
-
-def adam_row(column):
-    sums, state = (f",{SUMS}", "float16") if column == "float16 sums" else ("", column)
-    return trained(f"mixed{sums},optimizer_state={state}")
-
-
-def decay_row(column):
-    half = {"float16": "mixed,loss_scale=off", "float16 sums": f"mixed,loss_scale=off,{SUMS}"}
-    return trained(half.get(column, column), step=decayed_step)
-
-
-def clip_row(column, clip_first=True, optimizer=sgd):
-    texts = dict(zip(COLUMNS, ("float32", "autocast-bfloat16", "autocast", f"autocast,{SUMS}")))
-    S = 1.0 if column in ("float32", "bfloat16") else 1024.0
-    return trained(texts[column], optimizer=optimizer, step=clipping_step(S, clip_first))
-
-
-ROWS = {
-    "exp": row_of("exp", build=lambda: Behind(lambda x: fp.log(1 + fp.exp(x))), pixels=16),
-    "softmax": row_of("softmax", build=Weighed),
-    "batch norm": row_of("batch_norm", build=lambda: nn.Sequential(nn.BatchNorm2d(1), perceptron()), pixels=16),
-    "norm": row_of("norm", build=lambda: Behind(lambda x: 8 * x / x.norm(dim=1, keepdim=True)), pixels=255),
-    "loss": row_of("cross_entropy"),
-    "pow": row_of("pow", build=lambda: Behind(lambda x: x**4 / 20_000), pixels=16),
-    "Adam": adam_row,
-    "decay": decay_row,
-    "clip order": clip_row,
-}  # fmt: skip
-accuracy = {name: [row(column) for column in COLUMNS] for name, row in ROWS.items()}
+COLUMNS, EPOCHS = nine_places.COLUMNS, teach.fast_or(4, 1)
+accuracy = {
+    name: [row(column, EPOCHS) for column in COLUMNS] for name, row in nine_places.ROWS.items()
+}
 changes = {name: [a - found[0] for a in found] for name, found in accuracy.items()}
 
 with teach.after(fallen):
@@ -290,15 +150,12 @@ with_adam
 # %% [markdown]
 # ### Run
 
-
 # %%
-def plain_adam(model):
-    return optim.Adam(model.parameters(), lr=3e-3)
-
-
+plain_adam = partial(optim.Adam, lr=3e-3)
+optimizers = {"SGD": nine_places.sgd, "Adam": lambda model: plain_adam(model.parameters())}
 both = {
-    (name, order): clip_row("float16", clip_first=order == "clip first", optimizer=optimizer)
-    for name, optimizer in (("SGD", sgd), ("Adam", plain_adam))
+    (name, order): nine_places.clip_row("float16", EPOCHS, order == "clip first", optimizer)
+    for name, optimizer in optimizers.items()
     for order in ("unscale first", "clip first")
 }
 lines = [f"| {name} | {order} | {found:.1f}% |" for (name, order), found in both.items()]
@@ -328,16 +185,11 @@ larger
 # %% [markdown]
 # ### Run
 
-
 # %%
-def adam_with(eps):
-    return lambda model: fp.MixedOptimizer(
-        optim.Adam(model.parameters(), lr=3e-3, eps=eps), diagnose=False
-    )
-
-
 by_eps = {
-    (state, eps): trained(f"mixed,optimizer_state={state}", optimizer=adam_with(eps))
+    (state, eps): nine_places.trained(
+        f"mixed,optimizer_state={state}", EPOCHS, optimizer=partial(nine_places.adam, eps=eps)
+    )
     for state in ("float32", "float16")
     for eps in (1e-8, 1e-4)
 }
@@ -368,22 +220,9 @@ no_decay
 # %% [markdown]
 # ### Run
 
-
 # %%
-def without_decay(precision, strength):
-    """The share of weights for which the gradient of the penalty is zero."""
-    fp.manual_seed(0)
-    with fp.precision(precision):
-        model = perceptron()
-        optimizer = adam(model)
-        optimizer.backward(penalty(model) * (strength / LAMBDA))
-    optimizer.unscale_()
-    gradients = np.concatenate([p.grad.numpy().ravel() for p in model.parameters()])
-    return float(np.mean(gradients == 0))
-
-
 arms = ("float32", "mixed,loss_scale=off", "mixed")
-lost = {(arm, s): without_decay(arm, s) for arm in arms for s in (1e-5, 1e-6)}
+lost = {(arm, s): nine_places.without_decay(arm, s) for arm in arms for s in (1e-5, 1e-6)}
 lines = [f"| {arm} | {s:g} | {share:.1%} |" for (arm, s), share in lost.items()]
 
 with teach.after(no_decay):
@@ -492,7 +331,7 @@ teach.check(largest_without_decay)
 # %% [markdown]
 # ## To try
 #
-# 1. `trained("autocast-bfloat16,...")`: find an operation that bfloat16 breaks and float16 does not. (Think of digits instead of range: lesson 8's counts.)
+# 1. `nine_places.trained("autocast-bfloat16,...", EPOCHS)`: find an operation that bfloat16 breaks and float16 does not. (Think of digits instead of range: lesson 8's counts.)
 # 2. The row pow with x³ in place of x⁴. And what does it take to break bfloat16?
 # 3. Write exp's row so that no format breaks it: log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)). Most of a list's float32 column could be shorter if formulas were written like this.
 #

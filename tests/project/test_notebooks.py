@@ -26,10 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN_HERE = ("01-sixteen-bits", "02-the-update-that-wasnt", "08-summing-in-half")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
-# What kernels of notebooks say of themselves, and minifp where no kernel was compiled before.
-NO_WARNING = re.compile(
-    r".*TqdmWarning: IProgress not found.*\n.*notebook_tqdm\n|.*minifp compiles its kernels.*"
-)
+# What kernels of notebooks say of themselves.
+NO_WARNING = re.compile(r".*TqdmWarning: IProgress not found.*\n.*notebook_tqdm\n")
 
 
 def script():

@@ -2,12 +2,13 @@
 
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from minifp import teach
 from minifp.errors import ArgumentError
-from minifp.teach import progress, texts, withheld
+from minifp.teach import progress, texts, waiting, withheld
 from minifp.teach.predictions import Explanation
 
 QUESTION = "The first whole number that float16 lacks?"
@@ -85,3 +86,23 @@ def test_what_came_out_opens_where_it_stands(way, places, monkeypatch):
     assert ("You said 5" in repr(places[0])) == (way != "skip")
     assert teach.predict(QUESTION, number=6).guess == (6 if way == "skip" else 5)
     assert ("had looked" in repr(how)) == (way == "skip")
+
+
+def test_below_a_cell_that_takes_long_stands_how_long_until_it_ends(monkeypatch):
+    for name in ("PATIENCE", "EVERY"):
+        monkeypatch.setattr(waiting, name, 0.01)
+    said, ends = [], threading.Event()
+
+    def publish(data, metadata, transient, update):
+        said.append((data["text/plain"], transient["display_id"], update))
+        ends.set()
+
+    line = waiting.Waiting(SimpleNamespace(display_pub=SimpleNamespace(publish=publish)), 2)
+    line.begin()
+    line.tell("a kernel")
+    assert ends.wait(20)
+    line.end()
+    (first, place, again), *others, (last, *_) = said
+    assert first.startswith("running for 0 s (in full the whole lesson takes 2 min)") and not again
+    assert last == "" and {(place, True)} == {one[1:] for one in said[1:]}
+    assert "1 kernel compiled" in "".join(text for text, *_ in said)

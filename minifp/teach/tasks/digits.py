@@ -25,7 +25,7 @@ def pictures() -> tuple[Any, Any]:
     return data.digits()
 
 
-def batches(steps: int, seed: int = 0) -> Iterator[tuple[Any, Any]]:
+def batches(steps: int, seed: int = 0) -> Iterator[Any]:
     """Pictures and their digits, shuffled by the seed, as many times as there are steps."""
     loader = data.DataLoader(pictures()[0], batch_size=BATCH, shuffle=True, seed=seed)
     made = 0
