@@ -1,4 +1,4 @@
-"""One line below a cell that takes long: for how long, and what it waits for. It goes at the end."""
+"""One line below a cell that takes long: for how long, and what for. It goes when the cell ends."""
 
 import threading
 import time

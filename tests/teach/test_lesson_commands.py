@@ -25,19 +25,14 @@ def done():
     teach.check(zero_up_to=2.0**-25)
 
 
-def test_lessons_are_listed_with_their_questions_and_minutes():
+def test_lessons_are_listed_and_copied_as_they_are_and_never_over_a_students(tmp_path):
     text = teaching("lessons").output
     assert f"{LESSON} Sixteen bits What can float16 say? 0:20" in " ".join(text.split())
     assert text.index("compare") < text.index(LESSON)
-
-
-def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
     result = teaching("lessons", LESSON, "--out", "mine")
     file = tmp_path / "mine" / f"{LESSON}.ipynb"
-    assert (
-        result.exit_code == 0
-        and file.read_bytes() == lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
-    )
+    there = lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
+    assert result.exit_code == 0 and file.read_bytes() == there
     file.write_text("my work", encoding="utf-8")
     refused = teaching("lessons", "--out", "mine")
     assert refused.exit_code == 2 and "--again" in refused.output
