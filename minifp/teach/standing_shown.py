@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from minifp.report import document, words
 from minifp.report.markup import paragraph, section, table
@@ -39,8 +40,17 @@ def row(one: Standing) -> tuple[str, ...]:
 
 def lines_of(one: Standing) -> list[tuple[str, str]]:
     """(what was done, with what) of one lesson."""
-    guesses = [("predicted", f"{question} {guess}") for question, guess in one.predictions.items()]
+    guesses = [
+        ("predicted", f"{question} {guess}{later(one.later.get(question, ()))}")
+        for question, guess in one.predictions.items()
+    ]
     return guesses + [(state(e), f"{e.title}{tries(e)}") for e in one.exercises]
+
+
+def later(guesses: Sequence[Any]) -> str:
+    """What was guessed after the first guess, if anything."""
+    told = ", ".join(str(guess) for guess in guesses if guess is not None)
+    return f" (later {told})" if told else ""
 
 
 def state(exercise: Tried) -> str:
