@@ -15,10 +15,10 @@ import numpy as np
 from IPython.display import Markdown, display
 
 import minifp as fp
-import minifp.nn.functional as F
 from minifp import teach
 from minifp.teach.drawings import summing_in_half as drawing
 from minifp.teach.tasks import raw_digits
+from minifp.teach.tasks import sums as sums_of
 
 teach.begin("08-summing-in-half")
 
@@ -105,27 +105,10 @@ untrained
 WAYS = ("float16", "chunked:64", "float32")
 LENGTHS = [4**k for k in range(3, 8)]
 
-
-def error(K, way):
-    """The mean relative error of eight dot products of K numbers."""
-    random = np.random.default_rng(0)
-    a = random.random((8, 1, K)).astype(np.float16)
-    b = random.random((8, K, 1)).astype(np.float16)
-    exact = a.astype(np.float64) @ b.astype(np.float64)
-    with fp.precision(f"mixed,accumulate={way}"):
-        y = (fp.tensor(a) @ fp.tensor(b)).numpy().astype(np.float64)
-    return float(np.mean(abs(y / exact - 1)))
-
-
-def loss(words, way):
-    """The cross entropy of logits that are all 0."""
-    with fp.precision(f"mixed,reduce={way}"):
-        logits = fp.tensor(np.zeros((1, words), np.float16))
-        return F.cross_entropy(logits, fp.tensor([0])).item()
-
-
-errors = {way: [error(K, way) for K in LENGTHS] for way in WAYS}
-losses = {f"{n:,}": (loss(n, "float16"), loss(n, "float32")) for n in (10_000, 32_000)}
+errors = {way: [sums_of.error(K, way) for K in LENGTHS] for way in WAYS}
+losses = {
+    f"{n:,}": (sums_of.loss(n, "float16"), sums_of.loss(n, "float32")) for n in (10_000, 32_000)
+}
 
 with teach.after(long, untrained):
     teach.show(

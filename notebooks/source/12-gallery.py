@@ -9,15 +9,14 @@
 # %%
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
-from math import inf, nan
+from math import nan
 
 import numpy as np
 
 import minifp as fp
-from minifp import models, optim, teach
-from minifp.data.whereabouts import whereabouts
+from minifp import optim, teach
 from minifp.teach.drawings.gallery import NAMES, panels
+from minifp.teach.tasks import exhibits
 
 teach.begin("12-gallery")
 
@@ -30,37 +29,10 @@ teach.begin("12-gallery")
 # - **Translation** (figure 4): with loss scaling, mixed precision stays within what three float32 trainings differ by anyway. Here LSTMs with attention translate short English sentences to French. Gradients of so small a network are large, so the **exponent dial** makes them smaller, by 2^10, as if the loss were a mean over 1,024 times as many words (lesson 5). In the minutes that are there nobody learns to translate (the BLEU of all is about 1), so what is compared is how surprised each is by the next piece of a French sentence, its perplexity.
 # - **A GAN** (section 4.6): needs no loss scaling, "judged by eye". Here a DCGAN invents digits, and a number replaces the eye: how far its pictures are from real ones in the features of a fixed network.
 
-
 # %%
-def is_here(dataset):
-    """Whether a data set can be read without downloading it."""
-    return whereabouts(dataset).startswith("in ")
-
-
-FAST = teach.fast_or(False, True)
 SEEDS, JOBS = teach.fast_or(3, 2), teach.fast_or(2, 1)
 UNSCALED, SCALED = "mixed,loss_scale=1", "mixed,loss_scale=128"
-stand_in = replace(
-    fp.load_task("charlstm"),
-    model=lambda: models.CharLSTM(65, hidden=64),
-    schedule=None,
-    dial=14,
-    steps=teach.fast_or(600, 25),
-)
-
-speech = ("Speech", "spoken-digits:quick")
-if FAST or not is_here("fsdd"):
-    speech = (
-        "In place of speech: digits",
-        replace(fp.load_task("lenet"), steps=teach.fast_or(200, 25)),
-    )
-if FAST or not (is_here("multi30k") and find_spec("sacrebleu")):
-    translation = ("In place of translation: Shakespeare", stand_in)
-else:
-    seq2seq = fp.load_task("translation-en-fr:quick")
-    by_surprise = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5.0}
-    translation = ("Translation", replace(seq2seq, dial=10, steps=200, **by_surprise))
-gan = ("A GAN", replace(fp.load_task("gan-digits:quick"), steps=teach.fast_or(None, 4)))
+speech, translation, gan = exhibits.chosen()
 speech[0], translation[0], gan[0]
 
 # %% [markdown]
@@ -136,7 +108,7 @@ teach.explain("pictures")
 # ### Predict
 
 # %%
-CHOICES = ("master weights", "loss scaling", "float32 sums", "none of them")
+CHOICES = (*exhibits.FACTORS.values(), "none of them")
 usual = teach.predict("As usual, it needs", of=CHOICES, choice=...)
 usual
 
@@ -160,8 +132,8 @@ MOODS = {
         mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(800, 250)
     ),
 }
-FACTORS = dict.fromkeys(MOODS, ("master_weights", "loss_scale", "accumulate"))
-if FAST:  # one technique there
+FACTORS = dict.fromkeys(MOODS, tuple(exhibits.FACTORS))
+if teach.fast_or(False, True):  # one technique there
     FACTORS |= {"as usual": ("loss_scale",), "small updates": ("master_weights",)}
 ablations = {
     mood: fp.ablate(task, FACTORS[mood], seeds=SEEDS, jobs=JOBS, progress=False)
@@ -170,27 +142,7 @@ ablations = {
 
 with teach.after(usual, gradients, updates):
     print(ablations["small gradients"])
-WORDS = dict(zip(("master_weights", "loss_scale", "accumulate"), CHOICES))
-
-
-def alone(mood):
-    """What taking each technique away alone costs: points of accuracy, by its name; infinitely many
-    where runs diverge without it."""
-    found = [e for e in ablations[mood].effects if e.way == "together"]
-    return {WORDS[e.factor]: inf if e.verdict == "DIVERGED" else e.mean for e in found}
-
-
-def told(mood):
-    """The same in words."""
-    texts = {
-        n: "all (without them runs diverge)" if c == inf else f"{c:+.1f}"
-        for n, c in alone(mood).items()
-    }
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
-
-
-costs = {mood: alone(mood) for mood in MOODS}
-worst = {mood: max(found, key=found.get) for mood, found in costs.items()}
+costs = {mood: exhibits.costs(ablation) for mood, ablation in ablations.items()}
 
 # %% [markdown]
 # ### Explain

@@ -8,13 +8,14 @@
 # - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
 
 # %%
+import inspect
+
 import numpy as np
 from IPython.display import display
 
-import minifp as fp
-import minifp.nn.functional as F
-from minifp import nn, optim, teach
+from minifp import teach
 from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+from minifp.teach.tasks import letters
 
 teach.begin("13-float16-strikes-back")
 
@@ -31,79 +32,11 @@ teach.begin("13-float16-strikes-back")
 # Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, the trainer keeps the gates of a step in float32 and stores the state alone.
 
 # %%
-LETTERS, HIDDEN, LENGTH, BATCH = 8, 64, 16, 64
-
-
-class Policy(nn.Module):
-    """Which letter comes next: log-probabilities."""
-
-    def __init__(self):
-        self.embedding = nn.Embedding(LETTERS, 32)
-        self.lstm = nn.LSTM(32, HIDDEN, batch_first=True)
-        self.head = nn.Linear(HIDDEN, LETTERS)
-
-    def forward(self, codes):
-        """The trainer's way. codes: (B, T); returns (B, T, letters)."""
-        h, _ = self.lstm(self.embedding(codes))
-        return F.log_softmax(self.head(h), -1, dtype="float32")
-
-    def one_step(self, codes, h, c):
-        """The sampler's way. codes: (B); returns (B, letters) and the next state."""
-        x, of = self.embedding(codes), self.lstm
-        gates = F.linear(x, of.weight_ih_l0, of.bias_ih_l0)
-        gates = gates + F.linear(h, of.weight_hh_l0, of.bias_hh_l0)
-        i, f, g, o = (gates[:, k * HIDDEN : (k + 1) * HIDDEN] for k in range(4))
-        c = fp.sigmoid(f) * c + fp.sigmoid(i) * fp.tanh(g)
-        h = fp.sigmoid(o) * fp.tanh(c)
-        return F.log_softmax(self.head(h), -1, dtype="float32"), h, c
-
-
-# %%
-def write(policy, rng, length=LENGTH):
-    """The sampler writes. Returns the letters (B, T + 1), and log p of each but the first."""
-    codes, logs = [np.zeros(BATCH, np.int64)], []
-    h = c = fp.zeros(BATCH, HIDDEN, dtype=policy.head.weight.dtype)
-    with fp.no_grad():
-        for _ in range(length):
-            log_p, h, c = policy.one_step(fp.tensor(codes[-1]), h, c)
-            log_p = log_p.numpy()
-            codes.append((log_p + rng.gumbel(size=log_p.shape)).argmax(1))  # a draw from p
-            logs.append(log_p[np.arange(BATCH), codes[-1]])
-    return np.stack(codes, 1), np.stack(logs, 1)
-
-
-def read(policy, codes):
-    """The trainer's log p of each letter but the first: (B, T)."""
-    return fp.gather(policy(fp.tensor(codes[:, :-1])), -1, fp.tensor(codes[:, 1:, None]))[..., 0]
-
-
-def reward_of(codes):
-    """1 for each letter that follows the one before it: (B, T)."""
-    return (codes[:, 1:] == (codes[:, :-1] + 1) % LETTERS).astype(np.float32)
-
+for way in (letters.Policy.one_step, letters.Policy.forward):
+    print(inspect.getsource(way))
 
 # %% [markdown]
-# The loop is REINFORCE: make what earned more than the mean more likely, and what earned less, less likely. It pretends that the letters were drawn from the *trainer's* probabilities. They were drawn from the sampler's.
-
-
-# %%
-def play(precision, seed, steps):
-    """Train. Returns the policy, and for each step the reward of a letter and the mismatch."""
-    fp.manual_seed(seed)
-    rng, history = np.random.default_rng(seed), []
-    with fp.precision(precision):
-        policy = Policy()
-        optimizer = fp.MixedOptimizer(optim.Adam(policy.parameters(), lr=3e-3))
-        for _ in range(steps):
-            codes, log_sampler = write(policy, rng)
-            reward = reward_of(codes)
-            advantage = fp.tensor(reward - reward.mean())
-            log_trainer = read(policy, codes)
-            mismatch = np.abs(log_trainer.numpy() - log_sampler).mean()
-            optimizer.minimize(-(log_trainer * advantage).mean())
-            history.append((reward.mean(), mismatch))
-    return policy, np.array(history).T
-
+# The loop is REINFORCE: make what earned more than the mean more likely, and what earned less, less likely. It pretends that the letters were drawn from the *trainer's* probabilities. They were drawn from the sampler's. (`letters.play??` shows it.)
 
 # %% [markdown]
 # ## 2. How far are they apart?
@@ -123,20 +56,10 @@ larger
 
 # %%
 FORMATS = {23: "float32", 10: "float16", 8: "e8m8", 7: "bfloat16", 5: "e8m5", 4: "e8m4"}
-half_way, _ = play("float32", 0, 25)
-
-
-def differences(format, length=LENGTH, seed=1):
-    """log p by the trainer less log p by the sampler, of letters that the sampler wrote: (B, T)."""
-    with fp.precision(f"float32,storage={format}"):
-        policy = Policy()
-        policy.load_state_dict(half_way.state_dict())
-        codes, log_sampler = write(policy, np.random.default_rng(seed), length)
-        with fp.no_grad():
-            return read(policy, codes).numpy().astype(np.float64) - log_sampler
-
-
-mismatch = {bits: np.abs(differences(name)).mean() for bits, name in FORMATS.items()}
+half_way, _ = letters.play("float32", 0, 25)
+mismatch = {
+    bits: np.abs(letters.differences(half_way, name)).mean() for bits, name in FORMATS.items()
+}
 
 with teach.after(larger):
     display({FORMATS[bits]: f"{value:.2g}" for bits, value in mismatch.items()})
@@ -167,7 +90,7 @@ growth
 # %%
 lengths = (16, 64, 256)
 sums = {
-    name: [np.abs(differences(name, n).sum(1)).mean() for n in lengths]
+    name: [np.abs(letters.differences(half_way, name, n).sum(1)).mean() for n in lengths]
     for name in ("float16", "bfloat16")
 }
 
@@ -199,7 +122,7 @@ learned
 # %%
 PRECISIONS = ("float32", "mixed", "bfloat16")
 seeds, steps = teach.fast_or(range(3), range(1)), teach.fast_or(150, 60)
-runs = {name: [play(name, seed, steps)[1] for seed in seeds] for name in PRECISIONS}
+runs = {name: [letters.play(name, seed, steps)[1] for seed in seeds] for name in PRECISIONS}
 rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
 final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
 

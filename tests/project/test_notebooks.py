@@ -50,6 +50,7 @@ def test_a_lesson_has_all_that_a_lesson_has(name):
     code, last = code_of(name), script().with_solutions(name).cells
     prose = "\n".join(cell.source for cell in last if cell.cell_type == "markdown")
     assert f'teach.begin("{name}")' in code
+    assert code.count("\n") < 250, "what it trains belongs into minifp/teach/tasks"
     assert not re.search(r"^ *(assert|teach\.expect_failure)\b", code, re.M), "in explanations/"
     unmade = len(re.findall(r"=\.\.\.,?\s*\)", code))
     assert unmade == code.count("teach.predict("), "a guess is made for the student"
