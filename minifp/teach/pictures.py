@@ -10,7 +10,7 @@ from minifp.errors import ArgumentError
 from minifp.report import drawing, in_notebook
 from minifp.report.plain_text import columns as text_columns
 from minifp.report.words import raised
-from minifp.teach import mode, texts
+from minifp.teach import mode, texts, withheld
 
 
 def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -73,6 +73,8 @@ def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
     """
     if not has_widgets():
         draw(**{name: first for name, (_, _, first) in sliders.items()})
+        return
+    if withheld.defer(lambda: explore(draw, **sliders)):
         return
     from ipywidgets import IntSlider, interact
 

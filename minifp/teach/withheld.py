@@ -1,13 +1,23 @@
 """What a notebook shows only once there is a guess: it opens where it stands, when that comes."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.teach import texts
 from minifp.teach.predictions import Explanation, Prediction, when_known
+
+_deferred: list[Callable[[], None]] | None = None  # of the block that withholds now, if any
+
+
+def defer(shows: Callable[[], None]) -> bool:
+    """Whether a block withholds what is shown now. Then this is called when it opens: widgets draw
+    where they stand, and cannot be captured."""
+    if _deferred is not None:
+        _deferred.append(shows)
+    return _deferred is not None
 
 
 class after:
@@ -24,11 +34,13 @@ class after:
         self.capture: Any = None
 
     def __enter__(self) -> None:
+        global _deferred
         if not all(one.known for one in self.predictions):
             from IPython.utils.capture import capture_output
 
             self.capture = capture_output(stderr=False)
             self.captured = self.capture.__enter__()
+            _deferred = []
 
     def __exit__(
         self,
@@ -36,11 +48,13 @@ class after:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        global _deferred
         if self.capture is None:
             return
+        later, _deferred = _deferred or [], None
         self.capture.__exit__(kind, error, traceback)
         printed, shown = self.captured.stdout, self.captured.outputs
-        contents = [*([_Printed(printed)] if printed.strip() else []), *shown]
+        contents = [*([_Printed(printed)] if printed.strip() else []), *shown, *later]
         if error is None and contents:
             withhold(self.predictions, contents, self.names)
 
@@ -78,9 +92,17 @@ def withhold(predictions: Sequence[Prediction], contents: list, names: dict[int,
 
 
 def _update(place, content):
-    """Show something else at a place: an object, or a display that was captured."""
+    """Show something else at a place: an object, a display that was captured, or what a function
+    displays."""
     data, metadata = getattr(content, "data", None), getattr(content, "metadata", None)
-    if isinstance(data, dict):
+    if callable(content):
+        from ipywidgets import Output
+
+        out = Output()
+        place.update(out)
+        with out:
+            content()
+    elif isinstance(data, dict):
         place.update(data, raw=True, metadata=metadata or {})
     else:
         place.update(content)
