@@ -16,12 +16,13 @@ from IPython.display import Markdown, display
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, optim, teach
+from minifp import teach
 from minifp.scope.hardware.bounds import bounds
 from minifp.scope.hardware.machines import KNOWN, machine
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.tracing.trace import trace
 from minifp.teach.drawings.memory_and_time import KINDS, bytes_and_roofline
+from minifp.teach.tasks import memory_and_time
 
 teach.begin("10-memory-and-time")
 here, v100 = machine("here"), KNOWN["V100"]
@@ -43,34 +44,14 @@ saved
 # %% [markdown]
 # ### Run
 #
-# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak.
+# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows how it is called here, and `memory_and_time.lstm??` the step of part 3.)
 
 # %%
-NETWORKS = {
-    "LeNet": (lambda: models.LeNet(classes=10, size=8), (1, 8, 8), 256, False),
-    "LSTM": (lambda: models.CharLSTM(65, hidden=256), (64,), 32, True),
-}
-
-
-def summary_of(name, batch=None):
-    """What a step of a network needs, in float32 and in mixed."""
-    build, shape, usual, integers = NETWORKS[name]
-    return fp.summary(
-        build, shape, batch or usual, integers=integers, precisions=("float32", "mixed")
-    )
-
-
-def bytes_in(summary, precision):
-    """By kind."""
-    found = {fp.Precision.parse(text): held for text, held in summary.bytes.items()}
-    return found[fp.Precision.parse(precision)]
-
-
-summaries = {name: summary_of(name) for name in NETWORKS}
+NETWORKS = ("LeNet", "LSTM")
 bars = {
-    f"{name}, {precision}": bytes_in(summary, precision)
-    for name, summary in summaries.items()
-    for precision in ("float32", "mixed")
+    f"{name}, {precision}": held
+    for name in NETWORKS
+    for precision, held in memory_and_time.bytes_of(name).items()
 }
 totals = {name: sum(held.values()) for name, held in bars.items()}
 
@@ -90,8 +71,7 @@ teach.explain("saved")
 # %%
 rows = []
 for batch in (1, 8, 32, 128, 512):
-    found = summary_of("LSTM", batch)
-    whole = [sum(bytes_in(found, name).values()) for name in ("float32", "mixed")]
+    whole = [sum(held.values()) for held in memory_and_time.bytes_of("LSTM", batch).values()]
     rows.append((batch, *(f"{n / 1e6:.1f} MB" for n in whole), 1 - whole[1] / whole[0]))
 heads = "| batch | float32 | mixed | saved |\n|---|---|---|---|\n"
 
@@ -174,22 +154,7 @@ slower
 train, _ = fp.data.shakespeare(length=64)
 loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
 
-
-def trained(precision, device=None):
-    """A model, its optimizer, and their step."""
-    with fp.precision(precision):
-        model = models.CharLSTM(65, hidden=256).to(device)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
-
-    def step(x, t):
-        loss = F.cross_entropy(model(x), t)
-        optimizer.minimize(loss)
-        return loss.detach()
-
-    return model, optimizer, fp.capture(step)
-
-
-pairs = {name: trained(name) for name in ("float32", "mixed")}
+pairs = {name: memory_and_time.lstm(name) for name in ("float32", "mixed")}
 seconds = {name: [] for name in pairs}
 for x, t in islice(loader, teach.fast_or(14, 8)):
     for name, (_, _, step_of) in pairs.items():
@@ -202,7 +167,7 @@ median = {name: np.median(found[4:]) for name, found in seconds.items()}
 # The kernels of a step on the processor, one by one, and what they would take at least on a V100:
 
 # %%
-model, optimizer, _ = trained("mixed", "cpu")
+model, optimizer, _ = memory_and_time.lstm("mixed", "cpu")
 optimizer.backward(F.cross_entropy(model(x.cpu()), t.cpu()))
 rows = trace(optimizer.backwards[0], optimizer.scale, repeats=teach.fast_or(3, 1)).rows
 optimizer.step()
@@ -354,25 +319,7 @@ teach.check(amdahl)
 # ## On a real GPU
 
 # %%
-if on_gpu:
-    told = (
-        f"- **The time**: {times:.2f} times that of float32 for a step here ({here.source}), whose "
-        f"ridge is at {here.ridge():.0f} flop a byte. The smallest kernel takes "
-        f"{1e6 * here.launch:.1f} µs, a step as one CUDA graph {1e3 * median['mixed']:.2g} ms."
-    )
-else:
-    told = (
-        "- **The time**: everything. The ridge is ten or more times further to the right, so that "
-        "shapes and batch sizes decide what float16 gives; kernels take microseconds to start, "
-        "which small networks feel most. On an H100 a step of two layers of 256 units took 2.98 ms "
-        "in float32 and 1.66 in mixed, of two layers of 1,500 units 20.9 and 7.95 "
-        "([docs/gpu.md](../docs/gpu.md#on-an-h100)). With a GPU, `MINIFP_DEVICE=cuda jupyter lab` "
-        "fills this lesson with its own figures."
-    )
-Markdown(
-    "- **The bytes**: little. An allocator keeps more than is asked for, and libraries take "
-    f"workspace of their own, which this ledger does not know.\n{told}"
-)
+teach.explain("here" if on_gpu else "elsewhere")
 
 # %% [markdown]
 # ## What to read next

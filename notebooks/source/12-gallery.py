@@ -108,7 +108,7 @@ teach.explain("pictures")
 # ### Predict
 
 # %%
-CHOICES = (*exhibits.FACTORS.values(), "none of them")
+CHOICES = ("master weights", "loss scaling", "float32 sums", "none of them")
 usual = teach.predict("As usual, it needs", of=CHOICES, choice=...)
 usual
 

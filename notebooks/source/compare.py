@@ -166,29 +166,7 @@ teach.explain("unscaled_does")
 # ## On a real GPU
 
 # %%
-numbers = (
-    "A GPU's tensor cores multiply float16 numbers exactly and add in float32, as minifp does on a "
-    "processor; they add in another order, so the last bits differ."
-)
-if here.launches_steps:
-    time = (
-        f"In part 1 a step in mixed precision took {slower:.2f} times as long as one in float32, "
-        f"each one CUDA graph. Large products are {here.half_rate / here.single_rate:.1f} times as "
-        "fast in float16 here; LeNet has none."
-    )
-else:
-    time = (
-        "There float16 is what makes training fast: on an H100, captured steps in mixed precision "
-        "took 0.37 to 0.56 times as long as in float32 ([docs/gpu.md](../docs/gpu.md#on-an-h100)). "
-        "On a processor minifp converts to float32 to compute and back to store, so that float16 "
-        f"gains nothing in its arithmetic; part 1 took {slower:.2f} times as long. With a GPU, "
-        "`MINIFP_DEVICE=cuda jupyter lab` fills this notebook with its own figures."
-    )
-Markdown(
-    f"- **The numbers**: little. {numbers}\n- **The time**: much. {time}\n- **The memory**: "
-    "activations halve there as here. Whether that halves the whole depends on the batch: weights, "
-    "masters and the optimizer's state do not shrink."
-)
+teach.explain("here" if here.launches_steps else "elsewhere")
 
 # %% [markdown]
 # ## Your turn
