@@ -53,12 +53,12 @@ reached = {
     name: [accuracy(precision, 1e-5, LONG, seed) for seed in range(SEEDS)]
     for name, precision in WAYS.items()
 }
+first_weights = [p.numpy().ravel() for p in models.MLP(*SIZES).parameters()]
+median = np.median(np.abs(np.concatenate(first_weights)))
 
 with teach.after(relative):
     for name, of in reached.items():
         print(f"{name:>14}:", ", ".join(f"{percent:.1f}%" for percent in of))
-first_weights = [p.numpy().ravel() for p in models.MLP(*SIZES).parameters()]
-median = np.median(np.abs(np.concatenate(first_weights)))
 
 # %% [markdown]
 # ## Explain
@@ -109,13 +109,13 @@ by_rate = {
 power = 2.0 ** np.floor(np.log2(median))
 limits = {"float16": power * 2.0**-10 / 2, "bfloat16": power * 2.0**-7 / 2}
 columns, rows = master_weights.table(RATES, by_rate)
+in_float32, with_masters, half_alone, brain_alone, by_chance = map(np.array, by_rate.values())
+at = RATES.index(2e-5)
 
 with teach.after(first, behind):
     teach.show(
         master_weights.accuracy_by_rate(RATES, by_rate, limits), "accuracy_by_rate", columns, rows
     )
-in_float32, with_masters, half_alone, brain_alone, by_chance = map(np.array, by_rate.values())
-at = RATES.index(2e-5)
 
 # %% [markdown]
 # ## Explain

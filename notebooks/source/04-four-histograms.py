@@ -65,11 +65,12 @@ def draw(log2_S):
     )
 
 
-with teach.after(flushed):
-    teach.explore(draw, log2_S=(-16, 32, 0))
 gates = scope.total("activation gradients", "lstm gates")
 zeros, below = gates.zeros / gates.total, gates.lost(0)
 advice = scope.advice()
+
+with teach.after(flushed):
+    teach.explore(draw, log2_S=(-16, 32, 0))
 
 # %% [markdown]
 # With widgets there is a slider: S to the right moves the gradients into the window, and in the end out of it at the other side. To the left is where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.

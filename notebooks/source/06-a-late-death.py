@@ -71,6 +71,8 @@ curves, scopes = {}, {}
 for S in (None, *teach.fast_or((1, 4, 16, 32, 128), (1, 4, 128))):
     name = "float32" if S is None else f"S = {S}"
     curves[name], scopes[name] = trained(S)
+alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
+lowest = int(np.argmin(alone.losses))
 
 with teach.after(unscaled, told):
     teach.show(
@@ -79,8 +81,6 @@ with teach.after(unscaled, told):
         late_death.COLUMNS,
         late_death.table(curves),
     )
-alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
-lowest = int(np.argmin(alone.losses))
 
 # %% [markdown]
 # ## Explain

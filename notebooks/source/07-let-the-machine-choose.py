@@ -164,12 +164,12 @@ try:
 except fp.TrainingError as error:
     stopped = str(error)
 floor = optimizer.scale
-
-with teach.after(spiral):
-    display(Markdown(f"> {stopped}"))
 model, optimizer = camera.built(camera.SquaredReLU, fp.DynamicLossScale())
 for x, t in camera.batches(camera.readings(images) / 4095, EPOCHS):
     optimizer.minimize(F.cross_entropy(model(x), t))
+
+with teach.after(spiral):
+    display(Markdown(f"> {stopped}"))
 
 # %% [markdown]
 # ### Explain

@@ -118,6 +118,7 @@ accuracy = {
     name: [row(column, EPOCHS) for column in COLUMNS] for name, row in nine_places.ROWS.items()
 }
 changes = {name: [a - found[0] for a in found] for name, found in accuracy.items()}
+cells = {(name, c): d for name, row in changes.items() for c, d in zip(COLUMNS[1:], row[1:])}
 
 with teach.after(fallen):
     teach.show(
@@ -126,7 +127,6 @@ with teach.after(fallen):
         ("operation", "accuracy in float32", *(f"{column}, change" for column in COLUMNS[1:])),
         [(name, accuracy[name][0], *found[1:]) for name, found in changes.items()],
     )
-cells = {(name, c): d for name, row in changes.items() for c, d in zip(COLUMNS[1:], row[1:])}
 
 # %% [markdown]
 # ### Explain

@@ -54,10 +54,10 @@ bars = {
     for precision, held in memory_and_time.bytes_of(name).items()
 }
 totals = {name: sum(held.values()) for name, held in bars.items()}
+ratio = {name: totals[f"{name}, mixed"] / totals[f"{name}, float32"] for name in NETWORKS}
 
 with teach.after(saved):
     display(totals)
-ratio = {name: totals[f"{name}, mixed"] / totals[f"{name}, float32"] for name in NETWORKS}
 
 # %% [markdown]
 # ### Explain
@@ -123,10 +123,10 @@ table += [
      f"Gflop/s", f"V100 at most {min(v100.half_rate, f * v100.bandwidth) / 1e9:.3g} Gflop/s", "", "")
     for name, f in points
 ]  # fmt: skip
+step = flop_per_byte(*PRODUCTS["LSTM, a step"])
 
 with teach.after(intensity):
     teach.show(bytes_and_roofline(bars, (here, v100), points), "bytes_and_roofline", columns, table)
-step = flop_per_byte(*PRODUCTS["LSTM, a step"])
 
 # %% [markdown]
 # ### Explain

@@ -75,6 +75,8 @@ parted
 result = fp.compare(task, ["float32", *ARMS], seeds=SEEDS, progress=False)
 found = {arm: pairs_of(result, arm) for arm in ARMS}
 seeds = [run.seed for run in result.runs_of("float32")]
+differences = found["mixed,loss_scale=1"]
+row, base = result.row("mixed,loss_scale=1"), result.row("float32")
 
 with teach.after(better, parted):
     teach.show(
@@ -83,8 +85,6 @@ with teach.after(better, parted):
         ("seed", *ARMS.values()),
         [(seed, *(f"{pairs[i]:+.2f}" for pairs in found.values())) for i, seed in enumerate(seeds)],
     )
-differences = found["mixed,loss_scale=1"]
-row, base = result.row("mixed,loss_scale=1"), result.row("float32")
 
 # %% [markdown]
 # ### Explain

@@ -139,10 +139,10 @@ ablations = {
     mood: fp.ablate(task, FACTORS[mood], seeds=SEEDS, jobs=JOBS, progress=False)
     for mood, task in MOODS.items()
 }
+costs = {mood: exhibits.costs(ablation) for mood, ablation in ablations.items()}
 
 with teach.after(usual, gradients, updates):
     print(ablations["small gradients"])
-costs = {mood: exhibits.costs(ablation) for mood, ablation in ablations.items()}
 
 # %% [markdown]
 # ### Explain

@@ -56,11 +56,11 @@ lower
 # %%
 epochs = teach.fast_or(6, 1)
 lenet = fp.compare("lenet", ["float32", "mixed"], seeds=3, epochs=epochs, progress=False)
+base, mixed = lenet.rows()
+slower = mixed.seconds_per_step / base.seconds_per_step
 
 with teach.after(lower):
     display(lenet)
-base, mixed = lenet.rows()
-slower = mixed.seconds_per_step / base.seconds_per_step
 
 # %% [markdown]
 # ### Explain
