@@ -9,7 +9,7 @@ from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import Format
 from minifp.scope.explaining.explain import explain
 from minifp.scope.explaining.explanations import formats_of
-from minifp.teach.pictures import has_widgets
+from minifp.teach.mode import has_widgets
 
 MOST = 16  # bits that have a button each
 

@@ -3,9 +3,7 @@
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.teach.pictures import has_widgets as has_field
 
-__all__ = ["has_field", "show_field"]
 LOOK = "No guess: show it"
 
 

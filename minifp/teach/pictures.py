@@ -54,24 +54,12 @@ def _close(figure):
     plt.close(figure)
 
 
-def has_widgets() -> bool:
-    """Whether there are sliders: ipywidgets, in a notebook that somebody uses."""
-    if mode.shows_answers():
-        return False
-    try:
-        import ipywidgets  # noqa: F401
-        from IPython import get_ipython
-    except ModuleNotFoundError:
-        return False
-    return getattr(get_ipython(), "kernel", None) is not None
-
-
 def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
     """Call draw(name=value) whenever one of its sliders moves; once, where there are no widgets.
 
     sliders: by the names of the arguments of `draw`, whole numbers: (from, to, at first).
     """
-    if not has_widgets():
+    if not mode.has_widgets():
         draw(**{name: first for name, (_, _, first) in sliders.items()})
         return
     if withheld.defer(lambda: explore(draw, **sliders)):

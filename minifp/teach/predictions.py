@@ -96,9 +96,9 @@ class Prediction:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        from minifp.teach.guessing import has_field, show_field
+        if not self.known and mode.has_widgets():
+            from minifp.teach.guessing import show_field
 
-        if not self.known and has_field():
             show_field(self)
         else:
             display({"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}, raw=True)
