@@ -88,7 +88,8 @@ PARTS = {
         "tests/cuda/test_standin.py",
     ),
     "browsers": Part(
-        "tests/web tests/lab/test_pages_in_a_browser.py tests/teach/test_lesson_commands.py",
+        "tests/web tests/lab/test_pages_in_a_browser.py "
+        "tests/teach/test_progress_page_in_a_browser.py",
         "web tests/web tests/in_*.py tests/lab/test_pages_in_a_browser.py minifp/lab/page "
         "minifp/scope/page minifp/report/*.js",
     ),

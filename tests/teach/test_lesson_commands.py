@@ -5,7 +5,6 @@ import re
 from functools import partial
 
 import pytest
-from in_browser import check_accessible
 from pages import checked
 from terminals import call
 
@@ -90,13 +89,6 @@ def test_the_page_says_what_the_terminal_says_and_fetches_nothing(done, tmp_path
         *page.texts
     }
     assert page.values("src", "href") == ["data:,"] and page.texts.count("Sixteen bits") >= 1
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_axe_has_nothing_against_the_page_and_it_fits(done, opened, tmp_path, width, scheme):
-    teaching("status", "--out", "page.html")
-    check_accessible(opened(tmp_path / "page.html", width, scheme))
 
 
 def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
