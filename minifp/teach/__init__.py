@@ -11,16 +11,21 @@ from minifp.teach.lessons import begin
 from minifp.teach.mode import fast_or
 from minifp.teach.pictures import explore, show
 from minifp.teach.predictions import Prediction, predict
+from minifp.teach.stand_in import or_solution
+from minifp.teach.withheld import after, explain
 
 __all__ = [
     "Prediction",
     "Verdict",
+    "after",
     "begin",
     "bits",
     "check",
     "expect_failure",
+    "explain",
     "explore",
     "fast_or",
+    "or_solution",
     "predict",
     "show",
 ]

@@ -9,7 +9,7 @@ from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import Format
 from minifp.scope.explaining.explain import explain
 from minifp.scope.explaining.explanations import formats_of
-from minifp.teach.pictures import has_widgets
+from minifp.teach.mode import has_widgets
 
 MOST = 16  # bits that have a button each
 
@@ -37,26 +37,32 @@ def number(said: list[str], format: Format) -> float:
 
 
 def buttons(x: float, format: Format) -> Any:
-    """A row of buttons, one for each bit, and what they say below."""
+    """A row of buttons, one for each bit, coloured by sign, exponent and fraction, and below
+    what they say: of x itself at first, which the format may have to round."""
     from ipywidgets import HBox, Layout, Output, ToggleButton, VBox
 
     first = texts(int(codes_of(np.array([x], np.float64), format)[0]), format)
+    styles = ["danger", *["success"] * format.exponent_bits]
+    styles += [""] * (format.bits - len(styles))
     made = [
-        ToggleButton(bit == "1", description=bit, layout=Layout(width="2.4em")) for bit in first
+        ToggleButton(bit == "1", description=bit, button_style=style, layout=Layout(width="2.4em"))
+        for bit, style in zip(first, styles)
     ]
     below = Output()
+
+    def tell(value):
+        from IPython.display import display
+
+        below.clear_output(wait=True)
+        with below:
+            display(explain(value, formats=format))
 
     def turned(_change):
         for button in made:
             button.description = str(int(button.value))
-        below.clear_output(wait=True)
-        with below:
-            from IPython.display import display
-
-            value = number([button.description for button in made], format)
-            display(explain(value, formats=format))
+        tell(number([button.description for button in made], format))
 
     for button in made:
         button.observe(turned, "value")
-    turned(None)
+    tell(x)
     return VBox([HBox(made, layout=Layout(flex_flow="row wrap")), below])

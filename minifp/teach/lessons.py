@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minifp.errors import ArgumentError
 from minifp.runtime.nearest import nearest
-from minifp.teach import mode
+from minifp.teach import mode, waiting
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,13 @@ current: Lesson | None = None  # which `begin` was called for last
 def begin(name: str) -> None:
     """Begin a lesson: what is predicted and checked from here on belongs to it.
 
-    name: of LESSONS, such as "01-sixteen-bits". Pictures look alike from here on. Raises
-    ArgumentError for another name.
+    name: of LESSONS, such as "01-sixteen-bits". Pictures look alike from here on, and below a cell
+    that takes long stands how long. Raises ArgumentError for another name.
     """
     global current
     current = lesson_named(name)
     mode.shows_answers()  # which refuses a mode that there is not, before anything has run
+    waiting.show_waiting(current.minutes)
     with suppress(ModuleNotFoundError):
         import matplotlib
         from cycler import cycler

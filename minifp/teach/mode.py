@@ -29,3 +29,15 @@ def is_fast() -> bool:
 def fast_or(full: T, fast: T) -> T:
     """`full`, or `fast` where FAST=1: a number of steps, of seeds, a list of settings."""
     return fast if is_fast() else full
+
+
+def has_widgets() -> bool:
+    """Whether there are sliders: ipywidgets, in a notebook that somebody uses."""
+    if shows_answers():
+        return False
+    try:
+        import ipywidgets  # noqa: F401
+        from IPython import get_ipython
+    except ModuleNotFoundError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None

@@ -1,5 +1,6 @@
 """Pictures of lessons: each with the same as a table, and with sliders where there are widgets."""
 
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,18 +12,20 @@ from minifp.report import drawing, in_notebook
 from minifp.report.markup import paragraph
 from minifp.report.plain_text import columns as text_columns
 from minifp.report.words import raised
-from minifp.teach import mode
+from minifp.teach import mode, texts, withheld
 
 
 def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Display a figure of matplotlib as a PNG, what it shows as a caption, and its numbers.
 
-    caption: one sentence that says what is to be seen, also for who does not see it, and what was
-    arranged so that it shows (the exponent dial). columns, rows: of the table below it, which has
-    the figure's numbers; floats are written with four digits.
+    caption: the name of the section of the lesson's text that says what is to be seen, also for who
+    does not see it, and what was arranged so that it shows (the exponent dial). columns, rows: of
+    the table below it, which has the figure's numbers; floats are written with four digits.
     """
     from IPython.display import HTML, display
 
+    caller = sys._getframe(1)
+    caption = texts.told(caption, {**caller.f_globals, **caller.f_locals}).text
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")
@@ -53,25 +56,15 @@ def _close(figure):
     plt.close(figure)
 
 
-def has_widgets() -> bool:
-    """Whether there are sliders: ipywidgets, in a notebook that somebody uses."""
-    if mode.shows_answers():
-        return False
-    try:
-        import ipywidgets  # noqa: F401
-        from IPython import get_ipython
-    except ModuleNotFoundError:
-        return False
-    return getattr(get_ipython(), "kernel", None) is not None
-
-
 def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
     """Call draw(name=value) whenever one of its sliders moves; once, where there are no widgets.
 
     sliders: by the names of the arguments of `draw`, whole numbers: (from, to, at first).
     """
-    if not has_widgets():
+    if not mode.has_widgets():
         draw(**{name: first for name, (_, _, first) in sliders.items()})
+        return
+    if withheld.defer(lambda: explore(draw, **sliders)):
         return
     from ipywidgets import IntSlider, interact
 

@@ -1,64 +1,136 @@
-"""Predict, run, explain: a guess is stored before the answer is shown."""
+"""Predict, run, explain: a guess is kept before the answer is shown.
 
+The first guess at a question is kept for ever; later ones stand beside it.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.teach import lessons, mode, progress
 
+_guesses: dict[str, list] = {}  # by the key of a question, in order; None: looked without a guess
+_waiting: list[tuple[tuple["Prediction", ...], Callable[[], None]]] = []
+
 
 class Prediction:
-    """A question and the guess at its answer.
+    """A question and the guesses at its answer.
 
-    guess: a number, a text, or None where there is none yet. unit: of a number, "" of a text.
+    unit: of a number, "" of a text or a bare number. of: the texts to choose from, if any.
     """
 
     def __init__(self, question: str, unit: str, guess: Any, of: tuple = ()) -> None:
         self.question, self.unit, self.of = question, unit, of
         self.key = f"{lessons.current_name()}: {question}"
-        self.guess = self._kept() if guess is ... else guess
-        if self.guess is not None:
-            progress.keep("predictions", self.key, self.guess)
+        _guesses[self.key] = [] if mode.shows_answers() else progress.guesses(self.key)
+        if guess is not ...:
+            self.take(guess)
+        _open_what_waited()
 
-    def _kept(self):
-        return None if mode.shows_answers() else progress.read()["predictions"].get(self.key)
+    @property
+    def guesses(self) -> list:
+        """All guesses in order; None among them: the answer was looked at without one."""
+        return _guesses[self.key]
+
+    @property
+    def guess(self) -> Any:
+        """The first guess, a number or a text; None where there is none."""
+        return next((guess for guess in self.guesses if guess is not None), None)
+
+    @property
+    def known(self) -> bool:
+        """Whether the answer may be shown: there is a guess, or it was skipped."""
+        return mode.shows_answers() or bool(self.guesses)
+
+    def take(self, guess: Any) -> None:
+        """Keep a guess: the first one for ever, another one beside it. Opens what waits for it.
+        Raises ArgumentError for no number, or none of the texts to choose from."""
+        self._check(guess)
+        if not self.guesses or self.guesses[-1] != guess:
+            self._keep(guess)
+
+    def skip(self) -> None:
+        """Show the answer without a guess, which is kept as such; a guess that was made stays."""
+        if not self.known:
+            self._keep(None)
+
+    def _keep(self, guess):
+        if mode.shows_answers():
+            self.guesses.append(guess)
+        else:
+            _guesses[self.key] = progress.keep_guess(self.key, guess)
+        _open_what_waited()
+
+    def _check(self, guess):
+        wanted = ", ".join(map(repr, self.of))
+        if self.of and guess not in self.of:
+            raise ArgumentError(f"{self.question!r}: expected one of {wanted}; got {guess!r}")
+        if not self.of and (isinstance(guess, bool) or not isinstance(guess, (int, float))):
+            raise ArgumentError(
+                f"{self.question!r}: expected {self._number()}, such as 2.0; got {guess!r}"
+            )
+
+    def _number(self) -> str:
+        return f"a number of {self.unit}" if self.unit else "a number"
 
     @property
     def guessed(self) -> str:
-        """The guess in words."""
-        return in_words(self.guess, self.unit)
+        """The guess in words, and later ones."""
+        if self.guess is None:
+            return "nothing"
+        first, *later = [in_words(g, self.unit) for g in self.guesses if g is not None]
+        looked = ", after you had looked" if self.guesses[0] is None else ""
+        return first + looked + (f" (later {', '.join(later)})" if later else "")
 
     def _repr_markdown_(self) -> str:
-        if self.guess is not None:
+        if self.guesses:
             return f"**{self.question}** You say: {self.guessed}."
         if mode.shows_answers():
             return f"**{self.question}**"
-        number = f"a number of {self.unit}" if self.unit else "a number"
-        wanted = " or ".join(map(repr, self.of)) or number
+        wanted = " or ".join(map(repr, self.of)) or self._number()
         return f"**{self.question}** Write {wanted} where `...` stands, and run this cell again."
 
     def __repr__(self) -> str:
         return self._repr_markdown_().replace("**", "")
 
-    def explain(self, answer: Any, text: str = "") -> "Explanation":
-        """What came out, beside the guess, and why; hidden as long as there is no guess.
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
 
-        answer: the number, in the guess's unit, or the text that is right. text: Markdown.
-        """
-        return Explanation(self, answer, text)
+        if not self.known and mode.has_widgets():
+            from minifp.teach.guessing import show_field
+
+            show_field(self)
+        else:
+            display({"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}, raw=True)
+
+
+def when_known(predictions: Sequence[Prediction], opened: Callable[[], None]) -> None:
+    """Call `opened` once all of these have a guess."""
+    _waiting.append((tuple(predictions), opened))
+    _open_what_waited()
+
+
+def _open_what_waited():
+    for waits in [*_waiting]:
+        predictions, opened = waits
+        if all(one.known for one in predictions):
+            _waiting.remove(waits)
+            opened()
 
 
 class Explanation:
-    """What a notebook shows of a Prediction once it is known what came out."""
+    """What a notebook shows of a Prediction once it is known what came out.
+
+    answer: the number, in the guess's unit, or the text that is right. text: Markdown.
+    """
 
     def __init__(self, prediction: Prediction, answer: Any, text: str) -> None:
         self.prediction, self.answer, self.text = prediction, answer, text
 
     def _repr_markdown_(self) -> str:
-        if self.prediction.guess is not None:
-            return f"You said {self.prediction.guessed}; {self._compared()}.\n\n{self.text}"
-        if mode.shows_answers():
+        if self.prediction.guess is None:
             return f"It is **{self._said()}**.\n\n{self.text}"
-        return "The answer waits for your prediction: write it above, then run this cell again."
+        return f"You said {self.prediction.guessed}; {self._compared()}.\n\n{self.text}"
 
     def __repr__(self) -> str:
         return self._repr_markdown_().replace("**", "")
@@ -67,10 +139,11 @@ class Explanation:
         return in_words(self.answer, self.prediction.unit)
 
     def _compared(self) -> str:
+        guess = self.prediction.guess
         if isinstance(self.answer, str):
-            right = self.prediction.guess == self.answer
+            right = guess == self.answer
             return f"that is **right**: {self.answer}" if right else f"it is **{self._said()}**"
-        away = in_words(abs(self.prediction.guess - self.answer), "")
+        away = in_words(abs(guess - self.answer), "")
         return f"it is **{self._said()}**, {away} away"
 
 
@@ -84,7 +157,7 @@ def in_words(value: Any, unit: str) -> str:
 
 
 def predict(question: str, *, of: Any = (), **guess: Any) -> Prediction:
-    """Store a guess before the answer is computed.
+    """Keep a guess before the answer is computed.
 
     question: what is asked. The one keyword is the unit, with the guess, or `...` as long as there
     is none: predict("How much worse will mixed be?", points=...), or `number` where there is no
@@ -99,10 +172,5 @@ def predict(question: str, *, of: Any = (), **guess: Any) -> Prediction:
         )
     [(unit, value)] = guess.items()
     of = tuple(of)
-    if of:
-        if value is not ... and value not in of:
-            raise ArgumentError(f"{unit}={value!r}: expected one of {', '.join(map(repr, of))}")
-        return Prediction(question, "", value, of)
-    if value is not ... and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise ArgumentError(f"{unit}={value!r}: expected a number of {unit}, such as {unit}=2.0")
-    return Prediction(question, "" if unit == "number" else unit.replace("_", " "), value)
+    in_units = "" if of or unit == "number" else unit.replace("_", " ")
+    return Prediction(question, in_units, value, of)

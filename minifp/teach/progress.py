@@ -1,6 +1,8 @@
 """What a student has predicted and solved: one JSON file on this machine, sent nowhere.
 
-It lies in the user's folder for data, or where MINIFP_TEACH_FILE says. Where answers are shown
+"predictions" has the first guess at each question, which stays. "later" has what came after it,
+None where the answer was looked at without a guess; older files have none of these. The file lies
+in the user's folder for data, or where MINIFP_TEACH_FILE says. Where answers are shown
 (MINIFP_TEACH=show), nothing is kept.
 """
 
@@ -19,6 +21,7 @@ from minifp.teach import mode
 ENVIRONMENT = "MINIFP_TEACH_FILE"
 PATIENCE = 20.0  # seconds that a notebook waits for another one, which may have been stopped
 KINDS = ("predictions", "exercises")
+LATER = "later"
 
 
 def place() -> Path:
@@ -28,13 +31,13 @@ def place() -> Path:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """What is kept, by kind and name; both kinds are there. Raises FileError for another file."""
+    """What is kept, by kind and name; all kinds are there. Raises FileError for another file."""
     path = place()
     try:
         if not path.exists():
-            return {kind: {} for kind in KINDS}
+            return {kind: {} for kind in (*KINDS, LATER)}
         kept = untrusted.json_of(path)
-        found = {kind: dict(kept[kind]) for kind in KINDS}
+        found = {kind: dict(kept[kind]) for kind in KINDS} | {LATER: dict(kept.get(LATER, {}))}
         check(found)
         return found
     except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
@@ -49,6 +52,9 @@ def check(kept: dict[str, dict[str, Any]]) -> None:
     for key, guess in kept["predictions"].items():
         if type(guess) not in (int, float, str):
             raise ValueError(f"the guess at {key[:60]!r} is a {type(guess).__name__}")
+    for key, later in kept[LATER].items():
+        if any(type(guess) not in (int, float, str, type(None)) for guess in [*later]):
+            raise ValueError(f"the later guesses at {key[:60]!r} are {str(later)[:60]}")
     for name, done in kept["exercises"].items():
         solved, failed = done.get("solved", False), done.get("failed", 0)
         if type(solved) is not bool or type(failed) is not int:
@@ -70,7 +76,34 @@ def keep(kind: str, name: str, value: Any) -> None:
     with _alone():
         kept = read()
         kept[kind][name] = value
-        files.write(place(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        _write(kept)
+
+
+def guesses(key: str) -> list:
+    """What was guessed at a question, in order; None: the answer was looked at without a guess."""
+    return _guesses_in(read(), key)
+
+
+def keep_guess(key: str, guess: Any) -> list:
+    """Keep a guess, or None where the answer is looked at without one, behind those that are there,
+    also of other notebooks. Returns all of them."""
+    with _alone():
+        kept = read()
+        if guess is None or _guesses_in(kept, key):
+            kept[LATER].setdefault(key, []).append(guess)
+        else:
+            kept["predictions"][key] = guess
+        _write(kept)
+        return _guesses_in(kept, key)
+
+
+def _guesses_in(kept, key) -> list:
+    first = kept["predictions"]
+    return [*([first[key]] if key in first else []), *kept[LATER].get(key, [])]
+
+
+def _write(kept):
+    files.write(place(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
 
 
 def _alone():

@@ -27,11 +27,15 @@ class Tried:
 
 @dataclass
 class Standing:
-    """One lesson: the guesses by their questions, and all of its exercises."""
+    """One lesson: the first guesses by their questions, later ones, and all of its exercises.
+
+    later: see progress.py; None where the answer was looked at without a guess.
+    """
 
     lesson: Lesson
     predictions: dict[str, Any] = field(default_factory=dict)
     exercises: list[Tried] = field(default_factory=list)
+    later: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def solved(self) -> int:
@@ -60,9 +64,10 @@ def standings() -> list[Standing]:
     """
     kept = progress.read()
     found = {lesson.name: Standing(lesson) for lesson in (*LESSONS.values(), OUTSIDE)}
-    for key, guess in kept["predictions"].items():
-        name, _, question = key.partition(": ")
-        found.get(name, found[OUTSIDE.name]).predictions[question or key] = guess
+    for kind in ("predictions", progress.LATER):
+        for key, guess in kept[kind].items():
+            name, _, question = key.partition(": ")
+            getattr(found.get(name, found[OUTSIDE.name]), kind)[question or key] = guess
     for exercise in all_exercises().values():
         done = kept["exercises"].get(exercise.name, {})
         found[exercise.lesson].exercises.append(tried(exercise, done))

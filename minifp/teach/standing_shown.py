@@ -1,6 +1,7 @@
 """How far a student has come, in a terminal and as a page that needs no network."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -40,8 +41,17 @@ def row(one: Standing) -> tuple[str, ...]:
 
 def lines_of(one: Standing) -> list[tuple[str, str]]:
     """(what was done, with what) of one lesson."""
-    guesses = [("predicted", f"{question} {guess}") for question, guess in one.predictions.items()]
+    guesses = [
+        ("predicted", f"{question} {guess}{later(one.later.get(question, ()))}")
+        for question, guess in one.predictions.items()
+    ]
     return guesses + [(state(e), f"{e.title}{tries(e)}") for e in one.exercises]
+
+
+def later(guesses: Sequence[Any]) -> str:
+    """What was guessed after the first guess, if anything."""
+    told = ", ".join(str(guess) for guess in guesses if guess is not None)
+    return f" (later {told})" if told else ""
 
 
 def state(exercise: Tried) -> str:

@@ -4,10 +4,11 @@
 # **What can float16 say?** Sixteen bits are 65,536 patterns. This lesson looks at all of them: how far apart numbers lie, where they end, and what happens to a number that is not among them.
 #
 # - **You need**: minifp with its `plot` extra, and about 20 seconds. Nothing of machine learning yet.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
 # %%
 import numpy as np
+from IPython.display import display
 
 import minifp as fp
 from minifp import teach
@@ -43,25 +44,16 @@ missing
 whole = np.arange(1, 65505)
 has = whole.astype(np.float16) == whole
 first = whole[~has][0]
-print("it has", has.sum(), "of the", len(whole), "whole numbers up to", whole[-1])
-fp.explain(str(first), formats="float16")
+
+with teach.after(missing):
+    print("it has", has.sum(), "of the", len(whole), "whole numbers up to", whole[-1])
+    display(fp.explain(str(first), formats="float16"))
 
 # %% [markdown]
 # ## Explain
 
 # %%
-two_apart = np.float16(first - 1) + np.float16(2)
-assert first == 2**11 + 1 and two_apart == first + 1
-assert has[: first - 1].all() and not has[2048:4096:2].any()
-
-missing.explain(
-    first,
-    f"One leading bit and ten of the fraction count up to {first - 1:,} $= 2^{{11}}$. From there on "
-    f"numbers lie 2 apart, from 4,096 on they lie 4 apart, and so on: of all whole numbers up to "
-    f"{whole[-1]:,} float16 has {has.mean():.0%}. Keep this number in mind. A sum that has arrived at "
-    f"{first - 1:,} does not grow when 1 is added (lesson 8), and a weight that is "
-    f"{first - 1:,} times as large as its update hardly moves (lesson 2).",
-)
+teach.explain("missing")
 
 # %% [markdown]
 # ## The staircase
@@ -69,15 +61,7 @@ missing.explain(
 # How far it is from a number to the next one depends on its power of two alone. So the gaps make a staircase, here for three formats. Float16 and bfloat16 have sixteen bits each and divide them otherwise: bfloat16 gives three bits of the fraction to the exponent.
 
 # %%
-teach.show(
-    sixteen_bits.staircase(),
-    "The gap between neighbouring numbers at each magnitude, both as powers of two. Each staircase "
-    "rises by one step a binade. Float32's lies 13 steps below float16's, bfloat16's 3 steps above "
-    "it. Float16's is flat below 2^-14, begins at 2^-24, and ends at 65,504; the others go on "
-    "beyond both edges of the picture.",
-    sixteen_bits.COLUMNS,
-    sixteen_bits.table(),
-)
+teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]
 # Read the picture in two ways. *Up and down* is precision: at each magnitude that both have, float16 is eight times as fine as bfloat16. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
@@ -103,16 +87,7 @@ nan = np.isnan(patterns)
 # ## Explain
 
 # %%
-assert between.sum() == 2 * 15 * 1024 and nan.sum() == 2046
-
-small.explain(
-    100 * between.mean(),
-    f"{between.sum():,} patterns, two of which are zero. Above 1 there are 16 binades more, up "
-    f"to the largest number, {np.nanmax(patterns[np.isfinite(patterns)]):,.0f}. "
-    "Gradients do not come that far: half of the patterns stand ready for numbers that backward "
-    f"hardly ever computes. {nan.sum():,} patterns are NaN, and {subnormal.sum():,}, that is "
-    f"{subnormal.mean():.1%}, are subnormal.",
-)
+teach.explain("small")
 
 # %% [markdown]
 # ## Predict
@@ -127,29 +102,14 @@ stored
 # ## Run
 
 # %%
-fp.explain("3e-8", formats=["float16", "bfloat16"])
+with teach.after(stored):
+    display(fp.explain("3e-8", formats=["float16", "bfloat16"]))
 
 # %% [markdown]
 # ## Explain
 
 # %%
-kept = float(np.float16(3e-8))
-error = kept / 3e-8 - 1
-middle = 2.0**-25
-assert kept == 2.0**-24 and np.float16(middle) == 0 and np.float16(np.nextafter(middle, 1)) == kept
-
-stored.explain(
-    "2^-24",
-    f"A number goes to its *nearest* neighbour, and 3e-8 lies above the middle between 0 and "
-    f"$2^{{-24}}$, which is $2^{{-25}} \\approx$ {middle:.3g}. So it becomes {kept:.3g}, {error:.0%} too "
-    "large, but not lost. Only the middle itself, and what lies below it, becomes zero: a tie goes "
-    "to the neighbour whose last bit is 0.\n\n"
-    "Much of what is written about float16 says that everything below $2^{-24}$ becomes zero, the "
-    "paper that introduced mixed precision included (section 3.1), and a published lesson has 3e-8 "
-    "become 0 in its solutions. Whoever runs it sees that it does not. Near the floor numbers "
-    "do not vanish at once: they get coarse first. Between $2^{-24}$ and $2^{-23}$ there is "
-    "nothing, so that what is stored may be a third off.",
-)
+teach.explain("stored")
 
 # %% [markdown]
 # ## Predict
@@ -173,18 +133,7 @@ from_here = large[np.isinf(becomes)][0]
 # ## Explain
 
 # %%
-assert from_here == (65504 + 65536) / 2
-teach.expect_failure("65,520 in float16", float(becomes[large == 65520][0]), above=65504)
-
-overflow.explain(
-    from_here,
-    f"The next number would be 65,536, and {from_here:,.0f} is the middle: there the tie would go "
-    "up, to a number that is not there. This end is different from the other one. What is too "
-    "small is off by at most $2^{-25}$ when it becomes zero. What is too large becomes Inf, and "
-    "each sum that it enters is Inf or NaN from then on. That is why a step whose gradients "
-    "overflow must be skipped as a whole (lesson 7), while one that loses some small gradients "
-    "may well be used (lesson 4).",
-)
+teach.explain("overflow")
 
 # %% [markdown]
 # ## Your turn

@@ -4,22 +4,23 @@
 # **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven bits. If a step does not reach any of them, the weight stays where it was, and nothing says so.
 #
 # - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
 # %%
 import numpy as np
+from IPython.display import display
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import models, optim, teach
+from minifp import optim, teach
 from minifp.teach.drawings import update_that_wasnt
+from minifp.teach.tasks import lost_updates
 
 teach.begin("02-the-update-that-wasnt")
 
 # %% [markdown]
 # ## Predict
 #
-# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is, or nearly so. How many of the five leave the weight as it was?
+# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is. How many of the five leave the weight as it was?
 #
 # | | weight | update |
 # |---|---|---|
@@ -45,67 +46,26 @@ cases = {
     "e": (1, -(2.0**-12)),
 }
 after = {name: float(np.float16(w + u)) for name, (w, u) in cases.items()}
-for name, (w, u) in cases.items():
-    print(f"{name}: {w:.8g} {u:+.8g} = {after[name]:.8g}", "lost" if after[name] == w else "kept")
-fp.explain("256 - 0.009", formats=["float16", "float32"])
+
+with teach.after(vanish):
+    for name, (w, u) in cases.items():
+        print(
+            f"{name}: {w:.8g} {u:+.8g} = {after[name]:.8g}", "lost" if after[name] == w else "kept"
+        )
+    display(fp.explain("256 - 0.009", formats=["float16", "float32"]))
 
 # %% [markdown]
 # ## Explain
 
 # %%
-lost = [name for name, (w, _) in cases.items() if after[name] == w]
-assert lost == ["a", "b", "e"] and after["c"] == 1 + 2 * 2.0**-10 and after["d"] == 1 - 2.0**-11
-
-vanish.explain(
-    len(lost),
-    f"{', '.join(lost)} vanish. In *b* and *c* the update is exactly half of the gap: a tie, which "
-    "goes to the number whose last bit is 0. From 1 that is 1 itself, from $1 + 2^{-10}$ it is the "
-    "next one. In *d* and *e* the weight is a power of two, below which the gap is half as wide: "
-    "$2^{-11}$ is the next number, $2^{-12}$ is again a tie. So the exact rule is not a ratio. An "
-    "update counts if it is more than **half the gap** on its side. As a ratio that is $2^{-12}$ "
-    "to $2^{-11}$ of the weight: what is below 1/4096 of a weight is always lost, what is above "
-    "1/2048 is always kept, and between the two it depends on where in its binade the weight "
-    "lies, and in a tie on its last bit.",
-)
+teach.explain("vanish")
 
 # %% [markdown]
 # ## What training asks for
 #
 # Now real weights and updates. We train a perceptron in float32, where every update counts, and write down all weights and their updates at the first step and at a late one. Then we can ask of each what float16 would have done.
 #
-# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree.
-
-# %%
-STEPS = teach.fast_or(1000, 600)
-train, test = fp.data.digits()
-pictures, digits = test[:]
-
-
-def trained(precision, optimizer, steps, seed=0, look=lambda step, model: None):
-    """A perceptron after that many steps. look is called before each step, and after the last."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = models.MLP(64, 128, 64, 10)
-        optimizer = fp.MixedOptimizer(optimizer(model.parameters()))
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
-    batches = (batch for _ in range(steps) for batch in loader)
-    for step, (x, t) in zip(range(steps), batches):
-        look(step, model)
-        optimizer.minimize(F.cross_entropy(model(x), t))
-    look(steps, model)
-    return model
-
-
-def accuracy(model):
-    """Percent of the test pictures that are read correctly."""
-    with fp.no_grad():
-        return 100 * np.mean(model(pictures).numpy().argmax(1) == digits)
-
-
-def flat(model):
-    """All weights of a model, an array (n)."""
-    return np.concatenate([p.numpy().astype(np.float64).ravel() for p in model.parameters()])
-
+# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree. (What trains here and below is in `minifp.teach.tasks`; two question marks behind a name, such as `lost_updates.beside_float32??`, show it.)
 
 # %% [markdown]
 # ## Predict
@@ -120,61 +80,24 @@ late
 # ## Run
 
 # %%
-WATCHED = {0: "step 1", STEPS - 1: f"step {STEPS:,}"}
-snapshots = {}
+STEPS, lr = teach.fast_or(1000, 600), 1e-4
+watched = {"step 1": 0, f"step {STEPS:,}": STEPS - 1}
+seen = lost_updates.weights_and_updates(lambda p: optim.Adam(p, lr=lr), STEPS, watched.values())
+pairs = dict(zip(watched, seen))
 
-
-def remember(step, model):
-    """Keep the weights before and after the steps that are watched."""
-    if step in WATCHED or step - 1 in WATCHED:
-        snapshots[step] = flat(model)
-
-
-lr = 1e-4
-trained("float32", lambda p: optim.Adam(p, lr=lr), STEPS, look=remember)
-pairs = {
-    name: (snapshots[step], snapshots[step] - snapshots[step + 1]) for step, name in WATCHED.items()
-}
-teach.show(
-    update_that_wasnt.phase_diagram(pairs),
-    "Each dot is a weight and its update, as powers of two. Below the staircase, half of float16's "
-    "gap, an update is lost; it runs between weight / 2048 and weight / 4096 (dotted), and is flat "
-    f"for subnormal weights. At the first step all updates are as large as the learning rate, {lr:g}, "
-    "and lie above it. Later most of them have sunk, and many lie below.",
-    update_that_wasnt.COLUMNS,
-    update_that_wasnt.table(pairs),
-)
+with teach.after(late):
+    teach.show(
+        update_that_wasnt.phase_diagram(pairs),
+        "phase_diagram",
+        update_that_wasnt.COLUMNS,
+        update_that_wasnt.table(pairs),
+    )
 
 # %% [markdown]
 # ## Explain
 
 # %%
-(w_first, u_first), (w_late, u_late) = pairs.values()
-lost_first = 100 * update_that_wasnt.is_lost(w_first, u_first).mean()
-lost_late = 100 * update_that_wasnt.is_lost(w_late, u_late).mean()
-median_first, median_late = (np.median(np.abs(u[u != 0])) for u in (u_first, u_late))
-larger = np.median(np.abs(w_late)) / np.median(np.abs(w_first))
-largest = np.abs(u_late).max() / lr
-sparse, ever = 0.1 / 0.001**0.5, 0.1 / (0.001 * (1 - 0.9**2 / 0.999)) ** 0.5
-
-assert lost_first < 1 and lost_late > 20
-assert largest < ever
-assert median_late < 0.7 * median_first and np.isclose(median_first, lr, rtol=1e-3)
-
-late.explain(
-    lost_late,
-    f"At the first step it is {lost_first:.1f}%. Then updates shrink: the median went from "
-    f"{median_first:.2g} to {median_late:.2g}, because gradients of single batches point in many "
-    f"directions and Adam's average of them is small. Weights grow a little (the median {larger:.2f} "
-    f"times). The largest update is {largest:.2f} times the learning rate. Adam's authors put it at "
-    "about the learning rate in the usual case, and at "
-    r"$(1 - \beta_1) / \sqrt{1 - \beta_2}$ times it, "
-    f"{sparse:.2f} with the usual settings, where a gradient comes after many zeros (section 2.1). "
-    "Gradients that grow for some steps can exceed that; the inequality of Cauchy and Schwarz "
-    r"allows $(1 - \beta_1) / \sqrt{(1 - \beta_2)(1 - \beta_1^2 / \beta_2)}$ times, "
-    f"{ever:.2f}. As most updates are not larger than lr, lr / |w| tells in advance where "
-    "they get lost: that is exercise 2.",
-)
+teach.explain("late")
 
 # %% [markdown]
 # ## Does it matter?
@@ -193,54 +116,19 @@ points
 # ## Run
 
 # %%
-ALONE = "mixed,master_weights=off"  # float16 weights, without a float32 copy
 SGD_STEPS, SEEDS = teach.fast_or(500, 300), teach.fast_or(3, 1)
-SLOW_STEPS = 900  # a small learning rate needs them
+fast = np.array([lost_updates.beside_float32(0.1, SGD_STEPS, seed) for seed in range(SEEDS)])
 
-
-def lost_share(scope):
-    """Percent of the wanted updates that changed no weight, over all steps that were looked at."""
-    seen = [update for step in scope.steps for update in step.updates.values()]
-    return 100 * sum(update.lost for update in seen) / sum(update.wanted for update in seen)
-
-
-def both(lr, steps, seed):
-    """Accuracy in float32, with float16 weights, and what share of updates the latter lost."""
-    base = accuracy(trained("float32", lambda p: optim.SGD(p, lr=lr), steps, seed))
-    fp.manual_seed(seed)
-    with fp.precision(ALONE):
-        model = models.MLP(64, 128, 64, 10)
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=lr))
-    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
-    batches = (batch for _ in range(steps) for batch in loader)
-    with fp.microscope(model, optimizer, every=50) as scope:
-        for _, (x, t) in zip(range(steps), batches):
-            optimizer.minimize(F.cross_entropy(model(x), t))
-    return base, accuracy(model), lost_share(scope)
-
-
-fast = np.array([both(0.1, SGD_STEPS, seed) for seed in range(SEEDS)])
-print("seed  float32  float16  lost")
-for seed, (base, alone, share) in enumerate(fast):
-    print(f"{seed:4}  {base:6.1f}%  {alone:6.1f}%  {share:3.0f}%")
+with teach.after(points):
+    print("seed  float32  float16  lost")
+    for seed, (base, alone, share) in enumerate(fast):
+        print(f"{seed:4}  {base:6.1f}%  {alone:6.1f}%  {share:3.0f}%")
 
 # %% [markdown]
 # ## Explain
 
 # %%
-worse = float(np.mean(fast[:, 0] - fast[:, 1]))
-share = float(fast[:, 2].mean())
-assert share > 10 and abs(worse) < 1
-one_picture = 100 / len(digits)
-
-points.explain(
-    worse,
-    f"On average over {SEEDS} seed{'s' * (SEEDS > 1)}; one test picture is {one_picture:.2f} points. "
-    f"**{share:.0f}% of the updates were lost, and nothing happened.** Those that are lost are the "
-    "small ones: what a network learns at a step is mostly in the large ones. And a small gradient "
-    "that is there in every batch is a different thing from small gradients that cancel out. "
-    "So a count of lost updates alone proves nothing. It tells where to look.",
-)
+teach.explain("points")
 
 # %% [markdown]
 # ## The same at a smaller rate
@@ -248,17 +136,13 @@ points.explain(
 # Now the learning rate is 0.003, so that all updates are 33 times smaller, and everything else is as it was.
 
 # %%
-base_slow, alone_slow, share_slow = both(0.003, SLOW_STEPS, seed=0)
-kept = alone_slow / base_slow
-teach.expect_failure("share of accuracy that float16 weights keep at lr 0.003", kept, below=0.7)
-assert share_slow > 60
+SLOW_STEPS = 900  # a small learning rate needs them
+base_slow, alone_slow, share_slow = lost_updates.beside_float32(0.003, SLOW_STEPS)
 
-print(f"lost updates: {share_slow:.0f}%")
-print(f"accuracy after {SLOW_STEPS} steps: {alone_slow:.1f}%, in float32 {base_slow:.1f}%")
+with teach.after(points):
+    teach.explain("smaller_rate")
 
 # %% [markdown]
-# Here it matters. Between the two lies no magic share of lost updates, only an experiment: lesson 3 makes it, and shows what helps.
-#
 # ## A decay that never was
 #
 # Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels of the digits are black in every training picture, so the weights that read them have no gradient at all: nothing but decay ever changes them.
@@ -275,59 +159,17 @@ faded
 # ## Run
 
 # %%
-black = train[:][0].reshape(len(train), -1).max(0) == 0
-
-
-def of_black_pixels(model):
-    """The first layer's weights that read them, an array (n)."""
-    first = next(iter(model.parameters())).numpy().astype(np.float64)
-    return first[:, black].ravel()
-
-
-def with_decay(precision, decay=2e-3):
-    """What is left of the weights of black pixels, and of all weights, in percent of the start."""
-    start = {}
-
-    def remember(step, model):
-        if step == 0:
-            start["black"], start["all"] = of_black_pixels(model), flat(model)
-
-    def sgd(p):
-        return optim.SGD(p, lr=0.1, weight_decay=decay)
-
-    model = trained(precision, sgd, SGD_STEPS, look=remember)
-    now = {"black": of_black_pixels(model), "all": flat(model)}
-    return [100 * np.linalg.norm(now[k]) / np.linalg.norm(start[k]) for k in ("black", "all")]
-
-
-decayed = {precision: with_decay(precision) for precision in ("float32", ALONE)}
-without = with_decay("float32", decay=0.0)
+decayed = {
+    precision: lost_updates.left_after_decay(precision, 2e-3, SGD_STEPS)
+    for precision in ("float32", lost_updates.ALONE)
+}
+without = lost_updates.left_after_decay("float32", 0.0, SGD_STEPS)
 
 # %% [markdown]
 # ## Explain
 
 # %%
-(black_base, all_base), (black_alone, all_alone) = decayed.values()
-per_step = 0.1 * 2e-3
-expected = 100 * (1 - per_step) ** SGD_STEPS
-as_gradient = float(np.float16(2) * np.float16(1e-5) * np.float16(1e-3))
-
-assert abs(black_base - expected) < 0.1 and abs(black_alone - 100) < 1e-9
-assert all_base < all_alone < without[1] and as_gradient == 0
-
-faded.explain(
-    black_alone,
-    f"None of them has moved in {SGD_STEPS} steps, while {black_base:.1f}% are left in float32, just as "
-    f"$(1 - 0.1 \\cdot 0.002)^{{{SGD_STEPS}}}$ says. Each step takes {per_step:g} of a weight, which is "
-    f"less than $2^{{-12}} \\approx$ {2.0**-12:.2g}, so it is lost for *every* weight, whatever its size. "
-    f"Weights that do have gradients are different: there decay is added to an update that is "
-    f"large enough to be taken, and counts when that rounds down instead of up. All weights together "
-    f"have {all_alone:.0f}% of their first size in float16, {all_base:.0f}% in float32, and "
-    f"{without[1]:.0f}% without decay.\n\n"
-    "A second way to lose a decay is to add it to the *gradient* in float16: with $\\lambda = 10^{-5}$ "
-    f"and w = 0.001, $2 \\lambda w$ is 2e-8, and float16 stores {as_gradient:g}. minifp adds decay in float32, "
-    "inside of the update.",
-)
+teach.explain("faded")
 
 # %% [markdown]
 # ## Your turn

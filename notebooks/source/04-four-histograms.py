@@ -4,7 +4,7 @@
 # **Where do tensors live?** Training makes four kinds of numbers: weights, activations, and the gradients of both. float16 holds magnitudes from $2^{-24}$ to 65,504. This lesson counts the numbers of a network by their power of two, lays the window of float16 over them, and asks what a loss scale does to the picture.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. What a float16 number is: lesson 1.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients that a small network has.
 
 # %%
@@ -12,9 +12,9 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim, teach
-from minifp.models import CharLSTM
+from minifp import teach
 from minifp.teach.drawings import four_histograms
+from minifp.teach.tasks import shakespeare
 
 teach.begin("04-four-histograms")
 
@@ -25,24 +25,15 @@ teach.begin("04-four-histograms")
 
 # %%
 STEPS, HIDDEN = teach.fast_or(300, 30), teach.fast_or(128, 64)
-train, test = fp.data.shakespeare(length=32)
-held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
 
 
 def trained(precision, seed=0):
     """Train, and return what the microscope saw and the loss on text that was held out, in nats."""
-    fp.manual_seed(seed)
-    with fp.precision(precision):
-        model = CharLSTM(len(train.vocabulary), hidden=HIDDEN)
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3))
-    batches = iter(fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed))
+    model, optimizer = shakespeare.begun(precision, HIDDEN, seed)
     with fp.microscope(model, optimizer, every=10) as scope:
-        for _ in range(STEPS):
-            x, t = next(batches)
+        for x, t in shakespeare.batches(STEPS, seed):
             optimizer.minimize(F.cross_entropy(model(x), t))
-    x, t = held_out
-    with fp.no_grad():
-        return scope, F.cross_entropy(model(x), t).item()
+    return scope, shakespeare.judge(model)
 
 
 # %% [markdown]
@@ -68,16 +59,18 @@ def draw(log2_S):
     lost = four_histograms.lost_percent(scope, log2_S)
     teach.show(
         four_histograms.ridges(rows, f"S = $2^{{{log2_S}}}$: {lost:.1f}% of all gradients lost"),
-        "Numbers of each kind and layer by power of two. The grey window is what float16 does not "
-        "round to zero or Inf, its pale part the subnormal numbers. What is hatched would be lost; "
-        "how much that is of the numbers that are not zero stands at the right. Gradients are "
-        f"multiplied by 2^{log2_S}.",
+        "ridges",
         four_histograms.COLUMNS,
         four_histograms.table(rows),
     )
 
 
-teach.explore(draw, log2_S=(-16, 32, 0))
+gates = scope.total("activation gradients", "lstm gates")
+zeros, below = gates.zeros / gates.total, gates.lost(0)
+advice = scope.advice()
+
+with teach.after(flushed):
+    teach.explore(draw, log2_S=(-16, 32, 0))
 
 # %% [markdown]
 # With widgets there is a slider: S to the right moves the gradients into the window, and in the end out of it at the other side. To the left is where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
@@ -85,26 +78,7 @@ teach.explore(draw, log2_S=(-16, 32, 0))
 # ## Explain
 
 # %%
-gates = scope.total("activation gradients", "lstm gates")
-zeros, below = gates.zeros / gates.total, gates.lost(0)
-weights = scope.total("weights")
-advice = scope.advice()
-empty = int(np.log2(advice.ceiling))
-
-assert 0.05 < below < 0.6
-assert weights.lost(0) < 0.001 and scope.total("activations").lost(0) < 0.001
-assert gates.lost(20) < 0.01 and gates.lost(44) > 0.5  # in the window, and out of it again
-assert empty > 15
-
-flushed.explain(
-    100 * below,
-    f"Another {zeros:.1%} are exactly zero in float32 too: they are lost nowhere. Weights and "
-    "activations sit in the middle of the window, where float16 is at its best. Gradients sit at "
-    f"its lower edge: the largest one of all is {advice.largest:.2g}, and the upper {empty} of the "
-    "window's 40 powers of two are empty. That is what loss scaling uses: it moves gradients, and "
-    'only gradients, up. The paper says so of its own histogram: "much of the FP16 representable range '
-    'was left unused" (section 3.2).',
-)
+teach.explain("flushed")
 
 # %% [markdown]
 # ## Predict
@@ -126,25 +100,7 @@ _, other_seed = trained("float32", seed=1)
 # ## Explain
 
 # %%
-higher = 100 * (unscaled / in_float32 - 1)
-between_seeds = 100 * abs(other_seed / in_float32 - 1)
-stored = seen.total("activation gradients", "lstm gates")
-error = advice.errors[0]
-
-assert stored.zeros / stored.total > below / 2  # they do become zero
-assert error < 0.02
-assert abs(higher) < 2
-
-worse.explain(
-    higher,
-    f"In float32 it is {in_float32:.3f} nats, with S = 1 {unscaled:.3f}; another seed of float32 "
-    f"differs by {between_seeds:.2g}%. In this run {stored.zeros / stored.total:.0%} of the gates' "
-    "gradients *were* zero, and it did not matter. The reason is what was lost: the **small** ones. "
-    f"Leaving them out changes no layer's gradient by more than {error:.1%} of its length, because "
-    "a length is made by large numbers. So a share of numbers that are lost is no measure of harm. "
-    "The paper found the same: gradients below $2^{-27}$ were irrelevant to its detector, and the "
-    "few percent from $2^{-27}$ to $2^{-24}$ were not.",
-)
+teach.explain("worse")
 
 # %% [markdown]
 # ## Predict
@@ -172,17 +128,7 @@ def share_below(k):
 
 k = next(k for k in range(40) if share_below(k) >= 0.05)
 
-assert share_below(0) < 0.05 <= share_below(k) and share_below(k - 1) < 0.05
-assert 1 <= k <= 12
-
-until.explain(
-    k,
-    f"Here {share_below(0):.2%} lie below $2^{{-24}}$; with gradients $2^{{{k}}}$ = {2**k:,} times "
-    f"smaller it would be {share_below(k):.1%}. A loss is a mean over the terms of a batch: this one "
-    "over 1,024 characters, that of a large speech model over many thousands of frames, and each "
-    "term's gradient is divided by their number. That alone moves all gradients of a large network "
-    "to the left of these. Lessons 5 and 6 use this as an instrument, the exponent dial.",
-)
+teach.explain("until")
 
 # %% [markdown]
 # ## Your turn: the largest loss scale

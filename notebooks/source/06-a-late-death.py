@@ -4,7 +4,7 @@
 # **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, in some hundred steps, and finds the sign that was there from the first step on.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is: lessons 4 and 5.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where another dial is used, it is said.
 
 # %%
@@ -14,10 +14,10 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim, teach
-from minifp.models import CharLSTM
+from minifp import teach
 from minifp.teach.drawings import late_death
 from minifp.teach.exercises import late_death as judged
+from minifp.teach.tasks import shakespeare
 
 teach.begin("06-a-late-death")
 
@@ -29,33 +29,19 @@ teach.begin("06-a-late-death")
 # %%
 DIAL, EVERY = 11, 20
 STEPS, HIDDEN = teach.fast_or(401, 141), teach.fast_or(128, 64)
-text, test = fp.data.shakespeare(length=32)
-held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
-
-
-def judge(model):
-    """The loss on held-out text, in nats for a character."""
-    x, t = held_out
-    with fp.no_grad():
-        return F.cross_entropy(model(x), t).item()
 
 
 def trained(S, dial=DIAL, seed=0, steps=STEPS):
     """Train in mixed precision with the loss scale S, or in float32 for None. Returns its curve,
     and what the microscope saw."""
-    fp.manual_seed(seed)
-    with fp.precision("float32" if S is None else f"mixed,loss_scale={S}"):
-        model = CharLSTM(len(text.vocabulary), hidden=HIDDEN)
-        adam = optim.Adam(model.parameters(), lr=2e-3)
-        optimizer = fp.MixedOptimizer(adam, dial=dial)
-    batches = iter(fp.data.DataLoader(text, batch_size=32, shuffle=True, seed=seed))
+    precision = "float32" if S is None else f"mixed,loss_scale={S}"
+    model, optimizer = shakespeare.begun(precision, HIDDEN, seed, dial=dial)
     losses = []
     with fp.microscope(model, optimizer, every=EVERY) as scope:
-        for step in range(steps):
-            x, t = next(batches)
+        for step, (x, t) in enumerate(shakespeare.batches(steps, seed)):
             optimizer.minimize(F.cross_entropy(model(x), t))
             if step % EVERY == 0:
-                losses.append(judge(model))
+                losses.append(shakespeare.judge(model))
     found = [seen.total("activation gradients") for seen in scope.steps]
     zeros = [histogram.zeros / histogram.total for histogram in found]
     return late_death.Curve([seen.step for seen in scope.steps], losses, zeros), scope
@@ -85,59 +71,25 @@ curves, scopes = {}, {}
 for S in (None, *teach.fast_or((1, 4, 16, 32, 128), (1, 4, 128))):
     name = "float32" if S is None else f"S = {S}"
     curves[name], scopes[name] = trained(S)
+alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
+lowest = int(np.argmin(alone.losses))
 
-teach.show(
-    late_death.losses_and_zeros(curves),
-    "Above, the loss on held-out text. With S = 1 it falls at first and then rises; with S = 4 it "
-    "falls slowly; with S = 128 it lies on float32's. Below, the share of activation gradients that "
-    "are stored as zero: with S = 1 nearly all, from the first step on. The exponent dial is at "
-    f"{DIAL}: gradients are 2^{DIAL} times smaller than this network's own.",
-    late_death.COLUMNS,
-    late_death.table(curves),
-)
+with teach.after(unscaled, told):
+    teach.show(
+        late_death.losses_and_zeros(curves),
+        "losses_and_zeros",
+        late_death.COLUMNS,
+        late_death.table(curves),
+    )
 
 # %% [markdown]
 # ## Explain
 
 # %%
-alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
-lowest = int(np.argmin(alone.losses))
-fell = alone.losses[0] - alone.losses[lowest]
-
-teach.expect_failure("loss of the language model with S = 1", alone.losses[-1], above=3.0)
-assert 0 < lowest < len(alone.losses) - 1 and fell > 0.2
-assert abs(scaled.losses[-1] / base.losses[-1] - 1) < 0.03
-assert base.losses[-1] + 0.1 < curves["S = 4"].losses[-1] < 3.5
-
-first = scopes["S = 1"].steps[0].histograms["activation gradients"]["head"]
-characters, head = len(text.vocabulary), first.zeros / first.total
-assert abs(head - (1 - 1 / characters)) < 0.01
-
-unscaled.explain(
-    alone.losses[-1],
-    f"Until step {alone.steps[lowest]} it falls, by {fell:.2f} nats, and looks like a model that "
-    f"learns, if slowly. Then it turns. float32 ends at {base.losses[-1]:.3f}, **S = 128 at "
-    f"{scaled.losses[-1]:.3f}**, and S = 4 at {curves['S = 4'].losses[-1]:.2f}, which is not a death "
-    "but no match either.\n\n"
-    "Why late? The gradient of a score is its probability, less 1 for the one character out of "
-    f"{characters} that was meant. The meant ones are large, the others small, and at the head "
-    f"{head:.1%} are zero at first: **all but the meant ones** ({1 - 1 / characters:.1%}). What is "
-    "left says *make what was meant more likely*, which is worth learning at first. What is lost "
-    "says *make all others less likely*. Without it nothing holds scores that grow.",
-)
+teach.explain("unscaled")
 
 # %%
-over = [step for step, share in zip(alone.steps, alone.zeros) if share > 0.9]
-
-assert over and over[0] < alone.steps[lowest]
-assert max(scaled.zeros) < 0.7
-
-told.explain(
-    over[0],
-    f"The loss turned at step {alone.steps[lowest]}. With S = 128 at most {max(scaled.zeros):.0%} are "
-    "zero, and that does no harm (lesson 4 says why: these are the smallest). So a share of zeros is "
-    "a sign, but one that needs a rule: you write it below.",
-)
+teach.explain("told")
 
 # %% [markdown]
 # ## Predict
@@ -182,21 +134,7 @@ references = [curve.losses[-1] for curve in (base, *others)]
 # ## Explain
 
 # %%
-became = judged.true_fate(eight.losses, references)
-above = eight.losses[-1] / base.losses[-1] - 1
-spread = max(references) - min(references)
-
-assert became in ("worse", "matches")
-assert base.losses[-1] < eight.losses[-1] < curves["S = 4"].losses[-1] < alone.losses[-1]
-
-at_eight.explain(
-    became,
-    f"It ends at {eight.losses[-1]:.3f}, {above:+.1%} from the float32 run with the same seed; float32's "
-    f"seeds end from {min(references):.3f} to {max(references):.3f}, {spread:.3f} apart, and S = 128 "
-    f"at dial 11 at {scaled.losses[-1]:.3f}. So there is no edge between matching and dying, but a "
-    "slope, and a loss scale moves a run along it: dial 8 with S = 1 and dial 11 with S = 8 are the "
-    "same run, bit for bit (lesson 5). A run on the slope is the worst kind to have: it looks well.",
-)
+teach.explain("at_eight")
 
 # %% [markdown]
 # ## Your turn: the smallest scale that survives

@@ -4,21 +4,21 @@
 # **What must be summed in float32?** A rounded number is off by one part in two thousand at most, and that is often good enough. A rounded *sum* is another matter: it is rounded as many times as it has terms. This lesson adds in float16 and looks at where that goes wrong, where NumPy only seems to do it, and where, against all warnings, it does no harm.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
 
 # %%
 import math
-from functools import partial
 from itertools import islice
 
 import numpy as np
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import models, nn, optim, teach
+from minifp import teach
 from minifp.teach.drawings import summing_in_half as drawing
+from minifp.teach.tasks import raw_digits
+from minifp.teach.tasks import sums as sums_of
 
 teach.begin("08-summing-in-half")
 
@@ -63,36 +63,20 @@ ways = {
 sums = {name: float(way()) for name, way in ways.items()}
 in_half = [name for name, found in sums.items() if found != 4096]
 lines = "\n".join(f"| `{name}` | {found:,.0f} |" for name, found in sums.items())
-Markdown(f"| call | result |\n|---|---|\n{lines}")
+with fp.precision("mixed,reduce=float16"):
+    ours = fp.tensor(v).sum().item()
+
+with teach.after(counted, calls):
+    display(Markdown(f"| call | result |\n|---|---|\n{lines}"))
 
 # %% [markdown]
 # ### Explain
 
 # %%
-last = sums["np.cumsum(v)[-1]"]
-with fp.precision("mixed,reduce=float16"):
-    ours = fp.tensor(v).sum().item()
-assert last == ours == 2048
-assert "column.sum(axis=0)" in in_half and sums["v.sum()"] == sums["row @ column"] == 4096
-counted.explain(
-    last,
-    "From 2,048 on, float16 numbers lie 2 apart. 2,048 + 1 lies in the middle between 2,048 and "
-    "2,050, and goes to the even one: 2,048. From there the sum does not move, however many ones "
-    f"still come. minifp does the same when it is told to: `reduce=float16` gives {ours:,.0f}.",
-)
+teach.explain("counted")
 
 # %%
-assert 2 <= len(in_half) <= 5
-calls.explain(
-    len(in_half),
-    f"With NumPy {np.__version__}: {', '.join(f'`{name}`' for name in in_half)}. Products go "
-    "through float32, a mean asks for float32, and a sum along memory adds in pairs, so that no "
-    "partial sum gets long. The same `sum` *across* memory adds row after row in float16. So it "
-    "depends on the layout of an array, and of course on the version. Two lessons: an experiment "
-    "that says *`@` in float16 is accurate enough* may have measured float32; and code that was "
-    "right for rows may be wrong for columns. In minifp a precision says how sums are made, for "
-    "every operation alike.",
-)
+teach.explain("calls")
 
 # %% [markdown]
 # ## 2. The longer, the worse
@@ -121,71 +105,31 @@ untrained
 WAYS = ("float16", "chunked:64", "float32")
 LENGTHS = [4**k for k in range(3, 8)]
 
+errors = {way: [sums_of.error(K, way) for K in LENGTHS] for way in WAYS}
+losses = {
+    f"{n:,}": (sums_of.loss(n, "float16"), sums_of.loss(n, "float32")) for n in (10_000, 32_000)
+}
 
-def error(K, way):
-    """The mean relative error of eight dot products of K numbers."""
-    random = np.random.default_rng(0)
-    a = random.random((8, 1, K)).astype(np.float16)
-    b = random.random((8, K, 1)).astype(np.float16)
-    exact = a.astype(np.float64) @ b.astype(np.float64)
-    with fp.precision(f"mixed,accumulate={way}"):
-        y = (fp.tensor(a) @ fp.tensor(b)).numpy().astype(np.float64)
-    return float(np.mean(abs(y / exact - 1)))
-
-
-def loss(words, way):
-    """The cross entropy of logits that are all 0."""
-    with fp.precision(f"mixed,reduce={way}"):
-        logits = fp.tensor(np.zeros((1, words), np.float16))
-        return F.cross_entropy(logits, fp.tensor([0])).item()
-
-
-errors = {way: [error(K, way) for K in LENGTHS] for way in WAYS}
-losses = {f"{n:,}": (loss(n, "float16"), loss(n, "float32")) for n in (10_000, 32_000)}
-
-teach.show(
-    drawing.errors_and_losses(LENGTHS, errors, losses),
-    "The relative error of a dot product of K positive numbers, whose partial sums are float16, "
-    "float16 in chunks of 64 that are added in float32, or float32. The first grows with K, the "
-    "others stay at the rounding of the result. Inset: the loss of an untrained language model; "
-    "the square is what a float16 sum makes of it, the diamond what it should be. Nothing was "
-    "arranged: the exponent dial is at 0.",
-    ("sum", *(f"K = {K:,}" for K in LENGTHS)),
-    [(way, *found) for way, found in errors.items()]
-    + [
-        (f"loss, {name} words: {half:.2f} for {right:.2f}", *[""] * len(LENGTHS))
-        for name, (half, right) in losses.items()
-    ],
-)
+with teach.after(long, untrained):
+    teach.show(
+        drawing.errors_and_losses(LENGTHS, errors, losses),
+        "errors_and_losses",
+        ("sum", *(f"K = {K:,}" for K in LENGTHS)),
+        [(way, *found) for way, found in errors.items()]
+        + [
+            (f"loss, {name} words: {half:.2f} for {right:.2f}", *[""] * len(LENGTHS))
+            for name, (half, right) in losses.items()
+        ],
+    )
 
 # %% [markdown]
 # ### Explain
 
 # %%
-worst = errors["float16"][-1]
-teach.expect_failure("relative error of a float16 sum of 16,384 products", worst, above=0.3)
-assert max(errors["float32"]) < 2**-11 and max(errors["chunked:64"]) < 2e-3
-short = errors["float16"][0]
-long.explain(
-    100 * worst,
-    f"At K = {LENGTHS[0]} it was {short:.2%}, which nobody would notice. The error does not only add "
-    "up: the sum *stands still* when what comes is smaller than half the distance to the next "
-    f"number. With partial sums in float32 it is at most {max(errors['float32']):.3%} at any K, which is "
-    "the one rounding of the result. Chunks of 64 with float32 between them do nearly as well "
-    f"({errors['chunked:64'][-1]:.3%}): short sums in few bits are what float8 hardware does.",
-)
+teach.explain("long")
 
 # %%
-(half, right), (other, other_right) = losses.values()
-teach.expect_failure("the loss of 10,000 words, summed in float16", half, below=8)
-assert abs(right - math.log(10_000)) < 1e-3 and half == other
-untrained.explain(
-    half,
-    f"The sum of 10,000 ones stands still at 2,048, and ln 2,048 is {math.log(2048):.2f}. With "
-    f"32,000 words it is {other:.2f} again, and should be {other_right:.2f}. This is the kind of "
-    "error that looks like good news: **a loss that is lower than it can be**. It costs nothing to "
-    "know what an untrained model's loss must be, and to look.",
-)
+teach.explain("untrained")
 
 # %% [markdown]
 # ## 3. Where it does break: batch normalisation
@@ -203,44 +147,6 @@ raw
 # ### Run
 
 # %%
-train, test = fp.data.digits(normalize=False)
-
-
-def batches(size, scale, epochs):
-    """Batches of pixels times `scale`."""
-    x, t = train.arrays
-    data = fp.data.TensorDataset(x * np.float32(scale), t)
-    loader = fp.data.DataLoader(data, batch_size=size, shuffle=True, seed=0)
-    for _ in range(epochs):
-        yield from loader
-
-
-def trained(build, precision, data, scale):
-    """Train a model; it, its losses, and its accuracy on pictures that were held out, in percent."""
-    fp.manual_seed(0)
-    with fp.precision(precision):
-        model = build()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), diagnose=False)
-    losses = []
-    for x, t in data:
-        loss = F.cross_entropy(model(x), t)
-        optimizer.minimize(loss)
-        losses.append(loss.item())
-    model.eval()
-    x, t = test.arrays
-    with fp.no_grad():
-        said = model(fp.tensor(x * np.float32(scale))).numpy().argmax(1)
-    return model, losses, 100 * np.mean(said == t)
-
-
-LeNet = partial(models.LeNet, classes=10, size=8)
-
-
-def behind_a_norm():
-    """LeNet that normalises its pictures itself."""
-    return nn.Sequential(nn.BatchNorm2d(1), LeNet())
-
-
 EPOCHS = teach.fast_or(5, 2)
 SETTINGS = {
     "float32 sums, pixels 0 to 16": ("mixed", 1),
@@ -249,37 +155,26 @@ SETTINGS = {
     "chunks of 32, pixels 0 to 16": ("mixed,reduce=chunked:32", 1),
 }
 found = {
-    name: trained(behind_a_norm, precision, batches(64, scale, EPOCHS), scale)[1:]
+    name: raw_digits.trained(
+        raw_digits.behind_a_norm, precision, raw_digits.batches(64, scale, EPOCHS), scale
+    )
     for name, (precision, scale) in SETTINGS.items()
 }
 lines = [
     f"| {name} | {np.mean(losses[-20:]):.2f} | {accuracy:.1f}% |"
     for name, (losses, accuracy) in found.items()
 ]
-Markdown("| statistics | loss at the end | accuracy |\n|---|---|---|\n" + "\n".join(lines))
+
+with teach.after(raw):
+    display(
+        Markdown("| statistics | loss at the end | accuracy |\n|---|---|---|\n" + "\n".join(lines))
+    )
 
 # %% [markdown]
 # ### Explain
 
 # %%
-good, broken, small, chunks = (accuracy for _, accuracy in found.values())
-stuck = np.mean(found["float16 sums, pixels 0 to 16"][0][-20:])
-squares = float(np.square(train.arrays[0] - train.arrays[0].mean()).mean()) * 64 * 64
-teach.expect_failure("accuracy with statistics in float16, in percent", broken, below=30)
-assert good > 85 and small > 85 and chunks > 85
-assert squares > 65504 and abs(stuck - math.log(10)) < 0.1
-raw.explain(
-    "that of guessing",
-    f"The squares of a batch add up to about {squares:,.0f}, and float16 ends at 65,504: the "
-    "variance is Inf, and every pixel divided by Inf is 0. All pictures look alike to the network, "
-    f"so the loss stays at that of guessing, {stuck:.2f} (ln 10 is {math.log(10):.2f}). No step was "
-    f"skipped and nothing was NaN: **nothing told you**. Accuracy: {broken:.0f}% instead of "
-    f"{good:.0f}% (not quite that of guessing, because outside of training the layer uses its running "
-    "statistics, which nothing finite has ever reached: an untrained network sees raw pixels).\n\nTwo cures. Sums in float32, or in chunks of 32, reach {good:.0f}% and "
-    f"{chunks:.0f}%; or pixels from 0 to 1, {small:.0f}% with the same float16 sums. The second is "
-    "luck: in a larger batch the same sums stand still. The first is what the paper asks for: statistics and softmax "
-    "are summed in float32, and stored in float16.",
-)
+teach.explain("raw")
 
 # %% [markdown]
 # ## 4. Where it does not break
@@ -300,26 +195,15 @@ weight_sums
 # %%
 HALF = "mixed,wgrad:accumulate=float16"
 
-
-def first_gradient(precision):
-    """Of all weights, of one batch, unscaled."""
-    fp.manual_seed(0)
-    with fp.precision(precision):
-        model = LeNet()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-    x, t = next(batches(256, 1 / 16, 1))
-    optimizer.backward(F.cross_entropy(model(x), t))
-    optimizer.unscale_()
-    return np.concatenate([p.grad.numpy().ravel().astype(np.float64) for p in model.parameters()])
-
-
-exact, rounded = first_gradient("mixed"), first_gradient(HALF)
+exact, rounded = map(raw_digits.first_gradient, ("mixed", HALF))
 cosine = exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded)
 off = np.linalg.norm(exact - rounded) / np.linalg.norm(exact)
 
 STEPS = teach.fast_or(120, 30)
 full, halved = (
-    trained(LeNet, precision, islice(batches(256, 1 / 16, 40), STEPS), 1 / 16)[2]
+    raw_digits.trained(
+        raw_digits.LeNet, precision, islice(raw_digits.batches(256, 1 / 16, 40), STEPS), 1 / 16
+    )[1]
     for precision in ("mixed", HALF)
 )
 
@@ -327,23 +211,12 @@ full, halved = (
 # ### Explain
 
 # %%
-assert cosine > 0.999 and off < 0.05 and abs(full - halved) < 3
-weight_sums.explain(
-    full - halved,
-    f"{halved:.1f}% against {full:.1f}%: no effect that one run could show. The gradient that float16 "
-    f"sums give is off by {off:.2%}, and its direction is the same (cosine {cosine:.6f}). Why not "
-    "tens of percent? Because its terms have *both signs*: the sum stays small, and so do the "
-    "distances between numbers. What stands still is a sum of many positive numbers: squares, "
-    "exponentials, counts.\n\nThis is a negative result, and worth as much as the others: **how "
-    "long** a sum is decides less than **what** it adds. That hardware sums products in float32 "
-    "anyway is insurance, and costs little. For networks larger than this one it has been shown to "
-    "matter (Wang and others, 2018).",
-)
+teach.explain("weight_sums")
 
 # %% [markdown]
 # ## Your turn: where does a sum stand still?
 #
-# Ones stand still at 2,048. In general?
+# A sum of ones stands still somewhere, as you have seen. And a sum of other numbers?
 
 
 # %%

@@ -4,7 +4,7 @@
 # **What do I save?** "Half precision halves the memory and is eight times faster." Both halves of this sentence are sometimes true. This lesson counts the bytes of a step, kind by kind, and asks of each product of matrices what holds it up, here and on a GPU.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. Nothing is downloaded.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do. Times are measured on your machine while you read, so they will not be those of others.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so they will not be those of others.
 
 # %%
 from itertools import islice
@@ -16,12 +16,13 @@ from IPython.display import Markdown, display
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import models, optim, teach
+from minifp import teach
 from minifp.scope.hardware.bounds import bounds
 from minifp.scope.hardware.machines import KNOWN, machine
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.tracing.trace import trace
 from minifp.teach.drawings.memory_and_time import KINDS, bytes_and_roofline
+from minifp.teach.tasks import memory_and_time
 
 teach.begin("10-memory-and-time")
 here, v100 = machine("here"), KNOWN["V100"]
@@ -43,67 +44,26 @@ saved
 # %% [markdown]
 # ### Run
 #
-# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak.
+# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows how it is called here, and `memory_and_time.lstm??` the step of part 3.)
 
 # %%
-NETWORKS = {
-    "LeNet": (lambda: models.LeNet(classes=10, size=8), (1, 8, 8), 256, False),
-    "LSTM": (lambda: models.CharLSTM(65, hidden=256), (64,), 32, True),
-}
-
-
-def summary_of(name, batch=None):
-    """What a step of a network needs, in float32 and in mixed."""
-    build, shape, usual, integers = NETWORKS[name]
-    return fp.summary(
-        build, shape, batch or usual, integers=integers, precisions=("float32", "mixed")
-    )
-
-
-def bytes_in(summary, precision):
-    """By kind."""
-    found = {fp.Precision.parse(text): held for text, held in summary.bytes.items()}
-    return found[fp.Precision.parse(precision)]
-
-
-summaries = {name: summary_of(name) for name in NETWORKS}
+NETWORKS = ("LeNet", "LSTM")
 bars = {
-    f"{name}, {precision}": bytes_in(summary, precision)
-    for name, summary in summaries.items()
-    for precision in ("float32", "mixed")
+    f"{name}, {precision}": held
+    for name in NETWORKS
+    for precision, held in memory_and_time.bytes_of(name).items()
 }
 totals = {name: sum(held.values()) for name, held in bars.items()}
-totals
+ratio = {name: totals[f"{name}, mixed"] / totals[f"{name}, float32"] for name in NETWORKS}
+
+with teach.after(saved):
+    display(totals)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-ratio = {name: totals[f"{name}, mixed"] / totals[f"{name}, float32"] for name in NETWORKS}
-single, half = bars["LSTM, float32"], bars["LSTM, mixed"]
-weights = summaries["LSTM"].parameters
-state = {
-    name: sum(bars[f"LSTM, {name}"][kind] for kind in ("weights", "masters", "optimizer_state"))
-    for name in ("float32", "mixed")
-}
-each = {"float32": state["float32"] / weights + 4, "mixed": state["mixed"] / weights + 2}
-
-assert half["weights"] + half["masters"] == 1.5 * single["weights"]
-assert half["optimizer_state"] == single["optimizer_state"]
-assert 0.49 < half["activations"] / single["activations"] < 0.52
-assert round(each["float32"]) == round(each["mixed"]) == 16
-assert 0.5 < ratio["LeNet"] < ratio["LSTM"] < 0.7
-
-saved.explain(
-    100 * (1 - ratio["LSTM"]),
-    f"The LSTM holds {totals['LSTM, float32'] / 1e6:.1f} MB in float32 and "
-    f"{totals['LSTM, mixed'] / 1e6:.1f} MB in mixed, LeNet {1 - ratio['LeNet']:.0%} less. What goes "
-    f"with the batch halves. What goes with the weights does not: with its gradient, its master and "
-    f"Adam's two numbers, a weight has **{each['float32']:.0f} bytes in float32 and "
-    f"{each['mixed']:.0f} in mixed precision**. Weights alone take *more*, 1.5 times as many bytes: "
-    "2 for the copy that is computed with, 4 for the one that is updated.\n\nSo it is not true that "
-    "float16 halves memory. It halves activations, and they are most of it where the batch is large.",
-)
+teach.explain("saved")
 
 # %% [markdown]
 # How large? The same LSTM with other batches:
@@ -111,12 +71,13 @@ saved.explain(
 # %%
 rows = []
 for batch in (1, 8, 32, 128, 512):
-    found = summary_of("LSTM", batch)
-    whole = [sum(bytes_in(found, name).values()) for name in ("float32", "mixed")]
+    whole = [sum(held.values()) for held in memory_and_time.bytes_of("LSTM", batch).values()]
     rows.append((batch, *(f"{n / 1e6:.1f} MB" for n in whole), 1 - whole[1] / whole[0]))
-assert rows[0][-1] < 0.2 < 0.4 < rows[-1][-1] < 0.5
 heads = "| batch | float32 | mixed | saved |\n|---|---|---|---|\n"
-Markdown(heads + "\n".join(f"| {b} | {f} | {m} | {s:.0%} |" for b, f, m, s in rows))
+
+with teach.after(saved):
+    display(Markdown(heads + "\n".join(f"| {b} | {f} | {m} | {s:.0%} |" for b, f, m, s in rows)))
+    teach.explain("by_batch")
 
 # %% [markdown]
 # ## 2. What a product waits for
@@ -148,8 +109,10 @@ PRODUCTS = {  # M, N, K; of the LSTM one time step, and the inputs of all 64 at 
     "4,096 square": (4096, 4096, 4096),
 }
 points = [(name, flop_per_byte(*shape)) for name, shape in PRODUCTS.items()]
-print(here)
-print(v100)
+
+with teach.after(intensity):
+    print(here)
+    print(v100)
 
 # %%
 columns = ("kind", *bars)
@@ -160,38 +123,16 @@ table += [
      f"Gflop/s", f"V100 at most {min(v100.half_rate, f * v100.bandwidth) / 1e9:.3g} Gflop/s", "", "")
     for name, f in points
 ]  # fmt: skip
-teach.show(
-    bytes_and_roofline(bars, (here, v100), points),
-    "Above: bytes that a training step holds, by kind, in float32 and in mixed; LeNet shrinks to "
-    f"{ratio['LeNet']:.0%}, the LSTM to {ratio['LSTM']:.0%}, because optimizer state stays and "
-    "masters are new. Below: how many operations a second a product can reach, by its operations "
-    f"for each byte, on this machine (measured, {here.source.partition(', ')[2]}) and on a V100 "
-    "(its datasheet). Nothing was arranged; the exponent dial is at 0.",
-    columns,
-    table,
-)
+step = flop_per_byte(*PRODUCTS["LSTM, a step"])
+
+with teach.after(intensity):
+    teach.show(bytes_and_roofline(bars, (here, v100), points), "bytes_and_roofline", columns, table)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-step = flop_per_byte(*PRODUCTS["LSTM, a step"])
-convolution = flop_per_byte(*PRODUCTS["LeNet's filter"])
-large = flop_per_byte(*PRODUCTS["4,096 square"])
-share = step * v100.bandwidth / v100.half_rate
-assert convolution < 10 < step < 30 < v100.ridge() < large
-assert on_gpu or here.ridge() < v100.ridge()
-intensity.explain(
-    step,
-    f"A V100's ridge is at {v100.ridge():.0f} flop a byte: with {step:.1f} it waits for its memory, "
-    f"and can use at most {share:.0%} of what its tensor cores could do. LeNet's first convolution "
-    f"has {convolution:.1f}, a product of 4,096 by 4,096 matrices {large:,.0f}, and only such a one "
-    f"is held up by arithmetic there. The ridge here ({here.source}) is at {here.ridge():.1f}."
-    "\n\nWhat waits "
-    "for memory gets faster in float16 as well, because its bytes halve: twice at most. The factor "
-    "of eight is for what waits for arithmetic. Libraries therefore join small products: the "
-    f"inputs of all 64 steps in one product have {points[2][1]:.0f} flop a byte.",
-)
+teach.explain("intensity")
 
 # %% [markdown]
 # ## 3. Time, here
@@ -213,22 +154,7 @@ slower
 train, _ = fp.data.shakespeare(length=64)
 loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
 
-
-def trained(precision, device=None):
-    """A model, its optimizer, and their step."""
-    with fp.precision(precision):
-        model = models.CharLSTM(65, hidden=256).to(device)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
-
-    def step(x, t):
-        loss = F.cross_entropy(model(x), t)
-        optimizer.minimize(loss)
-        return loss.detach()
-
-    return model, optimizer, fp.capture(step)
-
-
-pairs = {name: trained(name) for name in ("float32", "mixed")}
+pairs = {name: memory_and_time.lstm(name) for name in ("float32", "mixed")}
 seconds = {name: [] for name in pairs}
 for x, t in islice(loader, teach.fast_or(14, 8)):
     for name, (_, _, step_of) in pairs.items():
@@ -241,7 +167,7 @@ median = {name: np.median(found[4:]) for name, found in seconds.items()}
 # The kernels of a step on the processor, one by one, and what they would take at least on a V100:
 
 # %%
-model, optimizer, _ = trained("mixed", "cpu")
+model, optimizer, _ = memory_and_time.lstm("mixed", "cpu")
 optimizer.backward(F.cross_entropy(model(x.cpu()), t.cpu()))
 rows = trace(optimizer.backwards[0], optimizer.scale, repeats=teach.fast_or(3, 1)).rows
 optimizer.step()
@@ -249,31 +175,13 @@ optimizer.zero_grad()
 on_v100 = bounds(rows, v100)
 products = sum(row.seconds for row in rows if row.role == "dot") / sum(r.seconds for r in rows)
 waits = on_v100.shares()
+times = median["mixed"] / median["float32"]
 
 # %% [markdown]
 # ### Explain
 
 # %%
-times = median["mixed"] / median["float32"]
-assert 0.2 < times < 5 and products > 0.5 and abs(sum(waits.values()) - 1) < 1e-6
-why = (
-    "A GPU's tensor cores multiply float16 many times faster, and half the bytes are moved; what "
-    "waits for the start of kernels gains nothing."
-    if on_gpu
-    else "A processor computes float16 by converting it to float32 and back, so nothing is won in "
-    "arithmetic; the conversions cost, and the halved bytes give some of it back."
-)
-slower.explain(
-    times,
-    f"A step took {1e3 * median['float32']:.3g} ms in float32 and {1e3 * median['mixed']:.3g} ms in "
-    f"mixed (medians; {here.source}). {why} {products:.0%} of a processor's time in kernels is products."
-    f"\n\nOn a V100 the same kernels would take "
-    f"at least {1e6 * on_v100.half_floor:.0f} µs in float16 and {1e6 * on_v100.single_floor:.0f} in "
-    f"float32, {on_v100.single_floor / on_v100.half_floor:.2f} times as long. They would wait for "
-    f"the start of kernels in {waits['latency']:.0%} of that time, for memory in "
-    f"{waits['memory']:.0%} and for arithmetic in {waits['arithmetic']:.0%}: so small a network "
-    "does not fill a GPU. (A floor, computed from the datasheet; no V100 was asked.)",
-)
+teach.explain("slower")
 
 # %% [markdown]
 # ## 4. Amdahl's law
@@ -305,21 +213,14 @@ def speed_up(share, times):
     return found
 
 
-teach.explore(speed_up, share=(0, 100, 50), times=(1, 16, 5))
+with teach.after(whole):
+    teach.explore(speed_up, share=(0, 100, 50), times=(1, 16, 5))
 
 # %% [markdown]
 # ### Explain
 
 # %%
-five = 1 / (0.5 + 0.5 / 5)
-of_lstm = 1 / (1 - products + products / 8)
-whole.explain(
-    five,
-    "The half that is not sped up takes as long as before: 1 / (0.5 + 0.5 / 5). However fast the "
-    f"products get, the step is never twice as fast. With the share measured above, {products:.0%}, "
-    f"products that are eight times faster would make the kernels of the LSTM's step {of_lstm:.1f} "
-    "times as fast.",
-)
+teach.explain("whole")
 
 # %% [markdown]
 # ## 5. Shapes
@@ -329,11 +230,9 @@ whole.explain(
 # %%
 advice = shape_advice(rows)
 print(advice)
-assert [p.size for p in advice.unfit] == [65] and advice.unfit[0].padded() == 72
+teach.explain("padded")
 
 # %% [markdown]
-# There are 65 characters. A vocabulary of 72, seven of which never occur, is what people who train large models do (GPT-2's 50,257 words are often padded to 50,304, a multiple of 64).
-#
 # ## Your turn
 #
 # ### Fill in the ledger
@@ -420,25 +319,7 @@ teach.check(amdahl)
 # ## On a real GPU
 
 # %%
-if on_gpu:
-    told = (
-        f"- **The time**: {times:.2f} times that of float32 for a step here ({here.source}), whose "
-        f"ridge is at {here.ridge():.0f} flop a byte. The smallest kernel takes "
-        f"{1e6 * here.launch:.1f} µs, a step as one CUDA graph {1e3 * median['mixed']:.2g} ms."
-    )
-else:
-    told = (
-        "- **The time**: everything. The ridge is ten or more times further to the right, so that "
-        "shapes and batch sizes decide what float16 gives; kernels take microseconds to start, "
-        "which small networks feel most. On an H100 a step of two layers of 256 units took 2.98 ms "
-        "in float32 and 1.66 in mixed, of two layers of 1,500 units 20.9 and 7.95 "
-        "([docs/gpu.md](../docs/gpu.md#on-an-h100)). With a GPU, `MINIFP_DEVICE=cuda jupyter lab` "
-        "fills this lesson with its own figures."
-    )
-Markdown(
-    "- **The bytes**: little. An allocator keeps more than is asked for, and libraries take "
-    f"workspace of their own, which this ledger does not know.\n{told}"
-)
+teach.explain("here" if on_gpu else "elsewhere")
 
 # %% [markdown]
 # ## What to read next

@@ -4,20 +4,19 @@
 # **Do the rules carry over?** Three techniques have been shown one by one: master weights, loss scaling, sums in float32. Here you meet tasks that no lesson was made for, speech, translation, pictures that a network invents, and say beforehand what each of them needs.
 #
 # - **You need**: minifp with its extras `plot` and `translation`, and about twelve minutes of two cores; it is the longest lesson. Speech and translation need data that minifp does not bring: spoken digits (16 MB) and Multi30k (2 MB). Where they lie in the folder that `MINIFP_DATA` names, or in minifp's cache, they are used. Where not, nothing is downloaded: LeNet on digits and an LSTM on Shakespeare stand in, and the panels say so. (`fp.data.spoken_digits()` and `fp.data.multi30k()` download them once.)
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
 # %%
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
-from math import inf, nan
+from math import nan
 
 import numpy as np
 
 import minifp as fp
-from minifp import models, optim, teach
-from minifp.data.whereabouts import whereabouts
+from minifp import optim, teach
 from minifp.teach.drawings.gallery import NAMES, panels
+from minifp.teach.tasks import exhibits
 
 teach.begin("12-gallery")
 
@@ -30,37 +29,10 @@ teach.begin("12-gallery")
 # - **Translation** (figure 4): with loss scaling, mixed precision stays within what three float32 trainings differ by anyway. Here LSTMs with attention translate short English sentences to French. Gradients of so small a network are large, so the **exponent dial** makes them smaller, by 2^10, as if the loss were a mean over 1,024 times as many words (lesson 5). In the minutes that are there nobody learns to translate (the BLEU of all is about 1), so what is compared is how surprised each is by the next piece of a French sentence, its perplexity.
 # - **A GAN** (section 4.6): needs no loss scaling, "judged by eye". Here a DCGAN invents digits, and a number replaces the eye: how far its pictures are from real ones in the features of a fixed network.
 
-
 # %%
-def is_here(dataset):
-    """Whether a data set can be read without downloading it."""
-    return whereabouts(dataset).startswith("in ")
-
-
-FAST = teach.fast_or(False, True)
 SEEDS, JOBS = teach.fast_or(3, 2), teach.fast_or(2, 1)
 UNSCALED, SCALED = "mixed,loss_scale=1", "mixed,loss_scale=128"
-stand_in = replace(
-    fp.load_task("charlstm"),
-    model=lambda: models.CharLSTM(65, hidden=64),
-    schedule=None,
-    dial=14,
-    steps=teach.fast_or(600, 25),
-)
-
-speech = ("Speech", "spoken-digits:quick")
-if FAST or not is_here("fsdd"):
-    speech = (
-        "In place of speech: digits",
-        replace(fp.load_task("lenet"), steps=teach.fast_or(200, 25)),
-    )
-if FAST or not (is_here("multi30k") and find_spec("sacrebleu")):
-    translation = ("In place of translation: Shakespeare", stand_in)
-else:
-    seq2seq = fp.load_task("translation-en-fr:quick")
-    by_surprise = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5.0}
-    translation = ("Translation", replace(seq2seq, dial=10, steps=200, **by_surprise))
-gan = ("A GAN", replace(fp.load_task("gan-digits:quick"), steps=teach.fast_or(None, 4)))
+speech, translation, gan = exhibits.chosen()
 speech[0], translation[0], gan[0]
 
 # %% [markdown]
@@ -106,74 +78,23 @@ rows = [
     for arm in c.precisions
     for run in c.runs_of(arm)
 ]  # fmt: skip
-teach.show(
-    panels(compared),
-    f"A panel for each task, a row for each precision, a mark for each of {SEEDS} seeds; the grey "
-    "band is the spread of float32's own runs. Speech and the GAN have marks in or near the band in "
-    f"each precision; the task between them, with the exponent dial at {translated.dial}, leaves it "
-    "far without loss scaling.",
-    ("task", "precision", "seed", "metric", "value", "status"),
-    rows,
-)
+
+with teach.after(dead, gains, pictures):
+    teach.show(
+        panels(compared), "panels", ("task", "precision", "seed", "metric", "value", "status"), rows
+    )
 
 # %% [markdown]
 # ### Explain
 
 # %%
-unit = translated.task.metric_name
-base, lost = (translated.runs_of(arm) for arm in ("float32", UNSCALED))
-ends = [run.metric for run in base]
-
-
-def inside(arm):
-    """How many runs did not diverge, and end within the range of float32's."""
-    return sum(
-        run.finished and min(ends) <= run.metric <= max(ends) for run in translated.runs_of(arm)
-    )
-
-
-scaled, unscaled = inside(SCALED), inside(UNSCALED)
-teach.expect_failure("runs without loss scaling within float32's spread", unscaled, below=1)
-assert translated.row(SCALED).diverged == 0
-dead.explain(
-    "end outside of it",
-    f"Float32's {SEEDS} runs end at a {unit} from {min(ends):.2f} to {max(ends):.2f}. Without loss "
-    f"scaling {unscaled} of {len(lost)} end within that range, and "
-    f"{sum(not run.finished for run in lost)} diverged. With S = 128 it is {scaled} of {SEEDS}, "
-    f"none diverged. With {SEEDS} runs the range itself is a guess: that of {SEEDS} more float32 "
-    "runs would be another one.",
-)
+teach.explain("dead")
 
 # %%
-seeds = {run.seed: run.metric for run in heard.runs_of("float32")}
-sign = 1 if heard.task.goal == "max" else -1
-gained = [sign * (run.metric - seeds[run.seed]) for run in heard.runs_of(UNSCALED)]
-ups = sum(g > 0 for g in gained)
-came = "with every seed" if ups == SEEDS else "with some" if ups else "with none"
-row = heard.row(UNSCALED)
-assert row.diverged == 0
-gains.explain(
-    came,
-    f"It was better with {ups} of {SEEDS} seeds. The differences (better is positive) go from "
-    f"{min(gained):+.2f} to {max(gained):+.2f} {heard.task.difference_unit}; float32's own runs go "
-    f"from {min(seeds.values()):.2f} to {max(seeds.values()):.2f}. The verdict at a margin of "
-    f"{heard.task.margin:g} is {row.verdict or 'none, from so few pairs'}"
-    + (f" (about {row.needed} seeds are needed)" if row.needed else "")
-    + ". A gain of 5 to 10% of the error rate, as the paper reports it from one run each, is less "
-    "than a seed does at this size. The gallery's longer runs, with eight seeds, came to the same.",
-)
+teach.explain("gains")
 
 # %%
-row = made.row(UNSCALED)
-assert row.diverged == 0 and abs(row.difference) < made.task.margin
-pictures.explain(
-    "end within its margin of float32",
-    f"The distance of its pictures from real ones is {row.mean:.3f} without loss scaling and "
-    f"{made.row('float32').mean:.3f} in float32, {row.difference:+.4f} apart, at a margin of "
-    f"{made.task.margin:g}"
-    + ("" if row.verdict is None else f" (verdict: {row.verdict}{', weak' if row.weak else ''})")
-    + ". Losses of a GAN say little about its pictures, and eyes are kind: hence the number.",
-)
+teach.explain("pictures")
 
 # %% [markdown]
 # ## 2. Which technique was it?
@@ -211,76 +132,29 @@ MOODS = {
         mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(800, 250)
     ),
 }
-FACTORS = dict.fromkeys(MOODS, ("master_weights", "loss_scale", "accumulate"))
-if FAST:  # one technique there
+FACTORS = dict.fromkeys(MOODS, tuple(exhibits.FACTORS))
+if teach.fast_or(False, True):  # one technique there
     FACTORS |= {"as usual": ("loss_scale",), "small updates": ("master_weights",)}
 ablations = {
     mood: fp.ablate(task, FACTORS[mood], seeds=SEEDS, jobs=JOBS, progress=False)
     for mood, task in MOODS.items()
 }
-print(ablations["small gradients"])
+costs = {mood: exhibits.costs(ablation) for mood, ablation in ablations.items()}
+
+with teach.after(usual, gradients, updates):
+    print(ablations["small gradients"])
 
 # %% [markdown]
 # ### Explain
 
 # %%
-WORDS = dict(zip(("master_weights", "loss_scale", "accumulate"), CHOICES))
-
-
-def alone(mood):
-    """What taking each technique away alone costs: points of accuracy, by its name; infinitely many
-    where runs diverge without it."""
-    found = [e for e in ablations[mood].effects if e.way == "together"]
-    return {WORDS[e.factor]: inf if e.verdict == "DIVERGED" else e.mean for e in found}
-
-
-def told(mood):
-    """The same in words."""
-    texts = {
-        n: "all (without them runs diverge)" if c == inf else f"{c:+.1f}"
-        for n, c in alone(mood).items()
-    }
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
-
-
-costs = {mood: alone(mood) for mood in MOODS}
-worst = {mood: max(found, key=found.get) for mood, found in costs.items()}
-assert max(costs["as usual"].values()) < 5
-usual.explain(
-    "none of them",
-    f"Points of accuracy that each brings, with all others there: {told('as usual')}. A small "
-    "network at a usual rate has gradients and updates that float16 can hold. That is no proof that "
-    "they are never needed, and the reason why demonstrations on toys must arrange something.",
-)
+teach.explain("usual")
 
 # %%
-teach.expect_failure(
-    "points lost without loss scaling, dial 17", costs["small gradients"]["loss scaling"], above=20
-)
-assert worst["small gradients"] == "loss scaling"
-gradients.explain(
-    "loss scaling",
-    f"With all others there: {told('small gradients')}. Gradients that round to zero are zero in "
-    "a float32 master too; only a scale, applied before they are stored, brings them back.",
-)
+teach.explain("gradients")
 
 # %%
-teach.expect_failure(
-    "points lost without master weights, rate 0.00002",
-    costs["small updates"]["master weights"], above=1,
-)  # fmt: skip
-assert worst["small updates"] == "master weights"
-float32 = ablations["small updates"].comparison.row("float32").mean
-updates.explain(
-    "master weights",
-    f"With all others there: {told('small updates')}, where float32 reaches {float32:.1f}%. A "
-    "loss scale is of no use: it is divided out before the update, which stays as small as it was."
-    "\n\nAnd **float32 sums**? None of the three moods needs them"
-    + (" (one was asked, in this short version)" if FAST else "")
-    + ": a sum of a few hundred products, rounded after each addition, is off by a percent, and "
-    "training does not care. What does is a sum that gets too large, as the variance of raw pixels "
-    "in batch normalisation (lesson 8). A negative result, and worth knowing.",
-)
+teach.explain("updates")
 
 # %% [markdown]
 # ## Your turn

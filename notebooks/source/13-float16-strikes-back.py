@@ -4,16 +4,18 @@
 # **Why does reinforcement learning ask for float16 again?** Since bfloat16 came, whose range needs no loss scaling, float16 was thought to be over. Then people who train language models by reinforcement found that their runs broke down, and that float16 cured them ([arXiv:2510.26788](https://arxiv.org/abs/2510.26788)). This lesson builds the smallest machine in which the reason can be measured.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute of one core. Nothing is downloaded. Lesson 1 (spacing of numbers) helps.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
 
 # %%
-import numpy as np
+import inspect
 
-import minifp as fp
-import minifp.nn.functional as F
-from minifp import nn, optim, teach
+import numpy as np
+from IPython.display import display
+
+from minifp import teach
 from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+from minifp.teach.tasks import letters
 
 teach.begin("13-float16-strikes-back")
 
@@ -30,79 +32,11 @@ teach.begin("13-float16-strikes-back")
 # Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, the trainer keeps the gates of a step in float32 and stores the state alone.
 
 # %%
-LETTERS, HIDDEN, LENGTH, BATCH = 8, 64, 16, 64
-
-
-class Policy(nn.Module):
-    """Which letter comes next: log-probabilities."""
-
-    def __init__(self):
-        self.embedding = nn.Embedding(LETTERS, 32)
-        self.lstm = nn.LSTM(32, HIDDEN, batch_first=True)
-        self.head = nn.Linear(HIDDEN, LETTERS)
-
-    def forward(self, codes):
-        """The trainer's way. codes: (B, T); returns (B, T, letters)."""
-        h, _ = self.lstm(self.embedding(codes))
-        return F.log_softmax(self.head(h), -1, dtype="float32")
-
-    def one_step(self, codes, h, c):
-        """The sampler's way. codes: (B); returns (B, letters) and the next state."""
-        x, of = self.embedding(codes), self.lstm
-        gates = F.linear(x, of.weight_ih_l0, of.bias_ih_l0)
-        gates = gates + F.linear(h, of.weight_hh_l0, of.bias_hh_l0)
-        i, f, g, o = (gates[:, k * HIDDEN : (k + 1) * HIDDEN] for k in range(4))
-        c = fp.sigmoid(f) * c + fp.sigmoid(i) * fp.tanh(g)
-        h = fp.sigmoid(o) * fp.tanh(c)
-        return F.log_softmax(self.head(h), -1, dtype="float32"), h, c
-
-
-# %%
-def write(policy, rng, length=LENGTH):
-    """The sampler writes. Returns the letters (B, T + 1), and log p of each but the first."""
-    codes, logs = [np.zeros(BATCH, np.int64)], []
-    h = c = fp.zeros(BATCH, HIDDEN, dtype=policy.head.weight.dtype)
-    with fp.no_grad():
-        for _ in range(length):
-            log_p, h, c = policy.one_step(fp.tensor(codes[-1]), h, c)
-            log_p = log_p.numpy()
-            codes.append((log_p + rng.gumbel(size=log_p.shape)).argmax(1))  # a draw from p
-            logs.append(log_p[np.arange(BATCH), codes[-1]])
-    return np.stack(codes, 1), np.stack(logs, 1)
-
-
-def read(policy, codes):
-    """The trainer's log p of each letter but the first: (B, T)."""
-    return fp.gather(policy(fp.tensor(codes[:, :-1])), -1, fp.tensor(codes[:, 1:, None]))[..., 0]
-
-
-def reward_of(codes):
-    """1 for each letter that follows the one before it: (B, T)."""
-    return (codes[:, 1:] == (codes[:, :-1] + 1) % LETTERS).astype(np.float32)
-
+for way in (letters.Policy.one_step, letters.Policy.forward):
+    print(inspect.getsource(way))
 
 # %% [markdown]
-# The loop is REINFORCE: make what earned more than the mean more likely, and what earned less, less likely. It pretends that the letters were drawn from the *trainer's* probabilities. They were drawn from the sampler's.
-
-
-# %%
-def play(precision, seed, steps):
-    """Train. Returns the policy, and for each step the reward of a letter and the mismatch."""
-    fp.manual_seed(seed)
-    rng, history = np.random.default_rng(seed), []
-    with fp.precision(precision):
-        policy = Policy()
-        optimizer = fp.MixedOptimizer(optim.Adam(policy.parameters(), lr=3e-3))
-        for _ in range(steps):
-            codes, log_sampler = write(policy, rng)
-            reward = reward_of(codes)
-            advantage = fp.tensor(reward - reward.mean())
-            log_trainer = read(policy, codes)
-            mismatch = np.abs(log_trainer.numpy() - log_sampler).mean()
-            optimizer.minimize(-(log_trainer * advantage).mean())
-            history.append((reward.mean(), mismatch))
-    return policy, np.array(history).T
-
+# The loop is REINFORCE: make what earned more than the mean more likely, and what earned less, less likely. It pretends that the letters were drawn from the *trainer's* probabilities. They were drawn from the sampler's. (`letters.play??` shows it.)
 
 # %% [markdown]
 # ## 2. How far are they apart?
@@ -122,40 +56,19 @@ larger
 
 # %%
 FORMATS = {23: "float32", 10: "float16", 8: "e8m8", 7: "bfloat16", 5: "e8m5", 4: "e8m4"}
-half_way, _ = play("float32", 0, 25)
+half_way, _ = letters.play("float32", 0, 25)
+mismatch = {
+    bits: np.abs(letters.differences(half_way, name)).mean() for bits, name in FORMATS.items()
+}
 
-
-def differences(format, length=LENGTH, seed=1):
-    """log p by the trainer less log p by the sampler, of letters that the sampler wrote: (B, T)."""
-    with fp.precision(f"float32,storage={format}"):
-        policy = Policy()
-        policy.load_state_dict(half_way.state_dict())
-        codes, log_sampler = write(policy, np.random.default_rng(seed), length)
-        with fp.no_grad():
-            return read(policy, codes).numpy().astype(np.float64) - log_sampler
-
-
-mismatch = {bits: np.abs(differences(name)).mean() for bits, name in FORMATS.items()}
-{FORMATS[bits]: f"{value:.2g}" for bits, value in mismatch.items()}
+with teach.after(larger):
+    display({FORMATS[bits]: f"{value:.2g}" for bits, value in mismatch.items()})
 
 # %% [markdown]
 # ### Explain
 
 # %%
-factor = mismatch[7] / mismatch[10]
-slope = np.polyfit([10, 8, 7, 5, 4], [np.log2(mismatch[b]) for b in (10, 8, 7, 5, 4)], 1)[0]
-assert 4 < factor < 16 and -1.4 < slope < -0.7
-assert mismatch[23] < mismatch[10] / 100
-teach.expect_failure("the mismatch in bfloat16, over that in float16", factor, above=4)
-larger.explain(
-    factor,
-    f"A letter's log p differs by {mismatch[10]:.1e} in float16, by {mismatch[7]:.1e} in bfloat16 "
-    f"and by {mismatch[23]:.0e} in float32. Each bit of mantissa halves the distance between "
-    f"numbers, and so each rounding error: three bits less make it 2^3 = 8 times as large. Over all "
-    f"formats of 4 to 10 bits the logarithm (base 2) of the mismatch falls by {-slope:.2f} for each "
-    "bit.\n\nThe range, which is what bfloat16 spends its bits on, is of no use here: log p of a "
-    "letter needs no numbers of 10^38.",
-)
+teach.explain("larger")
 
 # %% [markdown]
 # ## 3. Does it matter for a letter? For a text?
@@ -177,29 +90,18 @@ growth
 # %%
 lengths = (16, 64, 256)
 sums = {
-    name: [np.abs(differences(name, n).sum(1)).mean() for n in lengths]
+    name: [np.abs(letters.differences(half_way, name, n).sum(1)).mean() for n in lengths]
     for name in ("float16", "bfloat16")
 }
-sums
+
+with teach.after(growth):
+    display(sums)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-grew = {name: found[-1] / found[0] for name, found in sums.items()}
-assert all(2 < times < 9 for times in grew.values())
-tokens = 10_000
-there = {name: found[-1] * (tokens / lengths[-1]) ** 0.5 for name, found in sums.items()}
-growth.explain(
-    "4",
-    f"It grew {grew['float16']:.1f} times in float16 and {grew['bfloat16']:.1f} times in bfloat16, "
-    f"near the square root of 16: errors have either sign and add up as the steps of a random walk "
-    f"do, not as its length. A text of {lengths[-1]} letters is off by {sums['bfloat16'][-1]:.1%} in "
-    f"bfloat16 and {sums['float16'][-1]:.2%} in float16.\n\nIf that went on, a text of {tokens:,} "
-    f"would be off by {there['bfloat16']:.0%} and {there['float16']:.1%}. (This is a line drawn "
-    "beyond what was measured. A large model has some hundred times as many layers and operations "
-    "in a step, each of which rounds.)",
-)
+teach.explain("growth")
 
 # %% [markdown]
 # ## 4. And what is learned?
@@ -220,47 +122,29 @@ learned
 # %%
 PRECISIONS = ("float32", "mixed", "bfloat16")
 seeds, steps = teach.fast_or(range(3), range(1)), teach.fast_or(150, 60)
-runs = {name: [play(name, seed, steps)[1] for seed in seeds] for name in PRECISIONS}
+runs = {name: [letters.play(name, seed, steps)[1] for seed in seeds] for name in PRECISIONS}
 rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
 final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
 
-teach.show(
-    mismatch_and_reward(mismatch, rewards),
-    "Above: mismatch between sampler and trainer by bits of mantissa, on a logarithmic scale; it "
-    "halves with each bit, and bfloat16 is about eight times float16. Below: the reward during "
-    f"training, {len(seeds)} seed{'s' * (len(seeds) > 1)} each; float32, mixed (float16) and "
-    "bfloat16 lie on each other. No exponent dial; what was arranged is that sampler and trainer "
-    "round in different places.",
-    ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
-    [
-        (FORMATS[bits], bits, float(mismatch[bits]), *trained)
-        for bits, trained in zip(
-            mismatch,
-            [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
-        )
-    ],
-)
+with teach.after(learned):
+    teach.show(
+        mismatch_and_reward(mismatch, rewards),
+        "mismatch_and_reward",
+        ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
+        [
+            (FORMATS[bits], bits, float(mismatch[bits]), *trained)
+            for bits, trained in zip(
+                mismatch,
+                [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
+            )
+        ],
+    )
 
 # %% [markdown]
 # ### Explain
 
 # %%
-apart = max(abs(final[name] - final["float32"]) for name in PRECISIONS)
-most = {name: max(m.max() for _, m in found) for name, found in runs.items()}
-assert min(final.values()) > 0.8 and apart < 0.05
-assert most["bfloat16"] > 3 * most["mixed"] > 100 * most["float32"]
-learned.explain(
-    "learn as much",
-    f"In the last ten steps a letter earned {final['float32']:.3f} in float32, "
-    f"{final['mixed']:.3f} in float16 and {final['bfloat16']:.3f} in bfloat16: at most "
-    f"{apart:.3f} apart. The mismatch was there all the time, at most {most['bfloat16']:.1e} in "
-    f"bfloat16 and {most['mixed']:.1e} in float16, and it did **no harm that could be seen**.\n\n"
-    "So this is *not* the paper's result, and it need not be. There, models of billions of weights "
-    "write thousands of letters a text, with rewards for the whole text, for thousands of steps; "
-    "here it is 16 letters, each with a reward of its own, and the game is over after a hundred "
-    "steps. What carries over is the mechanism, a factor of eight between two formats of 16 bits. "
-    "That it ruins a training must be shown on the training that you have.",
-)
+teach.explain("learned")
 
 # %% [markdown]
 # ## Your turn

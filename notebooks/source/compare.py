@@ -4,15 +4,15 @@
 # Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing differs, then at two places where training breaks unless something is done about it.
 #
 # - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
-# - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands: the explanation is hidden until you do. Numbers in the explanations are taken from the run above them, and an `assert` checks what the sentences say.
-# - **No results are stored in this file**, so that what you see is what your machine computed. *Run all* fills it in.
+# - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Numbers in the explanations are taken from the run above them, and what the sentences say is checked against it.
+# - **No results are stored in this file**, so that what you see is what your machine computed. Run it cell by cell.
 
 # %%
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 import minifp as fp
 from minifp import models, optim, teach
@@ -56,34 +56,17 @@ lower
 # %%
 epochs = teach.fast_or(6, 1)
 lenet = fp.compare("lenet", ["float32", "mixed"], seeds=3, epochs=epochs, progress=False)
-lenet
+base, mixed = lenet.rows()
+slower = mixed.seconds_per_step / base.seconds_per_step
+
+with teach.after(lower):
+    display(lenet)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-base, mixed = lenet.rows()
-saved = 1 - mixed.bytes["activations"] / base.bytes["activations"]
-slower = mixed.seconds_per_step / base.seconds_per_step
-
-assert abs(mixed.difference) < 3 and mixed.diverged == 0
-assert saved == 0.5
-assert mixed.bytes["weights"] + mixed.bytes["masters"] == 1.5 * base.bytes["weights"]
-
-lower.explain(
-    -mixed.difference,
-    f"Over {mixed.pairs} seeds, mixed precision ended "
-    f"**{mixed.difference:+.2f} points** from float32, and the seeds of float32 alone differ among "
-    f"themselves with a standard deviation of {base.sd:.2f} points. "
-    f"The 90% interval of the difference goes from {mixed.low:+.2f} to {mixed.high:+.2f} points; "
-    f"to be called equivalent it would have to lie within ±{lenet.task.margin:g}, "
-    f"so the verdict is {mixed.verdict}"
-    + (f": about {mixed.needed} seeds would be needed. " if mixed.needed else ". ")
-    + f"\n\nActivations took {saved:.0%} less memory. Weights took *more*: half for the float16 "
-    "copy, and as much as before for the float32 one that the optimizer keeps. The next part shows "
-    f"why it does.\n\nA step in mixed precision took {slower:.2f} times as long as one in float32 "
-    f"(medians of these runs; {here.source.replace('measured', 'here')}).",
-)
+teach.explain("lower")
 
 # %% [markdown]
 # ## 2. An update that is too small to be written
@@ -106,12 +89,7 @@ w = np.concatenate([p.numpy().ravel() for p in model.parameters()])
 moved = (w.astype(np.float32) - np.float32(1e-5)).astype(np.float16)
 lost = 100 * np.mean(moved == w)
 
-assert w.dtype == np.float16 and 50 < lost < 90
-unmoved.explain(
-    lost,
-    f"Of {len(w):,} weights, {lost:.0f}% stay where they are: for these, {1e-5:g} is less than half "
-    "of the way to the next number.",
-)
+teach.explain("unmoved")
 
 # %% [markdown]
 # Does it matter? Mixed precision keeps *master weights*, a float32 copy in the optimizer that does take every step, and rounds it into the float16 weights afterwards. Small steps add up there until they are large enough to show. This runs with masters and without.
@@ -138,29 +116,15 @@ slow = replace(
 without = "mixed,master_weights=off"
 steps, seeds = teach.fast_or(1500, 800), teach.fast_or(3, 1)
 masters = fp.compare(slow, ["float32", "mixed", without], seeds=seeds, steps=steps, progress=False)
-masters
+
+with teach.after(without_masters):
+    display(masters)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-base, mixed, stored = masters.rows()
-loss = 1 - stored.mean / base.mean
-
-assert abs(mixed.difference) < 2
-teach.expect_failure("relative loss of accuracy without masters", loss, above=0.5)
-teach.expect_failure("accuracy without masters, in percent", stored.mean, below=25)
-
-without_masters.explain(
-    "no better than guessing" if stored.mean < 15 else "much worse",
-    f"With masters the accuracy is {mixed.mean:.0f}%, as in float32 "
-    f"({base.mean:.0f}%). Without them it is **{stored.mean:.0f}%**: {loss:.0%} of the accuracy is "
-    "gone. Micikevicius and others report 80% for a speech model of theirs "
-    "([2018](https://arxiv.org/abs/1710.03740), section 3.1)."
-    "\n\nWhat was arranged: the learning rate is 100 times smaller than this network needs. At a "
-    "usual one it trains well without masters too (try it below). Large models meet such small "
-    "steps at the end of their schedules.",
-)
+teach.explain("without_masters")
 
 # %% [markdown]
 # ## 3. A gradient that is too small to be written
@@ -188,56 +152,21 @@ unscaled = "mixed,loss_scale=off"
 scaling = fp.compare(
     "mlp", ["float32", "mixed", unscaled], seeds=seeds, epochs=5, dial=17, progress=False
 )
-scaling
+
+with teach.after(unscaled_does):
+    display(scaling)
 
 # %% [markdown]
 # ### Explain
 
 # %%
-base, mixed, plain = scaling.rows()
-first, last = (scaling.runs_of(unscaled)[0].history["loss"][i] for i in (0, -1))
-
-assert abs(mixed.difference) < 2
-assert plain.diverged == plain.n
-teach.expect_failure("last loss beside the first, without loss scaling", last / first, above=1)
-
-unscaled_does.explain(
-    "get worse than it was",
-    f"With loss scaling (S began at 2^16 and ended at "
-    f"2^{np.log2(mixed.final_scale):.0f}) mixed precision reaches {mixed.mean:.1f}%, float32 "
-    f"{base.mean:.1f}%. Without it, {plain.diverged} of {plain.n} runs got **worse than they were "
-    f"at the start**: the loss of the first went from {first:.2f} to {last:.2f}."
-    "\n\nIt does not stand still, because not all gradients vanish: the few large ones survive, "
-    "and a direction made of those alone is not the direction downhill.",
-)
+teach.explain("unscaled_does")
 
 # %% [markdown]
 # ## On a real GPU
 
 # %%
-numbers = (
-    "A GPU's tensor cores multiply float16 numbers exactly and add in float32, as minifp does on a "
-    "processor; they add in another order, so the last bits differ."
-)
-if here.launches_steps:
-    time = (
-        f"In part 1 a step in mixed precision took {slower:.2f} times as long as one in float32, "
-        f"each one CUDA graph. Large products are {here.half_rate / here.single_rate:.1f} times as "
-        "fast in float16 here; LeNet has none."
-    )
-else:
-    time = (
-        "There float16 is what makes training fast: on an H100, captured steps in mixed precision "
-        "took 0.37 to 0.56 times as long as in float32 ([docs/gpu.md](../docs/gpu.md#on-an-h100)). "
-        "On a processor minifp converts to float32 to compute and back to store, so that float16 "
-        f"gains nothing in its arithmetic; part 1 took {slower:.2f} times as long. With a GPU, "
-        "`MINIFP_DEVICE=cuda jupyter lab` fills this notebook with its own figures."
-    )
-Markdown(
-    f"- **The numbers**: little. {numbers}\n- **The time**: much. {time}\n- **The memory**: "
-    "activations halve there as here. Whether that halves the whole depends on the batch: weights, "
-    "masters and the optimizer's state do not shrink."
-)
+teach.explain("here" if here.launches_steps else "elsewhere")
 
 # %% [markdown]
 # ## Your turn

@@ -47,7 +47,7 @@ SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside
 COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 # What may import random itself.
-DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving"}
+DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving", "teach"}
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert

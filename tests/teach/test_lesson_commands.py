@@ -19,25 +19,21 @@ teaching = partial(call, "teach")
 @pytest.fixture
 def done():
     teach.begin(LESSON)
-    teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
+    for choice in ("2^-24", "0"):
+        teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice=choice)
     teach.check(zero_up_to=3e-8)
     teach.check(zero_up_to=...)
     teach.check(zero_up_to=2.0**-25)
 
 
-def test_lessons_are_listed_with_their_questions_and_minutes():
+def test_lessons_are_listed_and_copied_as_they_are_and_never_over_a_students(tmp_path):
     text = teaching("lessons").output
     assert f"{LESSON} Sixteen bits What can float16 say? 0:20" in " ".join(text.split())
     assert text.index("compare") < text.index(LESSON)
-
-
-def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
     result = teaching("lessons", LESSON, "--out", "mine")
     file = tmp_path / "mine" / f"{LESSON}.ipynb"
-    assert (
-        result.exit_code == 0
-        and file.read_bytes() == lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
-    )
+    there = lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
+    assert result.exit_code == 0 and file.read_bytes() == there
     file.write_text("my work", encoding="utf-8")
     refused = teaching("lessons", "--out", "mine")
     assert refused.exit_code == 2 and "--again" in refused.output
@@ -65,7 +61,7 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
     mine = sum(exercise.lesson == LESSON for exercise in all_exercises().values())
     assert lines[LESSON][-4:] == ["1", "1", "of", str(mine)] and lines["compare"][-2:] == ["-", "-"]
-    assert "  predicted  3e-8 is stored as 2^-24" in text
+    assert "  predicted  3e-8 is stored as 2^-24 (later 0)" in text
     assert "  solved     What float16 stores as zero, 1 try wrong" in text  # `...` was no try
     assert "  to do      Round to float16" in text and re.search(r"1 of \d+ exercises solved", text)
     assert f"Kept in {own_file}, and sent nowhere" in text
@@ -89,7 +85,9 @@ def test_the_page_says_what_the_terminal_says_and_fetches_nothing(done, tmp_path
     teach.predict("Is 1 < 2 & true?", of=("<yes>",), choice="<yes>")
     assert "Page: page.html" in teaching("status", "--out", "page.html").output
     page = checked((tmp_path / "page.html").read_text("utf-8"))
-    assert {"3e-8 is stored as 2^-24", "solved", "Is 1 < 2 & true? <yes>"} <= {*page.texts}
+    assert {"3e-8 is stored as 2^-24 (later 0)", "solved", "Is 1 < 2 & true? <yes>"} <= {
+        *page.texts
+    }
     assert page.values("src", "href") == ["data:,"] and page.texts.count("Sixteen bits") >= 1
 
 

@@ -1,0 +1,91 @@
+"""Lesson 5: a small detector of digits in scenes, whose loss takes hard negatives as SSD's does."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minifp import data, nn, optim
+from minifp.autograd.grad_mode import no_grad
+from minifp.errors import TrainingError
+from minifp.numerics import policy
+from minifp.ops import cross_entropy, tensor
+from minifp.runtime.random import manual_seed
+from minifp.training.mixed import MixedOptimizer
+
+LEFT_OUT = -100  # a cell that the loss does not count
+
+
+@cache
+def scenes() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Pictures and cells of 800 scenes to train with, and of 200 to test with; see in_cells."""
+    old, new = data.digit_scenes(800, 200)
+    return in_cells(old), in_cells(new)
+
+
+def in_cells(scenes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scenes as arrays: pictures (n, 1, 32, 32), and for each cell (n, 8, 8) what it shows: 0 for
+    nothing, 1 to 10 for the digit whose centre lies in it."""
+    pictures, cells = [], np.zeros((len(scenes), 8, 8), np.int64)
+    for i in range(len(scenes)):
+        picture, target = scenes[i]
+        pictures.append(picture)
+        for (left, top, right, bottom), label in zip(target["boxes"], target["labels"]):
+            cells[i, int((top + bottom) / 8), int((left + right) / 8)] = label
+    return np.stack(pictures), cells
+
+
+def detector() -> Any:
+    """Pictures (n, 1, 32, 32) -> scores (n, 11, 8, 8)."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
+        nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(32, 11, 3, padding=1),
+    )  # fmt: skip
+
+
+def mined(scores: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """The cells (n, 8, 8), with LEFT_OUT in those that are neither digits nor hard negatives."""
+    scores = scores - scores.max(axis=1, keepdims=True)
+    surprise = np.log(np.exp(scores).sum(axis=1)) - scores[:, 0]  # the loss where nothing is shown
+    surprise[cells > 0] = -np.inf
+    wanted = 3 * int((cells > 0).sum())
+    found = np.where(cells > 0, cells, LEFT_OUT).ravel()
+    found[np.argpartition(-surprise.ravel(), wanted)[:wanted]] = 0
+    return found.reshape(cells.shape)
+
+
+def f1(model: Any) -> float:
+    """How well cells of new scenes are told: of the digits that are there and those that are
+    claimed, the share that is both, and right."""
+    pictures, cells = scenes()[1]
+    with no_grad():
+        said = model(tensor(pictures)).numpy().argmax(axis=1)
+    right = np.sum((said == cells) & (cells > 0))
+    return float(2 * right / (np.sum(said > 0) + np.sum(cells > 0)))
+
+
+def begun(precision: str, seed: int, dial: int) -> tuple[Any, Any]:
+    """A model and its optimizer; the loss scale is the precision's."""
+    manual_seed(seed)
+    with policy.precision(precision):
+        model = detector()
+        sgd = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        return model, MixedOptimizer(sgd, dial=dial, diagnose=False)
+
+
+def train(model: Any, optimizer: Any, seed: int, steps: int) -> int:
+    """Train, and return how many steps were made: none, if all overflow."""
+    pictures, cells = scenes()[0]
+    made, random = 0, np.random.default_rng(seed)
+    try:
+        for _ in range(steps):
+            batch = random.integers(0, len(pictures), 32)
+            scores = model(tensor(pictures[batch]))
+            targets = tensor(mined(scores.numpy().astype(np.float32), cells[batch]))
+            loss = cross_entropy(scores, targets, ignore_index=LEFT_OUT)
+            made += optimizer.minimize(loss).stepped
+    except TrainingError:  # patience is over
+        pass
+    return made

@@ -1,0 +1,68 @@
+"""Lesson 12: three tasks of the gallery, in short, and what takes their place."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.util import find_spec
+from math import inf
+from typing import Any
+
+from minifp import models
+from minifp.data.whereabouts import whereabouts
+from minifp.lab.tasks import load_task
+from minifp.teach.mode import fast_or
+
+FACTORS = {
+    "master_weights": "master weights",
+    "loss_scale": "loss scaling",
+    "accumulate": "float32 sums",
+}
+
+
+def is_here(dataset: str) -> bool:
+    """Whether a data set can be read without downloading it."""
+    return whereabouts(dataset).startswith("in ")
+
+
+def chosen() -> list[tuple[str, Any]]:
+    """Speech, translation and a GAN, or what takes their place where the data are not here: titles
+    and tasks."""
+    fast = fast_or(False, True)
+    return [
+        speech(not fast and is_here("fsdd")),
+        translation(not fast and is_here("multi30k") and bool(find_spec("sacrebleu"))),
+        ("A GAN", replace(load_task("gan-digits:quick"), steps=fast_or(None, 4))),
+    ]
+
+
+def speech(is_there: bool) -> tuple[str, Any]:
+    """Spoken digits, or LeNet on written ones."""
+    if is_there:
+        return "Speech", "spoken-digits:quick"
+    lenet = replace(load_task("lenet"), steps=fast_or(200, 25))
+    return "In place of speech: digits", lenet
+
+
+def translation(is_there: bool) -> tuple[str, Any]:
+    """Sentences, judged by their perplexity, with the dial at 10; or an LSTM on Shakespeare."""
+    if is_there:
+        by_surprise: dict = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5}
+        sentences = load_task("translation-en-fr:quick")
+        return "Translation", replace(sentences, dial=10, steps=200, **by_surprise)
+    stand_in = replace(
+        load_task("charlstm"), model=lambda: models.CharLSTM(65, hidden=64), schedule=None, dial=14,
+        steps=fast_or(600, 25),
+    )  # fmt: skip
+    return "In place of translation: Shakespeare", stand_in
+
+
+def costs(ablation: Any) -> dict[str, float]:
+    """What taking each technique away alone costs: points of accuracy, by its name; infinitely many
+    where runs diverge without it."""
+    effects: Iterable[Any] = (e for e in ablation.effects if e.way == "together")
+    return {FACTORS[e.factor]: inf if e.verdict == "DIVERGED" else e.mean for e in effects}
+
+
+def in_words(costs: dict[str, float]) -> str:
+    """The same as a list."""
+    texts = {n: f"{c:+.1f}" if c < inf else "all (runs diverge without)" for n, c in costs.items()}
+    return ", ".join(f"{name} {text}" for name, text in texts.items())

@@ -1,0 +1,49 @@
+"""An LSTM that reads Shakespeare, and predicts the next character: lessons 4, 6 and 7."""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from minifp import data, models, optim
+from minifp.autograd.grad_mode import no_grad
+from minifp.numerics import policy
+from minifp.ops import cross_entropy
+from minifp.runtime.random import manual_seed
+from minifp.training.mixed import MixedOptimizer
+
+
+@cache
+def texts() -> tuple[Any, Any]:
+    """Pieces of 32 characters: to train with, and to test with."""
+    return data.shakespeare(length=32)
+
+
+def batches(steps: int, seed: int = 0) -> Iterator[Any]:
+    """At most so many batches of 32 pieces, and of what comes next, shuffled by the seed."""
+    loader = data.DataLoader(texts()[0], batch_size=32, shuffle=True, seed=seed)
+    return islice(loader, steps)
+
+
+def begun(precision: str, hidden: int, seed: int = 0, **settings: Any) -> tuple[Any, Any]:
+    """A model with so many units and the first weights of a seed, and its MixedOptimizer, with Adam
+    and these settings."""
+    manual_seed(seed)
+    with policy.precision(precision):
+        model = models.CharLSTM(len(texts()[0].vocabulary), hidden=hidden)
+        rule = optim.Adam(model.parameters(), lr=2e-3)
+        return model, MixedOptimizer(rule, **settings)
+
+
+@cache
+def held_out() -> tuple[Any, Any]:
+    """256 pieces of the test text, and what comes next."""
+    x, t = next(iter(data.DataLoader(texts()[1], batch_size=256, shuffle=True, seed=0)))
+    return x, t
+
+
+def judge(model: Any) -> float:
+    """The loss on text that was held out, in nats for a character."""
+    x, t = held_out()
+    with no_grad():
+        return float(cross_entropy(model(x), t).item())
