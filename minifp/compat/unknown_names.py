@@ -180,7 +180,10 @@ def refuse(module: str, own: str, late: Any, name: str) -> Any:
     if name in late:
         late(name)
         answer_arguments(sys.modules[module], [name])
-        return vars(sys.modules[module])[name]
+        home, held = sys.modules[late.homes[name][0]], vars(sys.modules[module])[name]
+        if vars(home).get(name) is unwrap(held):
+            setattr(home, name, held)
+        return held
     if name.startswith("_") or f"{module}.{name}" in sys.modules:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if is_import(sys._getframe(1)):  # which would raise an error of its own

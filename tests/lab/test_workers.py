@@ -155,7 +155,7 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
     for wrong in (0, -1, True, 1.5, "2"):
         with pytest.raises(ArgumentError, match="jobs=.*: expected an integer, at least 1"):
             compare(blobs(), jobs=wrong, progress=False)
-    refuses(ArgumentError, "jobs=100,000: expected at most .* for each of", compare, blobs(), jobs=10**5)
+    refuses(ArgumentError, "jobs=100,000: expected at most .* for each of", Local, 10**5)
     monkeypatch.setitem(sys.modules, "loky", None)
     refuses(ArgumentError, "jobs=2 needs loky: python -m pip install loky", Local, 2)
     monkeypatch.setattr(engines, "IN_BROWSER", True)
