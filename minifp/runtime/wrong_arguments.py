@@ -123,7 +123,7 @@ def is_integer(value: Any) -> bool:
 
 def is_flag(value: Any) -> bool:
     """Whether it is True or False, or 1 or 0."""
-    return is_integer(value) and operator.index(value) in (0, 1) or isinstance(value, np.bool_)
+    return isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1)
 
 
 def is_number(value: Any) -> bool:

@@ -1,4 +1,5 @@
-"""Valid calls of all public operations, with one argument after the other made absurd."""
+"""Valid calls of all public operations and constructors, with one argument after the other made
+absurd."""
 
 import inspect
 import sys
@@ -11,16 +12,19 @@ from cases import CORE
 from claims import Claims
 
 import minifp as fp
-from minifp import nn
+from minifp import data, models, nn, optim
 from minifp.ops.public import DECLARED
+from minifp.runtime.wrong_arguments import shown
 
-PUBLIC = [declared for declared in DECLARED if declared.where]
-CODES = {inspect.unwrap(declared.function).__code__: declared.function for declared in PUBLIC}
+PLACES = {"fp": fp, "F": nn.functional, "Tensor": fp.Tensor}
+PUBLIC = [getattr(PLACES[d.where[0]], d.names[0]) for d in DECLARED if d.where]
+CODES = {inspect.unwrap(function).__code__: function for function in PUBLIC}
 ABSURD = [
     *(None, "absurd", "", b"x", True, 0, -1, 3, 1.5, 2**40, 2**62, 2**70, 10**400, -(2**63), 1j),
     *(float("nan"), float("inf"), -float("inf"), 1e300, object(), int, fp, slice(None), {}, {1}),
     *([], (), [[1], [2, 3]], ["a"], [None], [1.5], (2**40, 2**40), range(3), lambda: 0, np.ndarray),
     *(np.float64("nan"), np.int64(2**62), np.bool_(True), np.float16(2), np.dtype("f4"), nn.ReLU()),
+    *(10**5000, [10**5000]),
     *(np.array("a"), np.array(["a", "b"]), np.array([1j]), np.array([None]), np.zeros((3, 0))),
     *(np.array(["2020-01-01"], "M8[D]"), np.zeros(1, "f4,f4"), np.ones((2, 3)), fp.ones(1, 1, 1)),
     *(fp.tensor([-5, 2**60]), fp.tensor([True]), fp.tensor(np.float16(1))),
@@ -44,11 +48,42 @@ def valid_calls():
         sys.setprofile(None if any(0 in shape for shape in case.shapes) else note)
         case.fn(*tensors)
         sys.setprofile(None)
-    for function in {declared.function for declared in PUBLIC} - calls.keys():
+    for function in {*PUBLIC} - calls.keys():
         parameters = inspect.signature(function).parameters.values()
         needed = [p for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
         calls[function] = ([fp.ones(2, 3) for _ in needed], {})
     return [(function, *call) for function, call in calls.items()]
+
+
+def valid_constructions():
+    """(class, (), arguments by name) of those that these make, small enough for thousands."""
+    weights, pairs = [nn.Parameter([1.0])], data.SentencePairs(["a b"], ["b a"])
+    optimizer = optim.SGD(weights, lr=0.1)
+    held = data.TensorDataset(np.ones((6, 2)), np.arange(6))
+    sizes = {"num_groups": 2, "normalized_shape": 4, "size": 32, "words": 9, "hidden": 4}
+    sizes |= {"num_heads": 1, "projection": 2, "samples": 4, "width": 1 / 16, "div_value": 1.0}
+    needed = {
+        "params": weights, "optimizer": optimizer, "lr_lambda": float, "schedulers": [], "gamma": 1,
+        "dataset": held, "datasets": [held], "text": "to be or not " * 9, "lengths": [1, 2, 3],
+        "indices": [0, 1], "sources": ["a"], "targets": ["b"], "pairs": pairs, "milestones": [1],
+        "inputs": [np.ones((2, 3))], "labels": [1], "modules": [nn.ReLU()], "total_steps": 9,
+        "cutoffs": [2], "name": "e5m2", "data": [1.0], "mode": True, "goal": "max", **sizes,
+    }  # fmt: skip
+    for place in (fp, nn, optim, optim.lr_scheduler, data, models):
+        for kind in (
+            vars(place)[name] for name in dir(place) if isinstance(getattr(place, name), type)
+        ):
+            if kind is fp.Tensor or issubclass(kind, (Exception, np.generic)):
+                continue
+            parameters = inspect.signature(kind).parameters.values()
+            asked = [p for p in parameters if p.default is p.empty or p.name in sizes]
+            named = {p.name: needed.get(p.name, 3) for p in asked if p.kind not in (2, 4)}
+            try:
+                kind(**named)
+            except fp.MinifpError:
+                continue  # it takes what needs a file, or more thought
+            rest = {p.name: p.default for p in parameters if p.kind not in (2, 4)}
+            yield kind, (), {**rest, **named}
 
 
 def check(function, args, named):
@@ -65,8 +100,10 @@ def check(function, args, named):
 
 
 @pytest.mark.slow
-def test_absurd_arguments_are_refused_by_errors_of_minifps_own(drawn):
-    calls = valid_calls()
+@pytest.mark.parametrize(("made", "least"), [(valid_calls, 240), (valid_constructions, 170)])
+def test_absurd_arguments_are_refused_by_errors_of_minifps_own(drawn, made, least):
+    calls = [*made()]
+    assert len(calls) > least
     absurd = [(c, i, k) for c in range(len(calls)) for i in range(9) for k in range(len(ABSURD))]
     with Claims() as claims:
         for c, i, k in drawn(absurd, 40):
@@ -74,5 +111,5 @@ def test_absurd_arguments_are_refused_by_errors_of_minifps_own(drawn):
             if i < len(args) + len(named):
                 changed = [*args, *named.values()]
                 changed[i] = ABSURD[k]
-                with claims("is refused", f"{function.__name__}, {i}: {ABSURD[k]!r:.60}"):
+                with claims("is refused", f"{function.__name__}, {i}: {shown(ABSURD[k])}"):
                     check(function, changed[: len(args)], dict(zip(named, changed[len(args) :])))
