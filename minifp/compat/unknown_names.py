@@ -237,9 +237,16 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
 OF_A_STEP = {  # methods that each step calls, which a wrapper would make slower
-    *("backward", "scale", "step", "take", "unscale_", "update"),
-    *("chained", "factor_at", "rate", "values"),
+    *("backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
+    *("chained", "factor_at", "rate", "unscale_", "update", "values"),
 }
+OF_LISTS = {
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "update",
+}  # what is no step's of the methods of modules
 
 
 def answer_arguments(place: Any, names: list[str] | None = None) -> None:
@@ -260,9 +267,9 @@ def answer_arguments(place: Any, names: list[str] | None = None) -> None:
 
 def answer_methods(kind: type) -> None:
     """Let the constructor of a class refuse what it cannot use, and methods but those of a step."""
-    is_layer = "forward" in vars(kind)
-    names = [n for n in vars(kind) if n[0] != "_" and n not in OF_A_STEP and not is_layer]
-    for name in ["__init__", *names]:
+    names = {name for name in vars(kind) if name[0] != "_"}
+    names = names & OF_LISTS if issubclass(kind, nn.Module) else names - OF_A_STEP
+    for name in {"__init__", *names}:
         method: Any = vars(kind).get(name)
         if isfunction(method) and method.__module__.startswith("minifp."):
             setattr(kind, name, answered(method))

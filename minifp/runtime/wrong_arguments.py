@@ -18,6 +18,7 @@ from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 
+from minifp.checks import shown
 from minifp.errors import MinifpError
 
 OURS = {"minifp", "numpy", *sys.stdlib_module_names}
@@ -47,7 +48,7 @@ def blame(function: Callable[..., Any], args: tuple, settings: dict, error: Exce
             most = (
                 f", of at most {BITS} bits" if type(value) is int and not is_integer(value) else ""
             )
-            return f"{name}={shown(value)}: expected {in_words(annotation)}{most}"
+            return f"{name}={cut(shown(value))}: expected {in_words(annotation)}{most}"
     return ""
 
 
@@ -156,13 +157,9 @@ def members(protocol: type) -> list[str]:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def shown(value: Any) -> str:
-    """A value as Python writes it, on one line and not long."""
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:  # more digits than Python writes
-        bits = f" of {value.bit_length():,} bits" if isinstance(value, int) else ""
-        text = f"<{type(value).__name__}{bits}>"
+def cut(text: str) -> str:
+    """A text on one line, and not long."""
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 

@@ -200,22 +200,17 @@ def machine(tmp_path, monkeypatch):
     """A machine with 8 GiB free, of which processes 7 and 8 hold 1 GiB each."""
     monkeypatch.setattr(groups, "PROC", tmp_path / "proc")
     monkeypatch.setattr(groups, "GROUPS", tmp_path / "groups")
-    free = SimpleNamespace(available=8 * GIB)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    monkeypatch.setattr(psutil, "Process", AProcess)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8 * GIB))
+    monkeypatch.setattr(psutil, "Process", a_process)
     return tmp_path
 
 
-class AProcess:
-    def __init__(self, number):
-        if number not in (7, 8):
-            raise psutil.NoSuchProcess(number)
-
-    def memory_info(self):
-        return SimpleNamespace(rss=GIB, peak_wset=2 * GIB)
-
-    def is_running(self):
-        return False
+def a_process(number):
+    """7, which is running, or 8, which has ended."""
+    if number not in (7, 8):
+        raise psutil.NoSuchProcess(number)
+    memory = SimpleNamespace(rss=GIB, peak_wset=2 * GIB)
+    return SimpleNamespace(memory_info=lambda: memory, is_running=lambda: number == 7)
 
 
 def write(path, text):
@@ -251,9 +246,8 @@ def test_the_limit_of_a_group_counts_less_its_cache(machine, monkeypatch):
 
 @pytest.mark.parametrize(("files", "cores"), [
     ({"mine/cpu.max": "max 100000"}, 8),
-    ({"mine/cpu.max": "150000 100000"}, 2),
-    ({"cpu.max": "10000 100000"}, 1),
-    ({"cpu/job/cpu.cfs_quota_us": "-1", "cpu/job/cpu.cfs_period_us": "100000"}, 8),
+    ({"mine/cpu.max": "150000 100000", "cpu.max": "max 100000"}, 2),
+    ({"mine/cpu.max": "max 100000", "cpu.max": "10000 100000"}, 1),
     ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
 ])  # fmt: skip
 def test_a_quota_of_time_counts_as_cores(machine, monkeypatch, files, cores):
@@ -268,13 +262,9 @@ def test_windows_tells_the_peak_and_names_a_parent_that_has_ended(machine, monke
     assert (processes.resident(7), processes.resident(9)) == (GIB, 0)
     monkeypatch.setattr(os, "getpid", lambda: 7)
     assert processes.peak() == 2 * GIB
-    monkeypatch.setattr(os, "getppid", lambda: 8)
-    parent = processes.Parent(8)
-    assert not parent.is_running() and not processes.Parent(9).is_running()
-    monkeypatch.setattr(AProcess, "is_running", lambda _: True)
-    assert parent.is_running()
-    monkeypatch.setattr(os, "getppid", lambda: 1)  # who takes it over elsewhere
-    assert not parent.is_running()
+    for parent, named, runs in ((7, 7, True), (8, 8, False), (9, 9, False), (7, 1, False)):
+        monkeypatch.setattr(os, "getppid", lambda number=named: number)  # elsewhere 1 takes it over
+        assert processes.Parent(parent).is_running() == runs
 
 
 def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):

@@ -13,8 +13,8 @@ from claims import Claims
 
 import minifp as fp
 from minifp import data, models, nn, optim
+from minifp.checks import shown
 from minifp.ops.public import DECLARED
-from minifp.runtime.wrong_arguments import shown
 
 PLACES = {"fp": fp, "F": nn.functional, "Tensor": fp.Tensor}
 PUBLIC = [getattr(PLACES[d.where[0]], d.names[0]) for d in DECLARED if d.where]
