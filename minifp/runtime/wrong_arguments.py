@@ -110,7 +110,9 @@ def fits_several(value: Any, kind: type, parts: tuple) -> bool:
         return kind is Iterable and hasattr(value, "__next__")
     if not parts or count == 0 or not (isinstance(value, PLAIN) or hasattr(value, "dtype")):
         return isinstance(value, kind) or bool(parts)
-    if kind is tuple and parts[-1] is not ...:
+    if isinstance(value, bytes):  # whose items are integers, which nobody means
+        return bytes in parts
+    if is_fixed(kind, parts):
         return count == len(parts) and all(map(fits, value, parts))
     return all(fits(item, parts[0]) for item in islice(value, LOOKED_AT))
 

@@ -244,18 +244,18 @@ def test_the_limit_of_a_group_counts_less_its_cache(machine, monkeypatch):
     assert processes.available() is None and rooms.Room(2**50).is_for_another([], 7, 2)
 
 
-@pytest.mark.parametrize(("files", "cores"), [
-    ({"mine/cpu.max": "max 100000"}, 8),
-    ({"mine/cpu.max": "150000 100000", "cpu.max": "max 100000"}, 2),
-    ({"mine/cpu.max": "max 100000", "cpu.max": "10000 100000"}, 1),
-    ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
-])  # fmt: skip
-def test_a_quota_of_time_counts_as_cores(machine, monkeypatch, files, cores):
+def test_a_quota_of_time_counts_as_cores(machine, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
     write(machine / "proc" / "self" / "cgroup", "4:cpu,cpuacct:/job\n0::/mine\n")
-    for name, text in files.items():
+    write(machine / "groups/cpu/job/cpu.cfs_period_us", "100000")
+    quotas = ("mine/cpu.max", "max 100000", 8), ("cpu/job/cpu.cfs_quota_us", "300000", 3)
+    for name, text, cores in (
+        *quotas,
+        ("mine/cpu.max", "150000 100000", 2),
+        ("cpu.max", "9 99", 1),
+    ):
         write(machine / "groups" / name, text)
-    assert threads.cores() == cores
+        assert threads.cores() == cores
 
 
 def test_windows_tells_the_peak_and_names_a_parent_that_has_ended(machine, monkeypatch):
