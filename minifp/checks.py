@@ -15,7 +15,7 @@ def shown(value):
     """A value as Python writes it; of an integer with more digits than it writes, how many bits."""
     try:
         return repr(value)
-    except ValueError:
+    except Exception:  # an object's own, too
         bits = f" of {value.bit_length():,} bits" if isinstance(value, int) else ""
         return f"<{type(value).__name__}{bits}>"
 

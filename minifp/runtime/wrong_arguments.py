@@ -30,7 +30,7 @@ BITS = 64  # what integers have at most
 WORDS = {
     NoneType: "None", bool: "True or False", int: "an integer",
     float: "a number", str: "a text", dict: "a dict", type: "a class", np.dtype: "a dtype",
-    os.PathLike: "a path", np.ndarray: "an array", Callable: "a function",
+    os.PathLike: "a path", np.ndarray: "an array", np.generic: "a number", Callable: "a function",
 }  # fmt: skip
 PLURALS = {int: "integers", float: "numbers", str: "texts", np.ndarray: "arrays"}
 
@@ -40,15 +40,12 @@ def blame(function: Callable[..., Any], args: tuple, settings: dict, error: Exce
     if isinstance(error, MinifpError) or not is_from_inside(error):
         return ""
     for name, value, annotation in annotated(function, args, settings):
-        if annotation in (inspect.Parameter.empty, Any):
-            if type(value) is not int:
-                continue
-            annotation = int  # which may have more digits than Python writes
-        if not fits(value, annotation):
-            most = (
-                f", of at most {BITS} bits" if type(value) is int and not is_integer(value) else ""
-            )
-            return f"{name}={cut(shown(value))}: expected {in_words(annotation)}{most}"
+        is_said = annotation not in (inspect.Parameter.empty, Any)
+        if name != "self" and not (is_written(value) and (not is_said or fits(value, annotation))):
+            words = in_words(annotation) if is_said else "integers"
+            if is_large(value) and ("integer" in words or "number" in words):
+                words += f", of at most {BITS} bits"
+            return f"{name}={cut(shown(value))}: expected {words}"
     return ""
 
 
@@ -96,7 +93,7 @@ def fits(value: Any, annotation: Any) -> bool:
         return True
     if getattr(kind, "_is_protocol", False):
         return not isinstance(value, type) and all(hasattr(value, name) for name in members(kind))
-    if issubclass(kind, Iterable) and not issubclass(kind, Mapping):
+    if parts and issubclass(kind, Iterable) and not issubclass(kind, Mapping):
         return fits_several(value, kind, parts)
     return isinstance(value, kind)
 
@@ -108,8 +105,8 @@ def fits_several(value: Any, kind: type, parts: tuple) -> bool:
         count = len(value)
     except TypeError:
         return kind is Iterable and hasattr(value, "__next__")
-    if not parts or count == 0 or not (isinstance(value, PLAIN) or hasattr(value, "dtype")):
-        return isinstance(value, kind) or bool(parts)
+    if count == 0 or not (isinstance(value, PLAIN) or hasattr(value, "dtype")):
+        return True
     if isinstance(value, bytes):  # whose items are integers, which nobody means
         return bytes in parts
     if is_fixed(kind, parts):
@@ -127,6 +124,19 @@ def is_integer(value: Any) -> bool:
 def is_flag(value: Any) -> bool:
     """Whether it is True or False, or 1 or 0."""
     return isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1)
+
+
+def is_large(value: Any) -> bool:
+    """Whether it is an integer, or holds one, that is larger than all that is computed with."""
+    return not is_written(value) or (type(value) is int and not is_integer(value))
+
+
+def is_written(value: Any) -> bool:
+    """Whether Python writes it, which it refuses for integers of thousands of digits."""
+    with suppress(Exception):
+        repr(value)
+        return True
+    return False
 
 
 def is_number(value: Any) -> bool:
@@ -147,6 +157,7 @@ ASKED: dict[Any, Callable[[Any], bool]] = {
     int: is_integer,
     float: is_number,
     type: lambda value: isinstance(value, type),
+    np.ndarray: lambda value: hasattr(value, "__array__") or isinstance(value, (list, tuple)),
 }
 
 
