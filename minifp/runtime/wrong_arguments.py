@@ -157,7 +157,10 @@ ASKED: dict[Any, Callable[[Any], bool]] = {
     int: is_integer,
     float: is_number,
     type: lambda value: isinstance(value, type),
-    np.ndarray: lambda value: hasattr(value, "__array__") or isinstance(value, (list, tuple)),
+    np.ndarray: lambda value: (
+        not isinstance(value, (type, np.generic))
+        and (hasattr(value, "__array__") or isinstance(value, (list, tuple)))
+    ),
 }
 
 

@@ -63,7 +63,6 @@ def test_shapes_that_do_not_fit_are_refused():
     F.softmax(x, 2) -> ShapeError: softmax: dim=2 for a tensor of 2 dimensions: expected -2
     F.softmax(s, 0) -> ShapeError: softmax: dim=0 for a tensor without dimensions
     F.cross_entropy(x, [0]) -> ShapeError: cross_entropy: .*\(2, 3\).*\(1,\): expected \(N, C
-    F.cross_entropy(x, np.eye(2, 3, dtype=int)) -> ShapeError: target of shape \(2, 3\)
     F.cross_entropy(v, [0, 1, 2]) -> ShapeError: cross_entropy: input of shape \(3,\)
     F.embedding([0], v) -> ShapeError: embedding: weight of shape \(3,\), expected \(V, D\)
     x.sum((0, -2)) -> ShapeError: sum.*dim=\(0, -2\) names a dimension twice
@@ -82,7 +81,6 @@ def test_shapes_that_do_not_fit_are_refused():
     fp.stack([]) -> ShapeError: stack of no tensors
     fp.split(x, [1, 1], 1) -> ShapeError: split into \[1, 1\]: axis 1 has size 3, not 2
     fp.split(x, 0) -> ShapeError: split into pieces of 0: expected at least 1
-    fp.chunk(x, 0) -> ShapeError: chunk into 0 pieces: expected at least 1
     x[5] -> ShapeError: getitem\(float32 \(2, 3\)\): index 5 is out of bounds for axis 0 with size 2
     x[0, 0, 0] -> ShapeError: getitem\(float32 \(2, 3\)\): too many indices
     x[np.array([True, False, True])] -> ShapeError: getitem\(float32 \(2, 3\)\): boolean index
