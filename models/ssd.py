@@ -175,7 +175,9 @@ class SSD300(nn.Module):
         is_large = stem == "large"
         if is_large and scales is None:
             scales = SCALES
-        ratios = aspect_ratios or (RATIOS if is_large else SMALL_RATIOS)
+        ratios = aspect_ratios
+        if ratios is None:
+            ratios = RATIOS if is_large else SMALL_RATIOS
         steps = STEPS if is_large and self.size == (300, 300) else None
         self.default_boxes = DefaultBoxes(ratios, scales=scales, steps=steps)
         self.backbone = SSDBackbone(channels, stem, width, norm)

@@ -7,11 +7,13 @@ from minifp.models.parts import Named, check_stem, fill_bias
 
 from minifp import nn
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops import cat, zeros
 
 HEADS, OF_A_HEAD, DEPTH = 3, 64, 12
 EPS = 1e-6
+DEEPEST = 1000  # blocks, of which each one takes its time to be made
 
 
 class EncoderBlock(nn.Module):
@@ -70,6 +72,9 @@ class ViTTiny(nn.Module):
             raise ArgumentError(
                 f"ViTTiny: size={size}: expected a multiple of its patches of {self.patch}"
             )
+        check_range("width", width, 1 / 64, 64)
+        if check_count("ViTTiny: depth", depth) > DEEPEST:
+            raise ArgumentError(f"ViTTiny: depth={depth}: expected at most {DEEPEST:,}")
         heads = max(1, round(HEADS * width))
         inside = heads * OF_A_HEAD
         self.class_token = nn.Parameter(zeros(1, 1, inside))

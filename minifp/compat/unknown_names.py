@@ -177,9 +177,11 @@ def refuse(module: str, own: str, late: Any, name: str) -> Any:
     """
     if name in late:
         late(name)
-        if own != "fp.":  # whose late names are the laboratory's
-            answer_arguments(sys.modules[module], [name])
-        return vars(sys.modules[module])[name]
+        answer_arguments(sys.modules[module], [name])
+        home, held = sys.modules[late.homes[name][0]], vars(sys.modules[module])[name]
+        if vars(home).get(name) is unwrap(held):
+            setattr(home, name, held)
+        return held
     if name.startswith("_") or f"{module}.{name}" in sys.modules:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if is_import(sys._getframe(1)):  # which would raise an error of its own
@@ -232,24 +234,43 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
+OF_A_STEP = {  # methods that each step calls, which a wrapper would make slower
+    *("backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
+    *("chained", "factor_at", "rate", "unscale_", "update", "values"),
+}
+OF_LISTS = {
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "update",
+}  # what is no step's of the methods of modules
 
 
 def answer_arguments(place: Any, names: list[str] | None = None) -> None:
-    """Let the functions of a module or class, and constructors, refuse unknown arguments.
+    """Let the functions of a module or class, constructors and methods refuse what they cannot use.
 
     names: of some; by default all that are there."""
     for name in names_in(place) if names is None else names:
         held: Any = vars(place).get(name)
         if isinstance(held, type) and held.__module__.startswith("minifp."):
             for base in {*held.__mro__} - {Tensor}:  # which each operation makes
-                made_by: Any = vars(base).get("__init__")
-                if isfunction(made_by) and made_by.__module__.startswith("minifp."):
-                    setattr(base, "__init__", answered(made_by))  # noqa: B010
+                answer_methods(base)
         elif isfunction(held) and held.__module__.startswith("minifp."):
             home, function = sys.modules[held.__module__], answered(held)
             if vars(home).get(function.__name__) is held:  # by which it is pickled
                 setattr(home, function.__name__, function)
             setattr(place, name, function)
+
+
+def answer_methods(kind: type) -> None:
+    """Let the constructor of a class refuse what it cannot use, and methods but those of a step."""
+    names = {name for name in vars(kind) if name[0] != "_"}
+    names = names & OF_LISTS if issubclass(kind, nn.Module) else names - OF_A_STEP
+    for name in {"__init__", *names}:
+        method: Any = vars(kind).get(name)
+        if isfunction(method) and method.__module__.startswith("minifp."):
+            setattr(kind, name, answered(method))
 
 
 @cache

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from minifp.checks import check_count
+from minifp.data.text import checked_codes
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
 from minifp.runtime import untrusted
@@ -116,24 +117,13 @@ class BytePairs:
         """Return the text of each piece, to be looked at: with U+2581 for a space."""
         return [
             self.parts[c].decode("utf-8", errors="replace").replace(" ", SPACE)
-            for c in self._checked(codes)
+            for c in checked_codes("BytePairs", codes, len(self))
         ]
 
     def _bytes_of(self, codes):
-        codes = self._checked(codes)
+        codes = checked_codes("BytePairs", codes, len(self))
         stop = codes.index(END) if END in codes else len(codes)
         return b"".join(self.parts[c] for c in codes[:stop])
-
-    def _checked(self, codes):
-        codes = np.asarray(codes).reshape(-1)
-        if codes.size and codes.dtype.kind not in "iu":
-            raise ArgumentError(f"BytePairs: codes of {codes.dtype}, expected integers")
-        if codes.size and not 0 <= codes.min() <= codes.max() < len(self):
-            raise ArgumentError(
-                f"BytePairs: codes from {codes.min()} to {codes.max()}, expected 0 to "
-                f"{len(self) - 1}"
-            )
-        return codes.tolist()
 
     def to_json(self) -> str:
         """Return the vocabulary as a text, to be written into a file."""

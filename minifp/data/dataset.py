@@ -64,7 +64,10 @@ class TensorDataset(Dataset):
     def __init__(
         self, *arrays: Data, name: str = "data", classes: Sequence[str] | None = None
     ) -> None:
-        self.held = tuple(map(self._held, arrays))
+        try:
+            self.held = tuple(map(self._held, arrays))
+        except ValueError as error:
+            raise DTypeError(f"TensorDataset: expected arrays of numbers: {error}") from None
         self.name, self.classes = name, classes
         for i, a in enumerate(self.held):
             if a.dtype.kind not in "fiub":

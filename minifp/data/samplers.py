@@ -67,6 +67,7 @@ class StreamSampler:
 
     def __call__(self, epoch: int, seed: int) -> np.ndarray:
         """The indices of an epoch, (lanes * steps) int64, row after row of each batch."""
+        epoch = check_count("StreamSampler: epoch", epoch, least=0)
         total = self.steps * self.lanes
         first = random.Streams(seed).integers(0, total, (), purpose="first piece", call=0)
         parts = (np.arange(self.lanes) + epoch) % self.lanes * self.steps

@@ -21,6 +21,22 @@ def check_text(asked: str, text: Any) -> None:
         )
 
 
+def checked_codes(asked: str, codes: Data, count: int) -> list[int]:
+    """The codes as a list. Raises ArgumentError, which `asked` begins, for what is no code of so
+    many."""
+    try:
+        array = np.asarray(codes).reshape(-1)
+    except ValueError as error:
+        raise ArgumentError(f"{asked}: codes are no array of integers: {error}") from None
+    if array.size and array.dtype.kind not in "iu":
+        raise ArgumentError(f"{asked}: codes of {array.dtype}, expected integers")
+    if array.size and not 0 <= array.min() <= array.max() < count:
+        raise ArgumentError(
+            f"{asked}: codes from {array.min()} to {array.max()}, expected 0 to {count - 1}"
+        )
+    return array.tolist()
+
+
 class Pieces(Dataset):
     """A long row of codes in pieces of `length`, each with the codes that follow.
 
@@ -75,7 +91,8 @@ class TextDataset(Pieces):
 
     def decode(self, codes: Data) -> str:
         """Return the text that these codes stand for."""
-        return "".join(self.vocabulary[c] for c in np.asarray(codes).reshape(-1))
+        known = self.vocabulary
+        return "".join(known[c] for c in checked_codes("TextDataset", codes, len(known)))
 
     def __repr__(self):
         return (

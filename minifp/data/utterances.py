@@ -150,7 +150,13 @@ def checked_inputs(inputs):
 def checked_labels(labels, alphabet):
     """The labels: an array (n) of classes, or a list of sequences. Raises DTypeError, ShapeError or
     ArgumentError."""
-    items = [np.asarray(one) for one in labels]
+    try:
+        items = [np.asarray(one) for one in labels]
+    except (TypeError, ValueError) as error:
+        what = f"a {type(labels).__name__} whose items are no arrays ({error})"
+        raise DTypeError(
+            f"Utterances: labels are {what}: expected integers for each input"
+        ) from None
     for i, one in enumerate(items):
         if one.dtype.kind not in "iu" and one.size:
             raise DTypeError(f"Utterances: labels {i} are of {one.dtype}: expected integers")

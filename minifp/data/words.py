@@ -9,7 +9,7 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data import files
-from minifp.data.text import Pieces, check_text
+from minifp.data.text import Pieces, check_text, checked_codes
 from minifp.errors import ArgumentError
 from minifp.ops.creation import Data
 
@@ -66,7 +66,7 @@ class WordDataset(Pieces):
 
     def decode(self, codes: Data) -> str:
         """Return the words that these codes stand for, with a space between any two."""
-        return " ".join(self.words[c] for c in np.asarray(codes).reshape(-1))
+        return " ".join(self.words[c] for c in checked_codes("WordDataset", codes, len(self.words)))
 
     def __repr__(self):
         return (

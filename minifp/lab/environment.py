@@ -1,6 +1,5 @@
 """On what a comparison ran: versions and the machine."""
 
-import os
 import platform
 import shutil
 import sys
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from minifp.runtime.cpu.threads import cores
 
 
 def environment() -> dict[str, str]:
@@ -69,8 +70,3 @@ def python_word() -> str:
 def command_word() -> str:
     """What starts `minifp`: its name, or this Python where the environment is not activated."""
     return "minifp" if starts_this_python("minifp") else f"{python_path()} -m minifp"
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

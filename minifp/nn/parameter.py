@@ -12,9 +12,10 @@ from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, is_float
 from minifp.numerics.policy import Precision, get_precision
 from minifp.numerics.rules import gradient_format
+from minifp.ops.creation import as_array
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import as_array, as_device, device_of, empty, moved
+from minifp.runtime.device import as_device, device_of, empty, moved
 
 SAY_FORMATS = ("weights", "norm_parameters")  # the switches that say how parameters are stored
 
@@ -40,7 +41,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True, *, dtype: str | None = None) -> None:
         if not isinstance(requires_grad, (bool, np.bool_)):
             raise DTypeError(f"Parameter: requires_grad={requires_grad!r}: expected True or False")
-        data = as_array(data.array if isinstance(data, Tensor) else data)
+        data = as_array(data)
         self.precision, self.name = get_precision(), None
         self.stored_as = "weights" if dtype is None else dtype
         stored = self._stored_in(self.precision)
@@ -151,7 +152,7 @@ class Buffer(Tensor):
 
     def __init__(self, data: Any, persistent: bool = True) -> None:
         self.persistent = persistent
-        array = as_array(data.array if isinstance(data, Tensor) else data)
+        array = as_array(data)
         here = array if is_on_device(array) else moved(array, as_device(None))
         shares = isinstance(data, Tensor) and here is array
         super().__init__(here, storage=data.storage if shares else None)

@@ -171,8 +171,8 @@ def checked(given: Any) -> Table | None:
     """
     if given is None or given is False:
         return None
-    low, edits = _low_and_edits(LOW if given is True else given)
     try:
+        low, edits = _low_and_edits(LOW if given is True else given)
         edits = {name: _name(format) for name, format in dict(edits).items()}
     except (TypeError, ValueError):
         raise PrecisionError(

@@ -164,6 +164,8 @@ class Optimizer:
         if self.keeps_its_state:
             return
         for name in ("lr", *self.not_negative):
+            if name not in group:
+                raise ArgumentError(f"{type(self).__name__}: no {name}: give it in `defaults`")
             check_range(name, group[name])
         for name in self.flags:
             check_flag(name, group.get(name, False))

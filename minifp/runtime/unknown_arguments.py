@@ -1,7 +1,8 @@
-"""Calls with an argument that a function does not have, refused with what to write instead.
+"""Calls with an argument that a function does not have, or cannot use, refused with what to write.
 
-A call that succeeds pays for a `try`; what to say is found when one has failed. What is said of
-PyTorch's arguments is in minifp/compat/advice.py, which fills ADVICE.
+A call that succeeds pays for a `try`; what to say is found when one has failed: of an argument of
+the wrong kind by minifp/runtime/wrong_arguments.py. What is said of PyTorch's arguments is in
+minifp/compat/advice.py, which fills ADVICE.
 """
 
 import inspect
@@ -9,15 +10,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
 
-from minifp.errors import UnknownArgumentError
+from minifp.errors import ArgumentError, UnknownArgumentError
 from minifp.runtime.nearest import nearest
+from minifp.runtime.wrong_arguments import FOREIGN, blame
 from minifp.typing import F
 
 ADVICE: dict[str, str] = {}  # by an argument's name, or "function.argument": what to write instead
 
 
 def answering(function: F, meant: Callable[[dict], dict | None] = lambda settings: None) -> F:
-    """The function, whose unknown arguments raise UnknownArgumentError with what to write.
+    """The function, whose unknown arguments raise UnknownArgumentError with what to write, and
+    those for which Python's or NumPy's own error says nothing, ArgumentError.
 
     meant: of settings that were refused, those that it is called with then; None for no others.
     """
@@ -26,11 +29,14 @@ def answering(function: F, meant: Callable[[dict], dict | None] = lambda setting
     def call(*args: Any, **settings: Any) -> Any:
         try:
             return function(*args, **settings)
-        except TypeError as error:
-            others = meant(settings)
+        except FOREIGN as error:
+            others = meant(settings) if isinstance(error, TypeError) else None
             answer = answer_to(function, args, settings) if type(error) is TypeError else None
-            if others is None and answer is None:
+            wrong = "" if others or answer else blame(function, args, settings, error)
+            if others is None and answer is None and not wrong:
                 raise
+            if wrong:
+                raise ArgumentError(f"{title(function, args)}: {wrong}") from error
             if others is None:
                 raise UnknownArgumentError(answer) from error.__cause__
         return call(*args, **others)
@@ -45,8 +51,7 @@ def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any
     try:
         signature.bind(*args, **settings)
     except TypeError:
-        *_, name = function.__qualname__.split(".")
-        name = type(args[0]).__name__ if name == "__init__" else name
+        name = title(function, args)
         known = [n for n in signature.parameters if n not in ("self", "cls")]
         told = f"{name}({', '.join(known)})"
         for argument in settings:
@@ -57,6 +62,12 @@ def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any
             count = len(args) - ("self" in signature.parameters)
             return f"{name}: {count} positional arguments, expected {told}"
     return None
+
+
+def title(function: Callable[..., Any], args: tuple) -> str:
+    """What a call is called: the function's name, or the class whose constructor it is."""
+    *_, name = function.__qualname__.split(".")
+    return type(args[0]).__name__ if name == "__init__" else name
 
 
 def advice(name: str, argument: str, known: list[str]) -> str:

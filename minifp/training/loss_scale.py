@@ -11,11 +11,12 @@ arXiv:1710.03740, section 3.2; the dynamic rule is NVIDIA's, the log-normal one 
 """
 
 import math
+from contextlib import suppress
 from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
-from minifp.checks import check_count, check_range
+from minifp.checks import check_count, check_range, shown
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics.autocast import LOW
 from minifp.numerics.formats import format_of
@@ -287,12 +288,20 @@ def as_loss_scale(scale: Any) -> StaticLossScale:
 
 
 def _positive(name, value):
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and SMALLEST <= value <= LARGEST):
+    number = _number(value)
+    if not SMALLEST <= number <= LARGEST:
         raise PrecisionError(
-            f"{name}={value!r}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
+            f"{name}={shown(value)}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
         )
-    return float(value)
+    return number
+
+
+def _number(value):
+    """A number as a float, whose comparisons are not of the few bits of float16; NaN for others."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            return float(value)
+    return math.nan
 
 
 def _power_of_two(name, value):
@@ -304,9 +313,8 @@ def _power_of_two(name, value):
 
 
 def _between(name, value, high):
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and 0 < value < high):
-        raise PrecisionError(f"{name}={value!r}: expected a number between 0 and {high:g}")
+    if not 0 < _number(value) < high:
+        raise PrecisionError(f"{name}={shown(value)}: expected a number between 0 and {high:g}")
     return float(value)
 
 

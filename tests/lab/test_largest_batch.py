@@ -17,8 +17,8 @@ from minifp.lab.capacity.sizes import as_bytes
 from minifp.lab.capacity.trial import Trial, Tried, attempt
 from minifp.lab.memory import OverLimit, measure_bytes
 from minifp.lab.run import Run, Training, train
-from minifp.lab.workers import room
 from minifp.lab.workers.travel import ticket
+from minifp.runtime import processes
 
 
 @pytest.fixture(autouse=True)
@@ -148,5 +148,5 @@ def test_what_cannot_be_is_refused(monkeypatch):
         fp.largest_batch(blobs(), "1MB", "float32@ulp")
     with pytest.raises(fp.ArgumentError, match="figures='png' without out"):
         fp.largest_batch(blobs(), "1MB", figures="png")
-    monkeypatch.setattr(room, "available", lambda: 10**9)
+    monkeypatch.setattr(processes, "available", lambda: 10**9)
     refuses(fp.ArgumentError, "memory='2GB': .* 0.9 GiB are free", fp.largest_batch, blobs(), "2GB")

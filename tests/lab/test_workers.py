@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import psutil
 import pytest
 from lab_blobs import blobs
 from refusals import refuses
@@ -25,7 +26,8 @@ from minifp.lab.workers.here import Here
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.travel import Carried, Named, ticket
 from minifp.lab.workers.wanted import Wanted
-from minifp.runtime import callers
+from minifp.runtime import callers, groups, processes
+from minifp.runtime.cpu import threads
 
 # A task whose loss ends the first process but this one that computes it 20 times, or what has
 # started that: a worker of a cluster.
@@ -151,8 +153,9 @@ def test_other_data_in_the_other_process_are_refused():
 
 def test_processes_that_there_cannot_be_are_refused(monkeypatch):
     for wrong in (0, -1, True, 1.5, "2"):
-        with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
+        with pytest.raises(ArgumentError, match="jobs=.*: expected an integer, at least 1"):
             compare(blobs(), jobs=wrong, progress=False)
+    refuses(ArgumentError, "jobs=100,000: expected at most .* for each of", Local, 10**5)
     monkeypatch.setitem(sys.modules, "loky", None)
     refuses(ArgumentError, "jobs=2 needs loky: python -m pip install loky", Local, 2)
     monkeypatch.setattr(engines, "IN_BROWSER", True)
@@ -195,14 +198,19 @@ GIB = 2**30
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """A machine with 8 GiB free, of which processes 7 and 8 hold 1 GiB each."""
-    page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-    monkeypatch.setattr(rooms.os, "sysconf", lambda name: page, raising=False)
-    monkeypatch.setattr(rooms, "PROC", tmp_path / "proc")
-    monkeypatch.setattr(rooms, "GROUPS", tmp_path / "groups")
-    write(tmp_path / "proc" / "meminfo", f"MemTotal: 1 kB\nMemAvailable:  {8 * 2**20} kB\n")
-    for process in (7, 8):
-        write(tmp_path / "proc" / str(process) / "statm", f"99 {GIB // page} 9")
+    monkeypatch.setattr(groups, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(groups, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=8 * GIB))
+    monkeypatch.setattr(psutil, "Process", a_process)
     return tmp_path
+
+
+def a_process(number):
+    """7, which is running, or 8, which has ended."""
+    if number not in (7, 8):
+        raise psutil.NoSuchProcess(number)
+    memory = SimpleNamespace(rss=GIB, peak_wset=2 * GIB)
+    return SimpleNamespace(memory_info=lambda: memory, is_running=lambda: number == 7)
 
 
 def write(path, text):
@@ -221,17 +229,42 @@ def test_a_run_for_which_there_is_no_memory_is_held_back_with_a_warning(machine)
     assert room.is_for_another([7, 8], 9, 3)
 
 
-def test_the_limit_of_a_group_counts_less_its_cache(machine):
-    assert rooms.available() == 8 * GIB
+def test_the_limit_of_a_group_counts_less_its_cache(machine, monkeypatch):
+    assert processes.available() == 8 * GIB
     write(machine / "proc" / "self" / "cgroup", "4:memory:/job\n0::/mine\n")
     group = machine / "groups" / "mine"
     for name, text in (("max", "max"), ("current", "9"), ("stat", "anon 1\ninactive_file 10\n")):
         write(group / f"memory.{name}", text)
-    assert rooms.available() == 8 * GIB
+    assert processes.available() == 8 * GIB
     write(group / "memory.max", "1009")
-    assert rooms.available() == 1010
-    (machine / "proc" / "meminfo").unlink()
-    assert rooms.available() is None and rooms.Room(2**50).is_for_another([], 7, 2)
+    assert processes.available() == 1010
+    write(machine / "proc" / "self" / "cgroup", "0::/mine/too\n")  # a limit holds for all below
+    assert processes.available() == 1010
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert processes.available() is None and rooms.Room(2**50).is_for_another([], 7, 2)
+
+
+def test_a_quota_of_time_counts_as_cores(machine, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
+    write(machine / "proc" / "self" / "cgroup", "4:cpu,cpuacct:/job\n0::/mine\n")
+    write(machine / "groups/cpu/job/cpu.cfs_period_us", "100000")
+    quotas = ("mine/cpu.max", "max 100000", 8), ("cpu/job/cpu.cfs_quota_us", "300000", 3)
+    for name, text, cores in (
+        *quotas,
+        ("mine/cpu.max", "150000 100000", 2),
+        ("cpu.max", "9 99", 1),
+    ):
+        write(machine / "groups" / name, text)
+        assert threads.cores() == cores
+
+
+def test_windows_tells_the_peak_and_names_a_parent_that_has_ended(machine, monkeypatch):
+    assert (processes.resident(7), processes.resident(9)) == (GIB, 0)
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    assert processes.peak() == 2 * GIB
+    for parent, named, runs in ((7, 7, True), (8, 8, False), (9, 9, False), (7, 1, False)):
+        monkeypatch.setattr(os, "getppid", lambda number=named: number)  # elsewhere 1 takes it over
+        assert processes.Parent(parent).is_running() == runs
 
 
 def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):

@@ -105,15 +105,20 @@ def test_a_repr_shows_the_tree_and_the_settings():
     )
 
 
-test_an_impossible_size_is_refused_by_name = each_refused(
+def not_mine(index):
+    raise ValueError("of the sampler's own")
+
+
+test_an_impossible_argument_is_refused_by_name = each_refused(
     (lambda: nn.Linear(0, 3), "in_features=0"),
-    (lambda: nn.Linear(4, 2.5), "out_features=2.5"),
-    (lambda: nn.BatchNorm2d(-1), "num_features=-1"),
-    (lambda: nn.Embedding(5, "a"), "embedding_dim='a'"),
-    (lambda: nn.Dropout(1.5), "p=1.5"),
-    (lambda: nn.Dropout(float("nan")), "p=nan"),
     (lambda: nn.LSTM(3, 4, num_layers=0), "num_layers=0"),
-    error=(fp.ArgumentError, fp.ShapeError),
+    (lambda: nn.Linear(4, 2, np.ones(2)), r"Linear: bias=array\(.*\): expected True or False"),
+    (lambda: nn.PReLU(init="a"), "PReLU: init='a': expected a number"),
+    (lambda: nn.Linear(10**5000, 2), "in_features=<int of 16,610 bits>: expected an integer, of"),
+    (lambda: fp.models.VGG(widths=3), "VGG: widths=3: expected several integers"),
+    (lambda: fp.EarlyStopping(least=np.ones(2)), "least=array.*: expected a number"),
+    (lambda: fp.data.DataLoader([1], sampler=lambda e, s: not_mine(e)), "^of the sampler's own$"),
+    error=ValueError,
 )
 
 

@@ -43,12 +43,9 @@ def test_shapes_that_do_not_fit_are_refused():
     F.conv2d(image, kernel, groups=0) -> ShapeError: conv2d: .*groups=0
     F.conv2d(image, kernel, v) -> ShapeError: conv2d: bias of shape \(3,\) for weight
     F.conv2d(image, kernel, dilation=3) -> ShapeError: conv2d: .*does not fit input of shape
-    F.conv2d(image, kernel, stride=0) -> ShapeError: conv2d: stride=.*integer
     F.conv2d(image, kernel, stride=(1, 2, 3)) -> ShapeError: conv2d: stride=.*integer
-    F.conv2d(image, kernel, padding=-1) -> ShapeError: conv2d: padding=.*integer
     F.conv2d(image, kernel, dilation=1.5) -> ShapeError: conv2d: dilation=.*integer
     F.max_pool2d(x, 2) -> ShapeError: max_pool2d: input of shape \(2, 3\): expected \(N
-    F.avg_pool2d(x, 2) -> ShapeError: avg_pool2d: input of shape \(2, 3\): expected \(N
     F.max_pool2d(image, 0) -> ShapeError: max_pool2d: kernel_size=0: expected an integer
     F.adaptive_avg_pool2d(image, 2**40) -> ShapeError: output_size=.*at most 2147483647
     F.adaptive_avg_pool2d(image, 2**27) -> MemoryError: 134217728
@@ -62,12 +59,10 @@ def test_shapes_that_do_not_fit_are_refused():
     F.batch_norm(one, None, None, training=True) -> ShapeError: batch_norm .*1 value a channel
     F.batch_norm(x, None, None, y[0]) -> ShapeError: batch_norm: weight of shape \(2,\).*\(2, 3\)
     F.layer_norm(x, 4) -> ShapeError: layer_norm: input of shape \(2, 3\) does not end in \(4,\)
-    F.layer_norm(x, (1, 2, 3)) -> ShapeError: layer_norm: input of shape \(2, 3\) does not end in
     F.layer_norm(x, 3, y[0]) -> ShapeError: layer_norm: weight of shape \(2,\), expected \(3,\)
     F.softmax(x, 2) -> ShapeError: softmax: dim=2 for a tensor of 2 dimensions: expected -2
     F.softmax(s, 0) -> ShapeError: softmax: dim=0 for a tensor without dimensions
     F.cross_entropy(x, [0]) -> ShapeError: cross_entropy: .*\(2, 3\).*\(1,\): expected \(N, C
-    F.cross_entropy(x, np.eye(2, 3, dtype=int)) -> ShapeError: target of shape \(2, 3\)
     F.cross_entropy(v, [0, 1, 2]) -> ShapeError: cross_entropy: input of shape \(3,\)
     F.embedding([0], v) -> ShapeError: embedding: weight of shape \(3,\), expected \(V, D\)
     x.sum((0, -2)) -> ShapeError: sum.*dim=\(0, -2\) names a dimension twice
@@ -86,7 +81,6 @@ def test_shapes_that_do_not_fit_are_refused():
     fp.stack([]) -> ShapeError: stack of no tensors
     fp.split(x, [1, 1], 1) -> ShapeError: split into \[1, 1\]: axis 1 has size 3, not 2
     fp.split(x, 0) -> ShapeError: split into pieces of 0: expected at least 1
-    fp.chunk(x, 0) -> ShapeError: chunk into 0 pieces: expected at least 1
     x[5] -> ShapeError: getitem\(float32 \(2, 3\)\): index 5 is out of bounds for axis 0 with size 2
     x[0, 0, 0] -> ShapeError: getitem\(float32 \(2, 3\)\): too many indices
     x[np.array([True, False, True])] -> ShapeError: getitem\(float32 \(2, 3\)\): boolean index
@@ -100,29 +94,18 @@ def test_what_is_of_the_wrong_kind_or_out_of_range_is_refused():
     check_refusals(
         r"""
     F.cross_entropy(x, [0, 3]) -> ArgumentError: cross_entropy: target 3 at \(1,\): expected classes
-    F.cross_entropy(x, [-1, 0]) -> ArgumentError: cross_entropy: target -1 at \(0,\)
     F.cross_entropy(batch, [[0, 1, 2, 0], [0, 1, 7, 0]]) -> ArgumentError: cross_entropy: target 7
     F.cross_entropy(x, [0.0, 1.0]) -> DTypeError: cross_entropy: targets of float64: expected
-    F.cross_entropy(x, [True, False]) -> DTypeError: cross_entropy: targets of bool
-    F.cross_entropy(x, ["cat", "dog"]) -> DTypeError: cross_entropy: targets of <U3
     F.cross_entropy(x, [0, 1], reduction="avg") -> ArgumentError: cross_entropy: reduction='avg'
     F.embedding([0, 2], x) -> ArgumentError: embedding: index 2: expected 0 to 1
-    F.embedding([-1], x) -> ArgumentError: embedding: index -1: expected 0 to 1
     F.embedding(v, x) -> DTypeError: embedding: indices of float32: expected integers
     F.dropout(x, 1.5) -> ArgumentError: dropout: p=1.5: expected a probability
-    F.dropout(x, -0.1) -> ArgumentError: dropout: p=-0.1: expected a probability
-    F.dropout(x, float("nan")) -> ArgumentError: dropout: p=nan: expected a probability
-    F.dropout(x, "half") -> ArgumentError: dropout: p='half': expected a probability
     fp.where(x, x, x) -> DTypeError: where: a condition of float32: expected booleans
-    fp.where(fp.tensor([1, 0, 1]), x, x) -> DTypeError: where: a condition of int64
     x["a"] -> DTypeError: getitem: an index of type str: expected integers, slices
     x[v] -> DTypeError: getitem: an index of float32: expected integers or booleans
     fp.add(x, "a") -> DTypeError: add\(float32 \(2, 3\), 'a'\)
-    fp.exp(None) -> DTypeError: exp: input is a NoneType: expected a tensor
     fp.lt(x, None) -> MinifpError: lt\(float32 \(2, 3\), None\)
     x.clamp(min="a") -> DTypeError: clamp: min='a': expected a number
-    x.sum(1.5) -> DTypeError: sum.*dim=1\.5: expected an integer
-    x.mean("a") -> DTypeError: mean.*dim='a': expected an integer
     x.to("float8") -> PrecisionError: no dtype 'float8': expected float16, float32
     fp.tensor("abc") -> DTypeError: data of type <U3, a text: of a path give np.load
     fp.tensor(None) -> DTypeError: data of type object: expected floating numbers
@@ -153,14 +136,10 @@ def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(make):
     t.copy_(np.ones(4)) -> ShapeError: copy_: .*fit shape \(2, 3\)
     t.add_(np.ones((4, 2, 3))) -> ShapeError: add_: .*fit shape \(2, 3\)
     t.mul_(np.ones((3, 2))) -> ShapeError: mul
-    t.copy_("a") -> DTypeError: data of type <U1
-    t.fill_("a") -> DTypeError: data of type <U1
     t.__setitem__(7, 1.0) -> ShapeError: x\[index\] .*\(2, 3\): index 7
     t.__setitem__(0, np.ones(5)) -> ShapeError: x\[index\] = value .*\(2, 3\)
-    t.__setitem__(0, "a") -> DTypeError: data of type <U1
     t.__setitem__(fp.ones(2), 1.0) -> DTypeError: an index of float32
     setattr(t, "data", np.ones((3, 2))) -> ShapeError: \.data of shape \(2, 3\) .*shape \(3, 2\)
-    setattr(t, "data", "a") -> ShapeError: \.data of shape \(2, 3\)
         """, make=make, t=ARRAYS["x"])  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
     needed = {r.name: r.specifier for r in requirements(metadata.get_all("Requires-Dist"))}
     assert needed.keys() == {
         *("numpy", "numba", "llvmlite", "tqdm", "click", "pooch", "platformdirs", "safetensors"),
-        *("threadpoolctl", "loky", "jsonschema", "markupsafe"),
+        *("threadpoolctl", "loky", "jsonschema", "markupsafe", "psutil"),
     }
     assert all(needed["numpy"].contains(version) for version in ("1.26.0", "2.0.0", "2.4.0"))
     assert all(s.operator == ">=" for specifier in needed.values() for s in specifier)

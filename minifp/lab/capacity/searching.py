@@ -20,6 +20,7 @@ from minifp.lab.workers import room
 from minifp.lab.workers.travel import HOW_TO_GET, ticket
 from minifp.numerics import policy
 from minifp.report import drawing
+from minifp.runtime import processes
 from minifp.runtime.device import as_device
 from minifp.saving import files
 
@@ -152,7 +153,7 @@ def largest_batch(
 
 def check_room(memory, most: int) -> None:
     """Raise ArgumentError where a process with so many bytes of arrays would not fit here."""
-    free = room.available()
+    free = processes.available()
     needed = room.INTERPRETER + room.WORKSPACE * most
     if free is not None and needed > free:
         raise ArgumentError(

@@ -20,8 +20,7 @@ from minifp.lab.memory import OverLimit, measure_bytes
 from minifp.lab.run import Run, Training
 from minifp.lab.settings import check_data
 from minifp.lab.task import Task
-from minifp.lab.workers import room
-from minifp.runtime import random
+from minifp.runtime import processes, random
 from minifp.runtime.cpu.blas import one_thread
 from minifp.runtime.device import default_device
 
@@ -76,7 +75,7 @@ def attempt(trial: Trial) -> Tried:
             return Tried(*made, fits=False, why=str(error) or type(error).__name__)
         if sum(found.values()) > trial.memory:
             return Tried(*made, fits=False, why=f"it held {sum(found.values()):,} bytes")
-    growth = None if before is None else max(0, room.peak() - before)
+    growth = None if before is None else max(0, processes.peak() - before)
     return Tried(*made, fits=True, bytes=found, growth=growth)
 
 
@@ -104,4 +103,4 @@ def begin_peak() -> int | None:
             file.write(FRESH)
     except OSError:
         return None
-    return room.resident(os.getpid()) or None
+    return processes.resident(os.getpid()) or None

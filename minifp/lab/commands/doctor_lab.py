@@ -21,11 +21,11 @@ from minifp import data, optim
 from minifp.errors import MinifpError
 from minifp.lab import environment, warm_record
 from minifp.lab.tasks import load_task
-from minifp.lab.workers.room import available, gib
+from minifp.lab.workers.room import gib
 from minifp.nn import functional as F
 from minifp.numerics import policy
 from minifp.report.words import bytes_text
-from minifp.runtime import cpu
+from minifp.runtime import cpu, processes
 from minifp.runtime.cpu.compile import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.teach.warming import jobs_for_lessons
@@ -157,7 +157,7 @@ def existing(path: Path) -> Path:
 
 def memory() -> Check:
     """Free memory, where the system tells."""
-    free = available()
+    free = processes.available()
     if free is None:
         return Check("memory", "this system does not report free space")
     return Check("memory", f"{gib(free)} free", "close other programs" if free < MEMORY else "")

@@ -5,10 +5,12 @@ from importlib.util import find_spec
 
 import click
 
-from minifp.lab import environment, warm_record
+from minifp.lab import warm_record
 from minifp.lab.compile_ahead import MODELS, Compiled, compile_ahead, jobs_for
+from minifp.lab.workers.local import checked_jobs
 from minifp.runtime import cpu
 from minifp.runtime.cpu.compile import kernel_cache
+from minifp.runtime.cpu.threads import cores
 from minifp.shell import options
 from minifp.teach.warming import jobs_for_lessons
 
@@ -44,7 +46,7 @@ def warmup(models, everything, jobs, quiet):
     wanted, began = jobs_for(names) if names else jobs_for_lessons(), time.perf_counter()
     there = warm_record.warmed()
     todo = [job for job in wanted if str(job) not in there]
-    processes = (jobs or environment.cores()) if find_spec("loky") else 1
+    processes = checked_jobs(jobs or cores()) if find_spec("loky") else 1
     parts = compile_ahead(todo, not quiet, processes)
     if todo:
         warm_record.write_down(map(str, todo))

@@ -13,8 +13,8 @@ from minifp.lab.results.origin import VARIABLES
 from minifp.lab.run import Run, train
 from minifp.lab.settings import check_data, settings
 from minifp.lab.task import Task
-from minifp.lab.workers.room import peak
 from minifp.runtime.device import default_device
+from minifp.runtime.processes import peak
 
 SHOWN = 60  # characters of a setting that differs
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import check_count
 from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.compile_ahead import compile_for
 from minifp.lab.workers.job import Job, Outcome, do
@@ -28,21 +29,28 @@ from minifp.lab.workers.progress import Progress
 from minifp.lab.workers.room import Room, array_bytes, guess
 from minifp.lab.workers.travel import HOW_TO_GET
 from minifp.lab.workers.wanted import Wanted
+from minifp.runtime import processes
 from minifp.runtime.cpu import blas
+from minifp.runtime.cpu.threads import cores
 
 BOARD = "steps"  # the file in which a process writes how many steps it has done
 GLANCE = 0.5  # seconds between two looks at it
 TRIES = 2  # of a run whose process dies
+MOST_A_CORE = 16  # processes, of which each takes its time and memory to begin
 # What runs have freed stays with the process, see runtime/cpu/heap.py; loky would take that for a
 # leak, say so, and begin another process.
 NO_LEAK = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
 
 
 def checked_jobs(jobs) -> int:
-    """How many processes. Raises ArgumentError for what is no number of them."""
-    if not hasattr(jobs, "__index__") or isinstance(jobs, bool) or jobs < 1:
-        raise ArgumentError(f"jobs={jobs!r}: expected how many processes, at least 1")
-    return int(jobs)
+    """How many processes. Raises ArgumentError for what is no number of them, or too many."""
+    count, most = check_count("jobs", jobs), MOST_A_CORE * cores()
+    if count > most:
+        raise ArgumentError(
+            f"jobs={count:,}: expected at most {most:,} processes, {MOST_A_CORE} for each of the "
+            f"{cores()} cores of this one"
+        )
+    return count
 
 
 # ---- in the process of a lane --------------------------------------------------------------------
@@ -58,7 +66,8 @@ def begin(folder: str, parent: int) -> None:
 
 
 def _end_without(parent):
-    while os.getppid() == parent:
+    begun_by = processes.Parent(parent)
+    while begun_by.is_running():
         time.sleep(1)
     os._exit(1)
 

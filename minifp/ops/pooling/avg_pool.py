@@ -40,7 +40,8 @@ def divisor(axes, include_pad, override, dtype):
         if include_pad and a.stride is not None:
             inside = np.minimum(a.first() + a.size, a.n + a.padding) - a.first()
         else:
-            inside = [s.stop - s.start for s in a.slices()]
+            start, stop = a.bounds()
+            inside = stop - start
         sizes = np.multiply.outer(sizes, np.array(inside, dtype))
     return sizes
 

@@ -166,7 +166,7 @@ def window_means_dx(chunk, scratch, each, A, rows, columns, by_row, by_column, d
 @cache
 def seen_by(axis):
     """int64 (n, 2): from which to before which window a place is seen."""
-    starts, stops = zip(*((s.start, s.stop) for s in axis.slices()))
+    starts, stops = axis.bounds()
     place = np.arange(axis.n)
     first = np.searchsorted(stops, place, side="right")
     return np.stack([first, np.searchsorted(starts, place, side="right")], 1)

@@ -65,9 +65,10 @@ class ReduceLROnPlateau(LRScheduler):
         """
         try:
             current = float(metrics)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(
-                f"ReduceLROnPlateau.step: metrics is a {type(metrics).__name__}: expected a number"
+                f"ReduceLROnPlateau.step: metrics is a {type(metrics).__name__}: "
+                "expected a number that a float holds"
             ) from error
         self._check_turn()
         values, progress = self._values(self.count), self._progress()

@@ -1,16 +1,18 @@
 """How many threads kernels may use: MINIFP_THREADS, or as many as the cores of this process."""
 
+import math
 import os
 
 from minifp.errors import ArgumentError
-from minifp.runtime import variables
+from minifp.runtime import groups, variables
 
 
 def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many cores this process may use: those it may run on, or as many as its quota of time
+    fills, where that is less."""
+    many = hasattr(os, "sched_getaffinity")
+    there = len(os.sched_getaffinity(0)) if many else os.cpu_count() or 1
+    return max(1, math.ceil(min(there, groups.cores())))
 
 
 def from_environment() -> int:
