@@ -44,6 +44,12 @@ def set_grad(self: "Tensor", value: "Tensor | None") -> None:
     self._grad = value
 
 
+def drop_gradients(tensors: "Iterable[Tensor]") -> None:
+    """Let no tensor have a gradient any more."""
+    for t in tensors:
+        t._grad = None
+
+
 class Tensor:
     """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
 
