@@ -60,7 +60,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = toposort([end])
     seeds = seeds_in(order, seed, [y])
-    firsts = [((end, y.index), first_gradient(y, gradient, seeds.first))]
+    sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
     is_unseeded, scaled = seeds.are_unknown, None
     watch = flushed.watch_of(order) if is_unseeded else None
     if watch is not None and watch.suspects:
@@ -69,7 +69,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
             if flushed.are_large(scaled):
                 break
-    of_leaves = _backward_through(order, firsts, seeds, retain_graph)
+    of_leaves = _backward_through(order, sums, seeds, retain_graph)
     leaves = [(leaf, dys[0]) for leaf, dys in of_leaves]
     if watch is not None:
         flushed.look(watch, order, leaves, scaled)
@@ -137,13 +137,13 @@ def grad(
     seeds = seeds_in(order, seed, outputs)
 
     def attempt(seeds, retain_graph):
-        firsts = [
-            ((y.gradient_node, y.index), first_gradient(y, g, seeds.first))
-            for y, g in zip(outputs, factors)
-        ]
+        sums: dict = {}
+        firsts = [first_gradient(y, g, seeds.first) for y, g in zip(outputs, factors)]
+        places = [(y.gradient_node, y.index) for y in outputs]
+        arrive(sums, places, firsts, policy.get_precision())
         return {
             (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
-            for node, dys in _backward_through(order, firsts, seeds, retain_graph, ends)
+            for node, dys in _backward_through(order, sums, seeds, retain_graph, ends)
             for i, gradient in dys.items()
             if (node, i) in wanted
         }
@@ -285,11 +285,12 @@ def _leading_to(wanted, order):
     return [node for node in order if node in leading]
 
 
-def _backward_through(order, firsts, seeds, retain_graph, ends=()):
+def _backward_through(order, sums, seeds, retain_graph, ends=()):
     """Take gradients through the nodes of `order`: (node, its gradients by index) of each leaf, and
     of each node in `ends`.
 
-    seeds: what they are multiplied by (a Seeds). What nobody keeps is freed on the way.
+    sums: those that backward begins with, by node and index, where all others arrive until they
+    are taken. seeds: what they are multiplied by (a Seeds). What nobody keeps is freed on the way.
     """
     reached: set = set(order)
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
@@ -300,8 +301,6 @@ def _backward_through(order, firsts, seeds, retain_graph, ends=()):
     for observer in observers:
         if hasattr(observer, "on_seed"):
             observer.on_seed(seeds.whole)
-    sums: dict = {}
-    arrive(sums, *zip(*firsts), policy.get_precision())
     takes_out, arrivals = seeds.are_taken_out, []
     for node, wanted in goes_to.items():
         if node not in sums:
@@ -427,8 +426,11 @@ def added(leaf, gradient, seed):
     if held is None:
         return _as_gradient(gradient, seed)
     precision = leaf.precision or policy.active.get().value
-    total = _as_gradient(sum_of(in_seed(held, seed), gradient, precision), seed)
-    total.consumed, total.unseeded = PARTLY if is_partly_consumed(held) else None, is_unseeded(held)
+    before = held.array if held.seed is seed else in_seed(held, seed)
+    total = _as_gradient(sum_of(before, gradient, precision), seed)
+    if held.consumed is not None and is_partly_consumed(held):
+        total.consumed = PARTLY
+    total.unseeded = is_unseeded(held)
     return total
 
 

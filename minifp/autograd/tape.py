@@ -213,7 +213,7 @@ class Node:
             ]
         )
         for storage, _ in self.watched:
-            if not storage.is_kept:
+            if storage.keeper is None or not storage.is_kept:
                 storage.keeper = ref(self)
 
     def release(self) -> None:
