@@ -260,10 +260,11 @@ def toposort(ends):
     readers, stack = dict.fromkeys(ends, 0), list(dict.fromkeys(ends))
     while stack:
         for parent, _ in stack.pop().parents:
-            if parent is not None:
-                if parent not in readers:
-                    stack.append(parent)
-                readers[parent] = readers.get(parent, 0) + 1
+            if parent in readers:
+                readers[parent] += 1
+            elif parent is not None:
+                readers[parent] = 1
+                stack.append(parent)
     ready, order = [end for end in dict.fromkeys(ends) if readers[end] == 0], []
     while ready:
         node = ready.pop()
@@ -296,7 +297,9 @@ def _backward_through(order, sums, seeds, retain_graph, ends=()):
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
     goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
     for node, wanted in goes_to.items():
-        if True in wanted and (node.saved is None or any([s.version != v for s, v in node.watched])):
+        if True in wanted and (
+            node.saved is None or any([s.version != v for s, v in node.watched])
+        ):
             _refuse(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):

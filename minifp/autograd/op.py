@@ -96,9 +96,12 @@ def _recorded(fn, name, are_weights, defaults):
             node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
-        homes = [None if out.base is None else _shared(out, args) for out in outputs]
-        pairs = enumerate(zip(outputs, homes))
-        results = tuple([Tensor(out, False, home, node, i) for i, (out, home) in pairs])
+        results = tuple(
+            [
+                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
+                for i, out in enumerate(outputs)
+            ]
+        )
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:

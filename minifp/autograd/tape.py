@@ -204,17 +204,14 @@ class Node:
 
     def watch(self, tensors: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = {id(a) for a in self.saved}
-        self.watched = tuple(
-            [
-                (t.storage, t.storage.version)
-                for t in tensors
-                if isinstance(t, Tensor) and id(t.array) in saved
-            ]
-        )
-        for storage, _ in self.watched:
-            if storage.keeper is None or not storage.is_kept:
-                storage.keeper = ref(self)
+        saved = [*map(id, self.saved)]
+        self.watched = watched = []
+        for t in tensors if saved else ():
+            if isinstance(t, Tensor) and id(t.array) in saved:
+                storage = t.storage
+                watched.append((storage, storage.version))
+                if storage.keeper is None or not storage.is_kept:
+                    storage.keeper = ref(self)
 
     def release(self) -> None:
         """Let go of what backward needed."""

@@ -63,8 +63,8 @@ def times_vector(a, b, dtype):
         return out
     if b.strides[-1] != b.itemsize or min(b.strides) < 0:
         b = np.ascontiguousarray(b)
-    a, ia, sm, sk = laid(a, leading)
-    b, ib, *_ = laid(b[..., None], leading)
+    a, (_, _, ia, (sm, sk)) = laid(a, leading)
+    b, (_, _, ib, _) = laid(b[..., None], leading)
     given = ia, ib, a, b, view(out).reshape(-1)
     cost = out.size * K * NANOSECONDS
     if sk == 1:

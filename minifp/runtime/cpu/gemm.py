@@ -103,32 +103,51 @@ def blocks_of(matrices, M, N, K, most):
 ORIGIN = np.zeros(1, np.int64)  # where the only matrix begins
 
 
-def laid(x, leading):
-    """Matrices of any layout as they lie in memory, or in that of a copy: (the memory, flat; where
-    each matrix of the batch `leading` begins in it; the strides of the last two axes, of which one
-    is 1)."""
-    item, shape, strides = x.itemsize, x.shape, x.strides
+class Lie(NamedTuple):
+    """How matrices lie in memory, or in that of a copy, where that is needed.
+
+    reach: how many numbers from the first to the last, if they are not all that lies there.
+    is_turned: whether their axes lie in the reverse order. offsets: where each begins. strides: of
+    the last two axes, of which one is 1.
+    """
+
+    reach: int
+    is_turned: bool
+    offsets: np.ndarray
+    strides: tuple[int, int]
+
+
+@lru_cache(512)
+def lie_of(shape, strides, item, leading):
+    """How matrices of these shapes and strides lie, as those of the batch `leading`."""
     sm, sk = strides[-2] // item, strides[-1] // item
     if shape[-1] == 1:
         sk = 1
     elif shape[-2] == 1 and sk != 1:
         sm = 1
-    if min(strides) < 0 or (sm != 1 and sk != 1):
-        x = np.ascontiguousarray(x)
-        sm, sk, strides = shape[-1], 1, x.strides
-    if x.flags.forc:
-        memory = x.ravel("K")
-    else:
-        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
-        memory = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+    flags = np.lib.stride_tricks.as_strided(np.empty(1, f"V{item}"), shape, strides).flags
+    whole, is_turned, reach = flags.forc, not flags.c_contiguous, 0
+    if min(strides) < 0 or (sm != 1 and sk != 1):  # of a copy
+        sm, sk, whole, is_turned = shape[-1], 1, True, False
+        strides = np.empty(shape, f"V{item}").strides
+    if not whole:
+        is_turned, reach = False, 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
     if not leading:
-        return view(memory), ORIGIN, sm, sk
-    if shape[:-2] != leading:
-        strides = np.broadcast_to(x, (*leading, *shape[-2:])).strides
-    offsets = np.zeros((), np.int64)
-    for n, stride in zip(leading, strides):
+        return Lie(reach, is_turned, ORIGIN, (sm, sk))
+    added, offsets = len(leading) - len(shape) + 2, np.zeros((), np.int64)
+    for i, n in enumerate(leading):
+        own = i >= added and shape[i - added] == n
+        stride = strides[i - added] if own else 0
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
-    return view(memory), offsets.reshape(-1), sm, sk
+    return Lie(reach, is_turned, offsets.reshape(-1), (sm, sk))
+
+
+def laid(x, leading):
+    """Matrices of any layout, in a batch `leading`: (their memory, flat, and how they lie)."""
+    lie = lie_of(x.shape, x.strides, x.itemsize, leading)
+    if lie.reach:
+        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,))), lie
+    return flat(x.T if lie.is_turned else x), lie
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -149,12 +168,12 @@ def product(a, b, dtype, bias=None, out=None):
     if K == 0:
         a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
         K = 1
-    a, ia, am, ak = laid(a, leading)
-    b, ib, bk, bn = laid(b, leading)
+    a, (_, _, ia, of_a) = laid(a, leading)
+    b, (_, _, ib, of_b) = laid(b, leading)
     blocks = blocks_of(len(ia), M, N, K, get_num_threads())
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
     product_blocks(
-        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (am, ak, bk, bn)),
+        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (*of_a, *of_b)),
         cost=blocks.cost, workspace=blocks.workspace,
     )  # fmt: skip
     return y
