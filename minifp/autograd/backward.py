@@ -297,9 +297,9 @@ def _backward_through(order, sums, seeds, retain_graph, ends=()):
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
     goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
     for node, wanted in goes_to.items():
-        if True in wanted and (
-            node.saved is None or any([s.version != v for s, v in node.watched])
-        ):
+        if True not in wanted:
+            continue
+        if node.saved is None or True in [s.version != v for s, v in node.watched]:
             _refuse(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):

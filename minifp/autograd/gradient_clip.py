@@ -106,7 +106,7 @@ def seeds_of(gradients, asked_by="step()"):
     present = [g for g in gradients if g is not None]
     if not present:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    if all([g.consumed is not None and is_consumed(g) for g in present]):
+    if all(g.consumed is not None and is_consumed(g) for g in present):
         raise TapeError(
             f"{asked_by} on gradients that a step has already used: call zero_grad() and backward()"
         )
@@ -136,9 +136,9 @@ def in_one_seed(owner):
     parameters = owner.parameters
     gradients = [g for p in parameters if (g := p.grad) is not None]
     seeds = seeds_of(gradients)
-    if any([g.consumed is not None for g in gradients]):
+    if any(g.consumed is not None for g in gradients):
         warn_of_consumed(owner, gradients)
-    if any([g.unseeded for g in gradients]):
+    if any(g.unseeded for g in gradients):
         warn_of_bypass(owner, gradients)
     for p in parameters if len(seeds) > 1 else ():
         if p.grad is not None and p.grad.seed != seeds[0]:

@@ -354,7 +354,7 @@ class Optimizer:
             # The same objects have been checked, unless they can change.
             if len(values) != len(known) or not all(map(is_, values, known)):
                 self._check_settings(block, values)
-        if any([block.weights.have_moved() for block in blocks]):
+        if any(block.weights.have_moved() for block in blocks):
             check_apart(self.parameters)
             for block in blocks:
                 block.weights.check_formats()

@@ -58,9 +58,9 @@ class Update:
         arrays = w, gradients, *states, copy, compensation
         formats = [None if a is None else a.dtype for a in arrays]
         key = *formats, draw == (), *signature_of(settings)
-        for formula, kernel in self.known.get(key, ()):
-            if formula.fits(settings):
-                break
+        fitting = [known for known in self.known.get(key, ()) if known[0].fits(settings)]
+        if fitting:
+            formula, kernel = fitting[0]
         else:
             formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
             how = compensation is not None, format_of(w.dtype) if draw else None

@@ -155,8 +155,8 @@ class Weights:
             p.storage.unrounded = None  # behind what was stored before
 
     def are_beyond(self):
-        """Whether a stored weight is Inf or NaN, if they are narrow; two passes over their codes. On
-        a GPU it is not looked for."""
+        """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a
+        GPU it is not looked for."""
         format = self.format
         if not self.is_narrow or is_on_device(self.stored) or not self.stored.size:
             return False

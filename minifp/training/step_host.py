@@ -59,7 +59,7 @@ class HostStep:
             o.count_attempt()
             if not goes_on:
                 o.zero_grad()
-            elif any([block.there_are_any() for block in blocks]):
+            elif any(block.there_are_any() for block in blocks):
                 o.apply(self.factor, blocks)
 
     def adapt_scale(self) -> None:
