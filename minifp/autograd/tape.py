@@ -210,7 +210,8 @@ class Node:
             if isinstance(t, Tensor) and id(t.array) in saved:
                 storage = t.storage
                 watched.append((storage, storage.version))
-                if storage.keeper is None or not storage.is_kept:
+                keeper = None if storage.keeper is None else storage.keeper()
+                if keeper is None or keeper.saved is None:
                     storage.keeper = ref(self)
 
     def release(self) -> None:
