@@ -18,7 +18,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer, plain_settings
+from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
 
@@ -61,7 +61,7 @@ class LAMB(Optimizer):
     ) -> None:  # fmt: skip
         """One step of one parameter; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
-        settings = plain_settings(group, "betas", "eps", "weight_decay")
+        settings = self.settings(group, "betas", "eps", "weight_decay")
         u, _, _ = lamb_direction(w, g, m, v, inverse_scale, step=step, to=(None, m, v), **settings)
         of_weights, of_step = (math.sqrt(squared_norm(x)) for x in (w, u))
         ratio = of_weights / of_step if of_weights > 0 and of_step > 0 else 1.0

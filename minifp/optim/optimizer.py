@@ -478,6 +478,10 @@ class Optimizer:
         known, rule = {**group, "step": step}, cast(Kernel, self.rule)
         return plain_settings(known, *[name for name in sorted(rule.keywords) if name in known])
 
+    def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
+        """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
+        return plain_settings(group, *names)
+
     def update(
         self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
         inverse_scale: float,
@@ -552,7 +556,7 @@ def _check_own(kind, key, settings):
 
 
 def plain_settings(group: dict[str, Any], *names: str) -> dict[str, Any]:
-    """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
+    """See Optimizer.settings."""
     pairs = [(name, group[name]) for name in names]
     return {name: v if type(v) in (float, int, bool) else _plain(v) for name, v in pairs}
 

@@ -23,7 +23,7 @@ class Update:
         self.formulas = self.kernel.formulas
         # (formula, kernel), of which the first that fits: by the kinds of arguments and settings,
         # and how weights are stored.
-        self.known: dict[tuple, list] = {}
+        self.kernels: dict[tuple, list] = {}
 
     @cached_property
     def on_device(self) -> Any:
@@ -58,14 +58,14 @@ class Update:
         arrays = w, gradients, *states, copy, compensation
         formats = [None if a is None else a.dtype for a in arrays]
         key = *formats, draw == (), *signature_of(settings)
-        fitting = [known for known in self.known.get(key, ()) if known[0].fits(settings)]
+        fitting = [known for known in self.kernels.get(key, ()) if known[0].fits(settings)]
         if fitting:
             formula, kernel = fitting[0]
         else:
             formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
             how = compensation is not None, format_of(w.dtype) if draw else None
             kernel = updates.kernel_for(formula, [w, *states], copy, *how)
-            self.known.setdefault(key, []).append((formula, kernel))
+            self.kernels.setdefault(key, []).append((formula, kernel))
         arrays = [a for a in (w, *states, copy, compensation) if a is not None]
         updates.run(kernel, gradients, arrays, (*formula.told(settings), *draw))
 

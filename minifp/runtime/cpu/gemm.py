@@ -8,6 +8,7 @@ the tiles read them, and multiplied there. Sums over more than KC wait in float3
 rounded once, when they are stored.
 """
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -84,7 +85,6 @@ class Blocks(NamedTuple):
     workspace: int
 
 
-@lru_cache(1024)
 def blocks_of(matrices, M, N, K, most):
     """Blocks as large as the caches allow, and as many as keep all threads, of which there are
     `most`."""
@@ -117,7 +117,6 @@ class Lie(NamedTuple):
     strides: tuple[int, int]
 
 
-@lru_cache(512)
 def lie_of(shape, strides, item, leading):
     """How matrices of these shapes and strides lie, as those of the batch `leading`."""
     sm, sk = strides[-2] // item, strides[-1] // item
@@ -142,12 +141,38 @@ def lie_of(shape, strides, item, leading):
     return Lie(reach, is_turned, offsets.reshape(-1), (sm, sk))
 
 
-def laid(x, leading):
-    """Matrices of any layout, in a batch `leading`: (their memory, flat, and how they lie)."""
-    lie = lie_of(x.shape, x.strides, x.itemsize, leading)
+def laid(x, lie):
+    """Matrices as they lie in memory, flat."""
     if lie.reach:
-        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,))), lie
-    return flat(x.T if lie.is_turned else x), lie
+        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
+    return flat(x.T if lie.is_turned else x)
+
+
+class Plan(NamedTuple):
+    """What products of matrices of one layout need: see `product`.
+
+    shape: of the result. blocks: how it is divided, None where nothing is added up. a, b: how the
+    factors lie.
+    """
+
+    shape: tuple[int, ...]
+    blocks: Blocks | None = None
+    a: Lie | None = None
+    b: Lie | None = None
+
+    @classmethod
+    @lru_cache(512)
+    def of(cls, a, b, threads):
+        """The plan for factors of these (shape, strides, bytes of a number)."""
+        (*_, M, K), N = a[0], b[0][-1]
+        leading = np.broadcast_shapes(a[0][:-2], b[0][:-2])
+        shape = (*leading, M, N)
+        if 0 in (*shape, K):
+            return cls(shape)
+        matrices = math.prod(leading)
+        return cls(
+            shape, blocks_of(matrices, M, N, K, threads), lie_of(*a, leading), lie_of(*b, leading)
+        )
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -158,22 +183,21 @@ def product(a, b, dtype, bias=None, out=None):
 
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
-    (M, K), N = a.shape[-2:], b.shape[-1]
-    leading = a.shape[:-2]
-    if leading != b.shape[:-2]:
-        leading = np.broadcast_shapes(leading, b.shape[:-2])
-    y = np.empty((*leading, M, N), dtype) if out is None else out
-    if not y.size:
-        return y
-    if K == 0:
-        a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
-        K = 1
-    a, (_, _, ia, of_a) = laid(a, leading)
-    b, (_, _, ib, of_b) = laid(b, leading)
-    blocks = blocks_of(len(ia), M, N, K, get_num_threads())
+    factors = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
+    shape, blocks, of_a, of_b = Plan.of(*factors, get_num_threads())
+    y = np.empty(shape, dtype) if out is None else out
+    if blocks is None:
+        if not y.size:
+            return y
+        a, b = (
+            np.zeros((*a.shape[:-1], 1), a.dtype),
+            np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
+        )
+        return product(a, b, dtype, bias, y)
+    chunks, sizes, cost, workspace = blocks
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
     product_blocks(
-        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (*of_a, *of_b)),
-        cost=blocks.cost, workspace=blocks.workspace,
+        *(chunks, laid(a, of_a), laid(b, of_b), addends, flat(y), of_a.offsets, of_b.offsets),
+        *(STEPS, sizes, of_a.strides + of_b.strides), cost=cost, workspace=workspace,
     )  # fmt: skip
     return y
