@@ -96,12 +96,8 @@ def _recorded(fn, name, are_weights, defaults):
             node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
-        results = tuple(
-            [
-                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
-                for i, out in enumerate(outputs)
-            ]
-        )
+        homes = [None if out.base is None else _shared(out, args) for out in outputs]
+        results = tuple([Tensor(out, False, homes[i], node, i) for i, out in enumerate(outputs)])
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:

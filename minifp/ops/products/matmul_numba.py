@@ -5,7 +5,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, product, sum_over
-from minifp.runtime.cpu.gemm import laid, lie_of
+from minifp.runtime.cpu.gemm import laid, layout_of, lie_of
 from minifp.runtime.cpu.half import VIEWS, load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cuda.arrays import is_on_device
@@ -64,8 +64,7 @@ def times_vector(a, b, dtype):
     if b.strides[-1] != b.itemsize or min(b.strides) < 0:
         b = np.ascontiguousarray(b)
     vectors = b[..., None]
-    of_a = lie_of(a.shape, a.strides, a.itemsize, leading)
-    of_b = lie_of(vectors.shape, vectors.strides, b.itemsize, leading)
+    of_a, of_b = lie_of(layout_of(a), leading), lie_of(layout_of(vectors), leading)
     ia, ib, (sm, sk) = of_a.offsets, of_b.offsets, of_a.strides
     given = ia, ib, laid(a, of_a), laid(vectors, of_b), view(out).reshape(-1)
     cost = out.size * K * NANOSECONDS

@@ -117,8 +117,9 @@ class Lie(NamedTuple):
     strides: tuple[int, int]
 
 
-def lie_of(shape, strides, item, leading):
-    """How matrices of these shapes and strides lie, as those of the batch `leading`."""
+def lie_of(layout, leading):
+    """How matrices lie, as those of the batch `leading`. layout: see `layout_of`."""
+    shape, strides, item = layout
     sm, sk = strides[-2] // item, strides[-1] // item
     if shape[-1] == 1:
         sk = 1
@@ -139,6 +140,11 @@ def lie_of(shape, strides, item, leading):
         stride = strides[i - added] if own else 0
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
     return Lie(reach, is_turned, offsets.reshape(-1), (sm, sk))
+
+
+def layout_of(x):
+    """The shape of an array, its strides, and the bytes of a number."""
+    return x.shape, x.strides, x.itemsize
 
 
 def laid(x, lie):
@@ -163,16 +169,14 @@ class Plan(NamedTuple):
     @classmethod
     @lru_cache(512)
     def of(cls, a, b, threads):
-        """The plan for factors of these (shape, strides, bytes of a number)."""
+        """The plan for factors of these layouts."""
         (*_, M, K), N = a[0], b[0][-1]
         leading = np.broadcast_shapes(a[0][:-2], b[0][:-2])
         shape = (*leading, M, N)
         if 0 in (*shape, K):
             return cls(shape)
-        matrices = math.prod(leading)
-        return cls(
-            shape, blocks_of(matrices, M, N, K, threads), lie_of(*a, leading), lie_of(*b, leading)
-        )
+        blocks = blocks_of(math.prod(leading), M, N, K, threads)
+        return cls(shape, blocks, lie_of(a, leading), lie_of(b, leading))
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -183,8 +187,8 @@ def product(a, b, dtype, bias=None, out=None):
 
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
-    factors = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
-    shape, blocks, of_a, of_b = Plan.of(*factors, get_num_threads())
+    layouts = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
+    shape, blocks, of_a, of_b = Plan.of(*layouts, get_num_threads())
     y = np.empty(shape, dtype) if out is None else out
     if blocks is None:
         if not y.size:
