@@ -15,7 +15,7 @@ import numpy as np
 
 from minifp.autograd import flushed
 from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded, multiplied
-from minifp.autograd.gradient_sum import GradientSum, unshared
+from minifp.autograd.gradient_sum import GradientSum, sum_of, unshared
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import UNSEEDED, Seeds, seeds_in
 from minifp.autograd.replay import unobserved
@@ -60,43 +60,39 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = toposort([end])
     seeds = seeds_in(order, seed, [y])
-    firsts = [(y, first_gradient(y, gradient, seeds.first))]
-    watch = flushed.watch_of(order) if seeds.are_unknown else None
-    scaled = None
+    sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
+    is_unseeded, scaled = seeds.are_unknown, None
+    watch = flushed.watch_of(order) if is_unseeded else None
     if watch is not None and watch.suspects:
         watch.tries += 1
         for scale in flushed.SCALES:
             scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
             if flushed.are_large(scaled):
                 break
-    of_leaves = _backward_through(order, firsts, seeds, retain_graph)
+    of_leaves = _backward_through(order, sums, seeds, retain_graph)
     leaves = [(leaf, dys[0]) for leaf, dys in of_leaves]
     if watch is not None:
         flushed.look(watch, order, leaves, scaled)
-    seed, is_unseeded = seeds.of_leaves, seeds.are_unknown
     for leaf, gradient in unshared(leaves):
-        total = Tensor(gradient) if leaf._grad is None else added(leaf, gradient, seed)
-        total.seed, total.unseeded = seed, total.unseeded or is_unseeded
+        total = Tensor(gradient) if leaf._grad is None else added(leaf, gradient, seeds.of_leaves)
+        total.seed, total.unseeded = seeds.of_leaves, total.unseeded or is_unseeded
         leaf._grad = total
     return order
 
 
 def _gradients_beside(order, y, first):
     """The gradient of each leaf in a backward that nobody sees, and that lets go of nothing."""
-    sums: dict = {}
+    sums: dict = {y.gradient_node: {y.index: first}}
     gradients: dict = {}
     with unobserved(), np.errstate(all="ignore"):
-        accumulate(sums, y.gradient_node, y.index, first)
         for node in order:
             if node not in sums:
                 continue
-            dys = taken(sums, node)
+            dys = rounded(node, sums.pop(node))
             if type(node) is not Node:
                 gradients[node] = dys[0]
-                continue
-            for (parent, i), g in zip(node.parents, run_backward(node, dys)):
-                if parent is not None:
-                    accumulate(sums, parent, i, g, node.precision)
+            else:
+                arrive(sums, node.parents, run_backward(node, dys), node.precision)
     return gradients
 
 
@@ -141,10 +137,13 @@ def grad(
     seeds = seeds_in(order, seed, outputs)
 
     def attempt(seeds, retain_graph):
-        firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
+        sums: dict = {}
+        firsts = [first_gradient(y, g, seeds.first) for y, g in zip(outputs, factors)]
+        places = [(y.gradient_node, y.index) for y in outputs]
+        arrive(sums, places, firsts, policy.get_precision())
         return {
             (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
-            for node, dys in _backward_through(order, firsts, seeds, retain_graph, ends)
+            for node, dys in _backward_through(order, sums, seeds, retain_graph, ends)
             for i, gradient in dys.items()
             if (node, i) in wanted
         }
@@ -228,7 +227,7 @@ def first_gradient(y, gradient, seed):
         raise DTypeError(f"backward: seed={seed!r}: expected a number")
     if is_number and not (seed and math.isfinite(seed)):  # by which gradients could not be divided
         raise ArgumentError(f"backward: seed={seed!r}: expected a finite number other than 0")
-    format = format_of(y.gradient_node, y.index)
+    format = y.gradient_dtype if y.node is None else y.node.formats[y.index]
     if gradient is None and hasattr(seed, "gradient"):  # one that only the GPU knows
         return seed.gradient(y.shape, format)
     if gradient is None:
@@ -261,10 +260,11 @@ def toposort(ends):
     readers, stack = dict.fromkeys(ends, 0), list(dict.fromkeys(ends))
     while stack:
         for parent, _ in stack.pop().parents:
-            if parent is not None:
-                if parent not in readers:
-                    stack.append(parent)
-                readers[parent] = readers.get(parent, 0) + 1
+            if parent in readers:
+                readers[parent] += 1
+            elif parent is not None:
+                readers[parent] = 1
+                stack.append(parent)
     ready, order = [end for end in dict.fromkeys(ends) if readers[end] == 0], []
     while ready:
         node = ready.pop()
@@ -286,29 +286,31 @@ def _leading_to(wanted, order):
     return [node for node in order if node in leading]
 
 
-def _backward_through(order, firsts, seeds, retain_graph, ends=()):
+def _backward_through(order, sums, seeds, retain_graph, ends=()):
     """Take gradients through the nodes of `order`: (node, its gradients by index) of each leaf, and
     of each node in `ends`.
 
-    seeds: what they are multiplied by (a Seeds). What nobody keeps is freed on the way.
+    sums: those that backward begins with, by node and index, where all others arrive until they
+    are taken. seeds: what they are multiplied by (a Seeds). What nobody keeps is freed on the way.
     """
     reached: set = set(order)
     # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
     goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
     for node, wanted in goes_to.items():
-        if True in wanted and (node.saved is None or node.watched):
-            _check_before_backward(node)
+        if True not in wanted:
+            continue
+        if node.saved is None or True in [s.version != v for s, v in node.watched]:
+            _refuse(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):
             observer.on_seed(seeds.whole)
-    sums: dict = {}
-    for y, first in firsts:
-        accumulate(sums, y.gradient_node, y.index, first)
     takes_out, arrivals = seeds.are_taken_out, []
     for node, wanted in goes_to.items():
         if node not in sums:
             continue
-        dys, is_leaf = taken(sums, node), type(node) is not Node
+        dys, is_leaf = sums.pop(node), type(node) is not Node
+        if GradientSum in map(type, dys.values()):
+            dys = rounded(node, dys)
         if node.hooks and not (is_leaf and takes_out):
             after = _after_leaf_hooks if is_leaf else _after_hooks
             dys = {i: after(node, i, dy, seeds) for i, dy in dys.items()}
@@ -324,31 +326,30 @@ def _backward_through(order, firsts, seeds, retain_graph, ends=()):
         if True not in wanted:
             continue
         # Not named, so that they are freed before the next node's are made.
-        for (parent, i), g, go in zip(node.parents, run_backward(node, dys, wanted), wanted):
-            if go:
-                accumulate(sums, parent, i, g, node.precision)
+        arrive(sums, node.parents, run_backward(node, dys, wanted), node.precision)
         if not retain_graph:
             node.release()
     return arrivals
 
 
-def accumulate(sums, node, index, gradient, precision=None):
-    """Take note of a gradient that has come to one output of a node: by itself the first, which is
-    stored as it shall be; others are summed."""
-    of_node = sums.setdefault(node, {})
-    before = of_node.get(index)
-    if before is None:
-        of_node[index] = gradient
-        return
-    total = before if type(before) is GradientSum else GradientSum(before)
-    of_node[index] = total.add(gradient, precision or policy.get_precision())
+def arrive(sums, places, gradients, precision):
+    """Take note of the gradients, or None, that come to places, (node, index of its output) each:
+    of one that comes alone as it is, which is as it shall be stored; of several as a sum."""
+    for (node, i), gradient in zip(places, gradients):
+        if gradient is None:
+            continue
+        of_node = sums.setdefault(node, {})
+        before = of_node.get(i)
+        if before is not None:
+            total = before if type(before) is GradientSum else GradientSum(before)
+            gradient = total.add(gradient, precision)
+        of_node[i] = gradient
 
 
-def taken(sums, node):
+def rounded(node, dys):
     """The gradients that have come to the outputs of a node, by index, sums rounded once."""
     return {
-        i: g.rounded(format_of(node, i)) if type(g) is GradientSum else g
-        for i, g in sums.pop(node).items()
+        i: g.rounded(format_of(node, i)) if type(g) is GradientSum else g for i, g in dys.items()
     }
 
 
@@ -385,15 +386,17 @@ def run_backward(node, dys, wanted=None):
             gradients = run(*all_dys, *saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
-    for (parent, i), format, g in zip(parents, to, gradients):
-        if format is not None:
-            shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
-            if g is None or g.shape != shape or g.dtype != format:
-                got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
-                raise TapeError(
-                    f"backward of {node.op}: expected a gradient of shape {shape}, {format}; "
-                    f"got {got}"
-                )
+    for k, ((parent, i), format, g) in enumerate(zip(parents, to, gradients)):
+        if format is None:
+            if g is not None:
+                gradients = (*gradients[:k], None, *gradients[k + 1 :])
+            continue
+        shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
+        if g is None or g.shape != shape or g.dtype != format:
+            got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
+            raise TapeError(
+                f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got {got}"
+            )
     return gradients
 
 
@@ -407,17 +410,17 @@ def format_of(node, index):
     return node.formats[index] if type(node) is Node else node.gradient_dtype
 
 
-def _check_before_backward(node):
+def _refuse(node):
+    """Say why a backward cannot be done."""
     if node.saved is None:
         raise TapeError(
             f"backward through {node.op} a second time: the first backward released the saved "
             "tensors; pass retain_graph=True to the first"
         )
-    if any(storage.version != version for storage, version in node.watched):
-        raise TapeError(
-            f"a tensor that backward of {node.op} needs was changed in place after {node.op} "
-            "saved it; change a clone, or call backward() before the change"
-        )
+    raise TapeError(
+        f"a tensor that backward of {node.op} needs was changed in place after {node.op} "
+        "saved it; change a clone, or call backward() before the change"
+    )
 
 
 def added(leaf, gradient, seed):
@@ -425,9 +428,12 @@ def added(leaf, gradient, seed):
     held = leaf._grad
     if held is None:
         return _as_gradient(gradient, seed)
-    precision = leaf.precision or policy.get_precision()
-    total = _as_gradient(GradientSum(in_seed(held, seed)).add(gradient, precision).total, seed)
-    total.consumed, total.unseeded = PARTLY if is_partly_consumed(held) else None, is_unseeded(held)
+    precision = leaf.precision or policy.active.get().value
+    before = held.array if held.seed is seed else in_seed(held, seed)
+    total = _as_gradient(sum_of(before, gradient, precision), seed)
+    if held.consumed is not None and is_partly_consumed(held):
+        total.consumed = PARTLY
+    total.unseeded = is_unseeded(held)
     return total
 
 

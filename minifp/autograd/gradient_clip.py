@@ -106,7 +106,7 @@ def seeds_of(gradients, asked_by="step()"):
     present = [g for g in gradients if g is not None]
     if not present:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    if all(map(is_consumed, present)):
+    if all(g.consumed is not None and is_consumed(g) for g in present):
         raise TapeError(
             f"{asked_by} on gradients that a step has already used: call zero_grad() and backward()"
         )
@@ -136,8 +136,10 @@ def in_one_seed(owner):
     parameters = owner.parameters
     gradients = [g for p in parameters if (g := p.grad) is not None]
     seeds = seeds_of(gradients)
-    warn_of_consumed(owner, gradients)
-    warn_of_bypass(owner, gradients)
+    if any(g.consumed is not None for g in gradients):
+        warn_of_consumed(owner, gradients)
+    if any(g.unseeded for g in gradients):
+        warn_of_bypass(owner, gradients)
     for p in parameters if len(seeds) > 1 else ():
         if p.grad is not None and p.grad.seed != seeds[0]:
             p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
@@ -146,8 +148,7 @@ def in_one_seed(owner):
 
 def warn_of_bypass(owner, gradients):
     """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
-    unseeded = [g for g in gradients if g.unseeded]
-    if not any(map(is_unseeded, unseeded)) or math.ldexp(owner.scale, -owner.dial) == 1:
+    if math.ldexp(owner.scale, -owner.dial) == 1 or not any(map(is_unseeded, gradients)):
         return
     parameters = enumerate(owner.parameters)
     names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]
@@ -170,7 +171,7 @@ def name_of(p, i):
 
 def warn_of_consumed(owner, gradients):
     """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
-    if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
+    if any(map(is_partly_consumed, gradients)):
         warn_once(
             "consumed",
             "step() used gradients that an earlier step had already used, in whole or in part: "

@@ -16,36 +16,41 @@ from minifp.runtime.device import as_array, is_writeable
 class GradientSum:
     """Gradients that meet at one value: summed in float32 and rounded once, at the last reader."""
 
-    __slots__ = ("first", "second")
+    __slots__ = ("first", "second", "precision")
 
     def __init__(self, gradient):
-        self.first, self.second = gradient, None
+        self.first, self.second, self.precision = gradient, None, None
 
     def add(self, gradient, precision):
         """Add one; none of them is written to, as they may belong to somebody else."""
-        total = self.total
-        format = rules.meeting_format(total.dtype, precision)
-        if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
-            self.second = gradient
-        else:
-            with np.errstate(all="ignore"):
-                self.first = as_array(np.add(upcast(total, format), upcast(gradient, format)))
+        self.first = self.total
+        self.second, self.precision = gradient, precision
         return self
 
     @property
     def total(self):
         """The sum, not rounded."""
         if self.second is not None:
-            self.first, self.second = add(self.first, self.second, float32), None
+            self.first, self.second = sum_of(self.first, self.second, self.precision), None
         return self.first
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
-        if self.second is None and self.first.dtype == dtype:
-            return self.first
-        if self.second is not None and dtype.itemsize <= float32.itemsize:
-            return add(self.first, self.second, dtype)
-        return downcast(self.total, dtype)
+        if self.second is not None:
+            return sum_of(self.first, self.second, self.precision, dtype)
+        return self.first if self.first.dtype == dtype else downcast(self.first, dtype)
+
+
+def sum_of(x, y, precision, dtype=None):
+    """x + y, arrays of one shape, in the format in which gradients meet under a precision; then
+    rounded to dtype, if there is one."""
+    format = rules.meeting_format(x.dtype, precision)
+    to = format if dtype is None else dtype
+    if format == float32 and max(y.dtype.itemsize, to.itemsize) <= float32.itemsize:
+        return add(x, y, to)
+    with np.errstate(all="ignore"):
+        total = as_array(np.add(upcast(x, format), upcast(y, format)))
+    return total if dtype is None else downcast(total, dtype)
 
 
 @compilable
@@ -63,7 +68,8 @@ def unshared(gradients):
     seen, pairs = set(), []
     for leaf, gradient in gradients:
         owner = gradient if gradient.base is None else gradient.base
-        if id(owner) in seen or not is_writeable(gradient):
+        is_writable = type(gradient) is np.ndarray and gradient.flags.writeable
+        if id(owner) in seen or not (is_writable or is_writeable(gradient)):
             gradient = gradient.copy()
         seen.add(id(owner))
         pairs.append((leaf, gradient))

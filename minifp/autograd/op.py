@@ -97,8 +97,7 @@ def _recorded(fn, name, are_weights, defaults):
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
         homes = [None if out.base is None else _shared(out, args) for out in outputs]
-        pairs = enumerate(zip(outputs, homes))
-        results = tuple([Tensor(out, False, home, node, i) for i, (out, home) in pairs])
+        results = tuple([Tensor(out, False, homes[i], node, i) for i, out in enumerate(outputs)])
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:

@@ -44,6 +44,12 @@ def set_grad(self: "Tensor", value: "Tensor | None") -> None:
     self._grad = value
 
 
+def drop_gradients(tensors: "Iterable[Tensor]") -> None:
+    """Let no tensor have a gradient any more."""
+    for t in tensors:
+        t._grad = None
+
+
 class Tensor:
     """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
 
@@ -198,17 +204,15 @@ class Node:
 
     def watch(self, tensors: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = {id(a) for a in self.saved}
-        self.watched = tuple(
-            [
-                (t.storage, t.storage.version)
-                for t in tensors
-                if isinstance(t, Tensor) and id(t.array) in saved
-            ]
-        )
-        for storage, _ in self.watched:
-            if not storage.is_kept:
-                storage.keeper = ref(self)
+        saved = [*map(id, self.saved)]
+        self.watched = watched = []
+        for t in tensors if saved else ():
+            if isinstance(t, Tensor) and id(t.array) in saved:
+                storage = t.storage
+                watched.append((storage, storage.version))
+                keeper = None if storage.keeper is None else storage.keeper()
+                if keeper is None or keeper.saved is None:
+                    storage.keeper = ref(self)
 
     def release(self) -> None:
         """Let go of what backward needed."""

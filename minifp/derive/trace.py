@@ -170,7 +170,11 @@ def signature_of(settings: dict[str, Any]) -> tuple:
     """What a formula depends on of settings: their names, the types of numbers, and what is no
     number."""
     kinds = [
-        type(v) if type(v) in NUMBERS else tuple(map(type, v)) if are_numbers(v) else v
+        type(v)
+        if type(v) in NUMBERS
+        else tuple(map(type, v))
+        if type(v) is tuple and are_numbers(v)
+        else v
         for v in settings.values()
     ]
     return (*settings, *kinds)

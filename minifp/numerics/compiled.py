@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from minifp.errors import CompileError
 from minifp.numerics.device_references import not_compiled, warn_of_text
-from minifp.numerics.policy import get_precision
+from minifp.numerics.policy import active, get_precision
 from minifp.runtime import cpu
 from minifp.runtime.device import device_of
 from minifp.typing import F
@@ -44,19 +44,27 @@ def compilable(reference: F) -> F:
 
     @wraps(reference)
     def apply(*args):
-        compiled = None
-        if not get_precision().by_references and reference.__name__ not in not_compiled:
-            compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
+        resolved, key = active.get().value.resolved, (reference, type(args[0]) if args else None)
+        if key not in resolved:
+            resolved[key] = _compiled_under(get_precision(), reference, args)
+        compiled = resolved[key]
         try:
             result = None if compiled is None else compiled(*args)
         except cpu.NumbaError:  # which has warned
             result = None
         except CompileError as error:
             warn_of_text(reference.__name__, error)
-            result = None
+            result = resolved[key] = None
         return reference(*args) if result is None else result
 
     return cast(F, apply)
+
+
+def _compiled_under(precision, reference, args):
+    """The compiled kernel of a call under a precision, or None."""
+    if precision.by_references or reference.__name__ in not_compiled:
+        return None
+    return compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
 
 
 @cache

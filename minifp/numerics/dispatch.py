@@ -61,7 +61,7 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     kernel = pointwise(reference)
 
     def sum_to_shape(*args, shape, to, **settings):
-        if all(a.shape in (shape, ()) for a in args if hasattr(a, "shape")):
+        if {getattr(a, "shape", shape) for a in args} <= {shape, ()}:
             return kernel(*args, to=to, **settings)
         _, arrays = kernel.formulas.of_call(args, dict(settings))
         if not arrays:

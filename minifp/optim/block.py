@@ -97,7 +97,8 @@ class Block:
     state: name -> State. state_formats: name -> the format in which it is stored; layout: of the
     scales of those formats that take one, None without scales. numbers: name -> one number for each
     parameter. steps: how many updates each parameter has had. number: its own, among its
-    optimizer's.
+    optimizer's. checked, needed: the values of the group's settings when they were last checked,
+    and the names of the state that they call for.
     """
 
     group: dict
@@ -108,6 +109,8 @@ class Block:
     number: int = 0
     layout: Layout | None = None
     state: dict[str, State] = field(default_factory=dict)
+    checked: list = field(default_factory=list)
+    needed: tuple = ()
 
     @property
     def parameters(self):
@@ -135,10 +138,18 @@ class Block:
         arrays = [array for state in held for array in state.arrays]
         return [*arrays, *([] if compensation is None else [compensation])]
 
+    @cached_property
+    def is_on_host(self):
+        """Whether the weights are on the CPU, where they stay: see Weights.check_formats."""
+        return device_of(self.weights.flat) == "cpu"
+
+    @cached_property
+    def _kind_of_gradients(self):
+        return compiled_kernel_of(Gradients, device_of(self.weights.flat)) or Gradients
+
     def gradients(self):
         """The parameters' Gradients, as they are now."""
-        compiled = compiled_kernel_of(Gradients, device_of(self.weights.flat))
-        return (compiled or Gradients)(self.weights)
+        return self._kind_of_gradients(self.weights)
 
     def runs(self, gradients, alone):
         """(first, last) of neighbours that are alike in the format of their gradient, if they have
@@ -163,9 +174,15 @@ class Block:
         return Run(first, last, part, self.steps[first] + 1, state)
 
     def pieces(self, run, whole):
-        """A run in pieces, each with its state, which is kept as soon as the next one is asked for.
-        whole: whether it must be one piece."""
-        parts = [run.part] if whole or not self.layout else [*self.layout.pieces(run.part)]
+        """A run in pieces, each with its state, which is kept as soon as the next one is asked for:
+        in one piece, where no state has scales. whole: whether it must be one."""
+        if self.layout is not None:
+            return self._scaled_pieces(run, [run.part] if whole else self.layout.pieces(run.part))
+        run.state.update({name: state.array[run.part] for name, state in self.state.items()})
+        return (run,)
+
+    def _scaled_pieces(self, run, parts):
+        parts = [*parts]
         most, numbers = max([part.stop - part.start for part in parts], default=0), dict(run.state)
         rooms = {name: state.room(most) for name, state in self.state.items()}
         for part in parts:

@@ -10,14 +10,14 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
 from minifp.autograd.loss_seed import training_begins
-from minifp.autograd.tape import Tensor
+from minifp.autograd.tape import Tensor, drop_gradients
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
 from minifp.nn.idle_parts import warn_of_idle_parts
 from minifp.numerics import kernels
 from minifp.numerics.formats import float32, format_of, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
-from minifp.numerics.policy import get_precision
+from minifp.numerics.policy import active
 from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
 from minifp.optim import own_step, saving
@@ -27,7 +27,6 @@ from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights, check_apart, check_whole
 from minifp.runtime.callers import warn_once
-from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 
 GivenParameters: TypeAlias = (
@@ -110,7 +109,7 @@ class Optimizer:
             self.param_groups.append(self.new_group(group))
         self.counted, self.settle = (0, 0), None
         self._blocks, self._held = None, (Weights, SINGLE)
-        self._checked: dict = {}  # by number of a group, its values
+        self._is_new = True  # until the first step
         self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
 
     # ---- groups ----
@@ -212,7 +211,9 @@ class Optimizer:
 
     def count_attempt(self) -> None:
         """Take note that a step is tried."""
-        self.counted = self.steps, self.attempts + 1
+        if self.settle is not None:
+            self.settle()
+        self.counted = self.counted[0], self.counted[1] + 1
 
     # ---- flat buffers ----
 
@@ -346,24 +347,31 @@ class Optimizer:
         state which was not kept from the first step on. PrecisionError: a parameter that was given
         another format since the optimizer was made.
         """
-        if not self._checked:  # the first step
+        if self._is_new:
             warn_of_idle_parts(self.parameters)
-        for i, group in enumerate(self.param_groups):
-            values = [*group.values()]  # the same objects have been checked, unless they can change
-            if not _are_same(values, self._checked.get(i)):
-                self.check(group)
-                fixed = not any(isinstance(group[name], list) for name in self.defaults)
-                self._checked[i] = values if fixed else None
-        if self.have_moved():
+            self._is_new = False
+        blocks = self.blocks
+        for block in blocks:
+            values, known = [*block.group.values()], block.checked
+            # The same objects have been checked, unless they can change.
+            if len(values) != len(known) or not all(map(is_, values, known)):
+                self._check_settings(block, values)
+        if any(block.weights.have_moved() for block in blocks):
             check_apart(self.parameters)
-        for block in self.blocks:
-            block.weights.check_formats()
-            missing = [name for name in self.needed(block.group) if name not in block.state]
-            if missing:
-                raise ArgumentError(
-                    f"{type(self).__name__}: settings changed after the first step need "
-                    f"{', '.join(missing)}, which was not recorded: set them from the beginning"
-                )
+            for block in blocks:
+                block.weights.check_formats()
+
+    def _check_settings(self, block, values):
+        self.check(block.group)
+        block.needed = self.needed(block.group)
+        missing = [name for name in block.needed if name not in block.state]
+        if missing:
+            raise ArgumentError(
+                f"{type(self).__name__}: settings changed after the first step need "
+                f"{', '.join(missing)}, which was not recorded: set them from the beginning"
+            )
+        fixed = not any(isinstance(block.group[name], list) for name in self.defaults)
+        block.checked = values if fixed else []
 
     def gradients(self) -> list[Gradients]:
         """The gradients of each block. Raises ShapeError for one that does not fit."""
@@ -378,7 +386,7 @@ class Optimizer:
             own_step.run(self, inverse_scale)
             return
         counts: list = []
-        for block, of_block in zip(self.blocks, gradients):
+        for block, of_block in zip(self._blocks, gradients):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
             for first, last in block.runs(of_block, self.alone):
@@ -386,9 +394,10 @@ class Optimizer:
                 self._update_run(block, run, of_block, scale)
                 counts += block.counts_of(run)
             of_block.consume()
-            if block.weights.are_beyond():
+            if block.weights.is_narrow and block.weights.are_beyond():
                 self._warn_of_overflow(block.weights)
-        set_together([*counts, (vars(self), "counted", (self.steps + 1, self.attempts))])
+        steps, attempts = self.counted  # settled, where an attempt was counted
+        set_together([*counts, (vars(self), "counted", (steps + 1, attempts))])
 
     def _warn_of_overflow(self, weights):
         format, lost = format_of(weights.stored.dtype), weights.beyond()
@@ -415,7 +424,11 @@ class Optimizer:
         compiled = self._compiled_rule(block, gradients.arrays[run.first].dtype)
         publish = block.weights.publish if compiled is None else block.weights.written
         try:
-            self._update_pieces(compiled, block, run, gradients, scale)
+            for piece in block.pieces(run, whole=self.alone):
+                if compiled is None:
+                    self._update_by_reference(block, piece, gradients, scale)
+                else:
+                    self._update_compiled(compiled, block, piece, gradients, scale)
         finally:  # what is stored follows, also where something is raised, here too
             try:
                 publish(run.first, run.last)
@@ -423,31 +436,27 @@ class Optimizer:
                 publish(run.first, run.last)
                 raise
 
-    def _update_pieces(self, compiled, block, run, gradients, scale):
-        weights, draw = block.weights, self.draw(block, run.step)
-        for piece in block.pieces(run, whole=self.alone):
-            if compiled is None:
-                first, last, part, step, state = piece
-                w, g = weights.opened(part), gradients.flat(first, last, part)
-                self.update(block.group, w, g, state, step, scale)
-                weights.close(part, w, draw)
-            else:
-                self._update_compiled(compiled, block, piece, gradients, scale, draw)
+    def _update_by_reference(self, block, piece, gradients, scale):
+        weights, (first, last, part, step, state) = block.weights, piece
+        w, g = weights.opened(part), gradients.flat(first, last, part)
+        self.update(block.group, w, g, state, step, scale)
+        weights.close(part, w, self.draw(block, step))
 
-    def _update_compiled(self, compiled, block, piece, gradients, scale, draw):
+    def _update_compiled(self, compiled, block, piece, gradients, scale):
         weights, (first, last, part, step, state) = block.weights, piece
         w = weights.flat[part]
-        arrays, keywords = self._arguments(block.group, state, step)
+        arrays = [state[name] if name in block.needed else None for name in self.state_names]
         copy = weights.stored[part] if weights.is_master else None
-        g = (gradients.flat if is_on_device(w) else gradients.scattered)(first, last, part)
+        g = (gradients.scattered if block.is_on_host else gradients.flat)(first, last, part)
         rest = None if weights.compensation is None else weights.compensation[part]
-        drawn = draw.numbers(part) if weights.is_stochastic else ()
+        drawn = self.draw(block, step).numbers(part) if weights.is_stochastic else ()
+        keywords = self.keywords(block.group, state, step)
         compiled.in_place(w, copy, g, arrays, scale, keywords, rest, drawn)
 
     def _compiled_rule(self, block, format):
         """The compiled kernel, if it computes what the rule would with gradients of this format, or
         None: also while somebody observes kernels, who would not see it."""
-        rule, precision = self.rule, get_precision()
+        rule, precision = self.rule, active.get().value
         if rule is None or type(self).update is not Optimizer.update or kernels.observers:
             return None
         if precision.by_references:
@@ -465,22 +474,15 @@ class Optimizer:
             precision.resolved[key] = rule.compiled if is_known else None
         return precision.resolved[key]
 
-    def _arguments(self, group, state, step):
-        """The arrays of state, None for one that is not kept, and the keywords of the rule."""
-        needed = self.needed(group)
-        arrays = [state[name] if name in needed else None for name in self.state_names]
-        return arrays, self.keywords(group, state, step)
-
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
         """The keywords of the rule in one step of one run: of the settings of the group and `step`
         those that it names. May replace numbers in `state`."""
         known, rule = {**group, "step": step}, cast(Kernel, self.rule)
-        return self.settings(known, *(name for name in sorted(rule.keywords) if name in known))
+        return plain_settings(known, *[name for name in sorted(rule.keywords) if name in known])
 
     def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
-        pairs = [(name, group[name]) for name in names]
-        return {name: v if type(v) in (float, int, bool) else _plain(v) for name, v in pairs}
+        return plain_settings(group, *names)
 
     def update(
         self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
@@ -493,7 +495,9 @@ class Optimizer:
         """
         if self.rule is None:
             raise ArgumentError(f"{type(self).__name__} does not define update()")
-        arrays, keywords = self._arguments(group, state, step)
+        needed = self.needed(group)
+        arrays = [state[name] if name in needed else None for name in self.state_names]
+        keywords = self.keywords(group, state, step)
         self.rule(w, g, *arrays, inverse_scale, to=(w, *arrays), **keywords)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -503,8 +507,7 @@ class Optimizer:
                 f"zero_grad: set_to_none={set_to_none!r}: gradients are dropped (.grad is None), "
                 "not filled with zeros"
             )
-        for p in self.parameters:
-            p.grad = None
+        drop_gradients(self.parameters)
 
     # ---- state ----
 
@@ -536,6 +539,8 @@ class Optimizer:
         ArgumentError, with nothing changed, if it does not fit."""
         self.check_state_dict(state_dict)
         saving.load(self, state_dict)
+        for block in self._blocks or ():
+            block.checked = []
 
 
 def set_together(changes: list[tuple[Any, Any, Any]]) -> None:
@@ -552,8 +557,10 @@ def _check_own(kind, key, settings):
         raise ArgumentError(f"{kind}: no setting {key}{meant}")
 
 
-def _are_same(values, others):
-    return others is not None and len(values) == len(others) and all(map(is_, values, others))
+def plain_settings(group: dict[str, Any], *names: str) -> dict[str, Any]:
+    """See Optimizer.settings."""
+    pairs = [(name, group[name]) for name in names]
+    return {name: v if type(v) in (float, int, bool) else _plain(v) for name, v in pairs}
 
 
 def _plain(value):

@@ -5,7 +5,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from minifp.derive.trace import Formula
+import numpy as np
+
+from minifp.derive.trace import Formula, signature_of
 from minifp.numerics.dispatch import pointwise
 from minifp.numerics.formats import format_of
 from minifp.runtime.cpu.kernels import updates
@@ -19,7 +21,9 @@ class Update:
         self.kernel = pointwise(reference, is_fused=False)
         self.__name__ = reference.__name__
         self.formulas = self.kernel.formulas
-        self.kernels: dict = {}  # by formula, and how weights are stored
+        # (formula, kernel), of which the first that fits: by the kinds of arguments and settings,
+        # and how weights are stored.
+        self.kernels: dict[tuple, list] = {}
 
     @cached_property
     def on_device(self) -> Any:
@@ -46,18 +50,24 @@ class Update:
         or None. draw: the numbers from which those are drawn that w is rounded by, none to the
         nearest. On a GPU all are device arrays, and gradients one flat one.
         """
-        formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
-        if is_on_device(w):
+        if type(w) is not np.ndarray:
+            formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
             arrays = w, copy, gradients, states
             return self.on_device.update_in_place(formula, *arrays, settings, compensation, draw)
-        is_compensated, stochastic = compensation is not None, format_of(w.dtype) if draw else None
-        key = formula, None if copy is None else copy.dtype, is_compensated, stochastic
-        if key not in self.kernels:
-            self.kernels[key] = updates.kernel_for(
-                formula, [w, *states], copy, is_compensated, stochastic
-            )
+        settings[self.formulas.arguments[-1]] = float(inverse_scale)
+        arrays = w, gradients, *states, copy, compensation
+        formats = [None if a is None else a.dtype for a in arrays]
+        key = *formats, draw == (), *signature_of(settings)
+        fitting = [known for known in self.kernels.get(key, ()) if known[0].fits(settings)]
+        if fitting:
+            formula, kernel = fitting[0]
+        else:
+            formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
+            how = compensation is not None, format_of(w.dtype) if draw else None
+            kernel = updates.kernel_for(formula, [w, *states], copy, *how)
+            self.kernels.setdefault(key, []).append((formula, kernel))
         arrays = [a for a in (w, *states, copy, compensation) if a is not None]
-        updates.run(self.kernels[key], gradients, arrays, (*formula.told(settings), *draw))
+        updates.run(kernel, gradients, arrays, (*formula.told(settings), *draw))
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
         """New weights and states, in the formats `to`."""

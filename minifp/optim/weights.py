@@ -25,6 +25,7 @@ class Weights:
 
     is_master = is_stochastic = False
     compensation: Any = None  # (n), what the last rounding left over of each weight
+    is_narrow: bool  # whether they are stored in a format with a smaller range than float32
 
     def __init__(self, parameters):
         self.parameters = list(parameters)
@@ -40,6 +41,7 @@ class Weights:
             )
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.format = format_of(first.dtype)
+        self.is_narrow = self.format.max < SINGLE.max
         self.views: list = [None] * len(self.parameters)
         self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
@@ -153,10 +155,10 @@ class Weights:
             p.storage.unrounded = None  # behind what was stored before
 
     def are_beyond(self):
-        """Whether a stored weight is Inf or NaN, of a format with a smaller range than float32; two
-        passes over its codes. On a GPU it is not looked for."""
+        """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a
+        GPU it is not looked for."""
         format = self.format
-        if format.max >= SINGLE.max or is_on_device(self.stored) or not self.stored.size:
+        if not self.is_narrow or is_on_device(self.stored) or not self.stored.size:
             return False
         bytes, largest = self.stored.itemsize, format.largest_code
         if format.bits != 8 * bytes:

@@ -78,7 +78,7 @@ def address(array: Any) -> int:
 
 def device_of(a: Any) -> str:
     """Where an array is: "cpu" or "cuda"."""
-    return "cuda" if is_on_device(a) else "cpu"
+    return "cpu" if type(a) is np.ndarray or not is_on_device(a) else "cuda"
 
 
 def moved(a: Any, device: str) -> Any:
@@ -141,7 +141,7 @@ def empty(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
 
 def full(shape: Any, value: float, dtype: Any, like: Any) -> Any:
     """An array of one number where `like` is."""
-    return full_on(device_of(like), shape, value, dtype)
+    return full_on("cpu" if type(like) is np.ndarray else device_of(like), shape, value, dtype)
 
 
 def full_on(device: str, shape: Any, value: Any, dtype: Any) -> Any:

@@ -41,7 +41,8 @@ class uninterrupted:
 
     def __exit__(self, *error: object) -> None:
         self._restore()
-        self._handle()
+        if self.came:
+            self._handle()
 
     def _restore(self):
         try:

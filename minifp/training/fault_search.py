@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.backward import accumulate, first_gradient, run_backward, taken
+from minifp.autograd.backward import arrive, first_gradient, rounded, run_backward
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
@@ -103,12 +103,11 @@ class Graph:
 
     def backward(self, loss: Tensor, seed: float) -> Place | None:
         """Take gradients back; what is known of the first that is not finite, or None."""
-        sums: dict = {}
-        accumulate(sums, loss.gradient_node, loss.index, first_gradient(loss, None, seed))
+        sums: dict = {loss.gradient_node: {loss.index: first_gradient(loss, None, seed)}}
         for node in reversed(self.order):
             if node not in sums:
                 continue
-            dys = taken(sums, node)
+            dys = rounded(node, sums.pop(node))
             original = self.originals[node]
             where = getattr(original, "module", None) or getattr(original, "name", None) or ""
             if not all(map(is_finite, dys.values())):
@@ -119,9 +118,7 @@ class Graph:
             if not all(map(is_finite, arrays_among(gradients))):
                 line = line_of(original)
                 return Place(original.op, where, line, ranges([*dys.values(), *saved_by(node)]))
-            for (parent, i), gradient in zip(node.parents, gradients):
-                if parent is not None:
-                    accumulate(sums, parent, i, gradient, node.precision)
+            arrive(sums, node.parents, gradients, node.precision)
         return None
 
 

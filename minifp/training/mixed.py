@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
-from minifp.autograd.backward import propagate
+from minifp.autograd.backward import forget, propagate
 from minifp.autograd.gradient_clip import (
     in_one_seed,
     largest_gradient,
@@ -114,7 +114,8 @@ class MixedOptimizer:
             o.number = n
             o.bind(kind, StateFormat.of(self.precision))
         self._first = self.parameters[0]
-        if is_on_device(self._first.array):
+        self._is_on_device = is_on_device(self._first.array)
+        if self._is_on_device:
             arrays.holders.add(self)
         self._memory: Any = None  # of steps that a GPU decides: see step_memory.py
 
@@ -197,7 +198,7 @@ class MixedOptimizer:
             )
         if self._awaiting is not None:
             self._find_parameters(loss)
-        memory, scale = self._step_memory(), None
+        memory, scale = self._step_memory() if self._is_on_device else None, None
         if memory is None:
             scale = self.scale
             seed = math.ldexp(scale, -self.dial)
@@ -272,22 +273,23 @@ class MixedOptimizer:
 
     def _decider(self, seed, gradients):
         """What decides on this step: a HostStep or a DeviceStep, which have the same methods."""
-        memory = self._step_memory()
+        memory = self._step_memory() if self._is_on_device else None
         if memory is None or not memory.takes(seed, gradients):
             return HostStep(self, seed, gradients)
         return import_module("minifp.training.step_cuda").DeviceStep(memory, gradients)
 
     def _step_memory(self):
         """What steps have in the GPU's memory; None where they are decided on the host."""
-        if not is_on_device(self._first.array):
-            return None
         if self._memory is None:
             self._memory = import_module("minifp.training.step_memory").StepMemory(self)
         return self._memory if self._memory.fits() else None
 
     def _forget(self):
         """Let go of the graphs of this step; their losses."""
-        losses = [backward.let_go().loss for backward in self.backwards]
+        for backward in self.backwards:
+            if not backward.retained:
+                forget(backward.order)
+        losses = [backward.loss for backward in self.backwards]
         self.backwards, self.largest = [], 0.0
         return losses
 

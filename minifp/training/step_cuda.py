@@ -65,7 +65,7 @@ class DeviceStep:
 
     def check_patience(self, result: StepResult, losses: Sequence) -> None:
         """Raise TrainingError after too many skipped steps in a row; looks now and then."""
-        self.memory.losses = list(losses)
+        self.memory.losses = [loss.detach() for loss in losses]
         self.memory.check_patience()
 
     def _decide(self):

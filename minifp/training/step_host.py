@@ -45,7 +45,8 @@ class HostStep:
         self.norm = self._norm(squares) if self.all_finite else math.nan
         self.updates = self._updates(finite)
         if any(self.updates):
-            self.factor = self.inverse * self._clipping(squares)
+            clips = self.owner.clip_norm is not None
+            self.factor = self.inverse * (self._clipping(squares) if clips else 1.0)
         self.scale_before = self.owner.scale
         if self.all_finite:
             self.owner.look_for_largest()
@@ -76,7 +77,7 @@ class HostStep:
             stepped=stepped,
             reason=None if stepped else self._reason(),
             scale_before=self.scale_before,
-            scale_after=self.owner.scale,
+            scale_after=self.owner.loss_scale.value,
             grad_norm=self.norm,
             parameters=self.culprits,
             each=tuple(self.updates),
@@ -85,7 +86,8 @@ class HostStep:
 
     def check_patience(self, result: StepResult, losses: Sequence) -> None:
         """Raise TrainingError after too many skipped steps in a row."""
-        check_patience(self.owner.loss_scale, result, losses)
+        if not self.all_finite:
+            check_patience(self.owner.loss_scale, result, losses)
 
     # ---- parts of these ----
 
@@ -98,8 +100,6 @@ class HostStep:
         return math.sqrt(sum(squares)) * self.inverse
 
     def _clipping(self, squares):
-        if self.owner.clip_norm is None:
-            return 1.0
         norm = self._norm([s for s, goes_on in zip(squares, self.updates) if goes_on])
         return clip_factor(norm, self.owner.clip_norm)
 

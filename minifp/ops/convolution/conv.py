@@ -144,9 +144,7 @@ OPERATIONS = {n: op(convolved, name=f"conv{n}d", weights=("w", "b")) for n in AX
 
 def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
     """Raise DTypeError or ShapeError, naming the function, for tensors that do not fit."""
-    check_tensors(name, input=input, weight=weight)
-    if bias is not None:
-        check_tensors(name, bias=bias)
+    check_tensors(name, input=input, weight=weight, bias=weight if bias is None else bias)
     shapes = tuple(input.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape)
     check_sizes(name, ndim, *shapes, groups, int(transposed))
     return shapes

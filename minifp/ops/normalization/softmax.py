@@ -87,8 +87,6 @@ def _as_axis(function, input, dim):
 
 
 def _enter(function, input, dtype):
-    if dtype is None:
-        return input, None
     if not is_float(as_dtype(dtype)):
         raise DTypeError(f"{function}: dtype={dtype}: expected a floating one")
     return enter(input, dtype)
@@ -103,8 +101,9 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     which axis that is has changed in PyTorch), ShapeError for an axis that is not there.
     """
     axis = _as_axis("softmax", input, dim)
-    entered, stored = _enter("softmax", input, dtype)
-    return softmax_op(entered, axis=axis, dtype=stored)
+    if dtype is not None:
+        input, dtype = _enter("softmax", input, dtype)
+    return softmax_op(input, axis=axis, dtype=dtype)
 
 
 @public("fp F Tensor", autocast="sum")
@@ -114,8 +113,9 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     dtype: as in softmax. Raises as softmax does.
     """
     axis = _as_axis("log_softmax", input, dim)
-    entered, stored = _enter("log_softmax", input, dtype)
-    return log_softmax_op(entered, axis=axis, dtype=stored)
+    if dtype is not None:
+        input, dtype = _enter("log_softmax", input, dtype)
+    return log_softmax_op(input, axis=axis, dtype=dtype)
 
 
 @public("F", autocast="sum")

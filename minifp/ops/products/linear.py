@@ -57,7 +57,7 @@ def linear_op(x, w, b):
 @public("F", autocast="product")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
-    check_tensors("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))
+    check_tensors("linear", input=input, weight=weight, bias=weight if bias is None else bias)
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ShapeError(
             f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "

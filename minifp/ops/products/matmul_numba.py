@@ -5,7 +5,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, product, sum_over
-from minifp.runtime.cpu.kernels.gemm import laid
+from minifp.runtime.cpu.kernels.gemm import laid, layout_of, lie_of
 from minifp.runtime.cpu.kernels.half import VIEWS, load, store, view
 from minifp.runtime.cpu.kernels.pool import parallel, spans
 from minifp.runtime.cuda.arrays import is_on_device
@@ -63,9 +63,10 @@ def times_vector(a, b, dtype):
         return out
     if b.strides[-1] != b.itemsize or min(b.strides) < 0:
         b = np.ascontiguousarray(b)
-    a, ia, sm, sk = laid(a, leading)
-    b, ib, *_ = laid(b[..., None], leading)
-    given = ia, ib, a, b, view(out).reshape(-1)
+    vectors = b[..., None]
+    of_a, of_b = lie_of(layout_of(a), leading), lie_of(layout_of(vectors), leading)
+    ia, ib, (sm, sk) = of_a.offsets, of_b.offsets, of_a.strides
+    given = ia, ib, laid(a, of_a), laid(vectors, of_b), view(out).reshape(-1)
     cost = out.size * K * NANOSECONDS
     if sk == 1:
         chunks, per = spans(out.size, max(1, WIDTH * ROWS // K))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.autograd.gradient_clip import in_seed, squared_norm
-from minifp.autograd.gradient_sum import GradientSum
+from minifp.autograd.gradient_sum import sum_of
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import float64, upcast
 from minifp.numerics.policy import get_precision
@@ -74,11 +74,8 @@ class ScaledGradients:
             self.delivered[id(leaf)] = Delivered((checksum(gradient),), sampled(gradient))
             return
         self._compare(leaf)
-        total = (
-            GradientSum(in_seed(held, self.seed))
-            .add(gradient, leaf.precision or get_precision())
-            .total
-        )
+        precision = leaf.precision or get_precision()
+        total = sum_of(in_seed(held, self.seed), gradient, precision)
         possible = checksum(total), checksum(held.array)
         self.delivered[id(leaf)] = Delivered(possible, sampled(total))
 

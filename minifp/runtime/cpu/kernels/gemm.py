@@ -8,6 +8,7 @@ the tiles read them, and multiplied there. Sums over more than KC wait in float3
 rounded once, when they are stored.
 """
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -84,7 +85,6 @@ class Blocks(NamedTuple):
     workspace: int
 
 
-@lru_cache(1024)
 def blocks_of(matrices, M, N, K, most):
     """Blocks as large as the caches allow, and as many as keep all threads, of which there are
     `most`."""
@@ -103,32 +103,80 @@ def blocks_of(matrices, M, N, K, most):
 ORIGIN = np.zeros(1, np.int64)  # where the only matrix begins
 
 
-def laid(x, leading):
-    """Matrices of any layout as they lie in memory, or in that of a copy: (the memory, flat; where
-    each matrix of the batch `leading` begins in it; the strides of the last two axes, of which one
-    is 1)."""
-    item, shape, strides = x.itemsize, x.shape, x.strides
+class Lie(NamedTuple):
+    """How matrices lie in memory, or in that of a copy, where that is needed.
+
+    reach: how many numbers from the first to the last, if they are not all that lies there.
+    is_turned: whether their axes lie in the reverse order. offsets: where each begins. strides: of
+    the last two axes, of which one is 1.
+    """
+
+    reach: int
+    is_turned: bool
+    offsets: np.ndarray
+    strides: tuple[int, int]
+
+
+def lie_of(layout, leading):
+    """How matrices lie, as those of the batch `leading`. layout: see `layout_of`."""
+    shape, strides, item = layout
     sm, sk = strides[-2] // item, strides[-1] // item
     if shape[-1] == 1:
         sk = 1
     elif shape[-2] == 1 and sk != 1:
         sm = 1
-    if min(strides) < 0 or (sm != 1 and sk != 1):
-        x = np.ascontiguousarray(x)
-        sm, sk, strides = shape[-1], 1, x.strides
-    if x.flags.forc:
-        memory = x.ravel("K")
-    else:
-        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
-        memory = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+    flags = np.lib.stride_tricks.as_strided(np.empty(1, f"V{item}"), shape, strides).flags
+    whole, is_turned, reach = flags.forc, not flags.c_contiguous, 0
+    if min(strides) < 0 or (sm != 1 and sk != 1):  # of a copy
+        sm, sk, whole, is_turned = shape[-1], 1, True, False
+        strides = np.empty(shape, f"V{item}").strides
+    if not whole:
+        is_turned, reach = False, 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
     if not leading:
-        return view(memory), ORIGIN, sm, sk
-    if shape[:-2] != leading:
-        strides = np.broadcast_to(x, (*leading, *shape[-2:])).strides
-    offsets = np.zeros((), np.int64)
-    for n, stride in zip(leading, strides):
+        return Lie(reach, is_turned, ORIGIN, (sm, sk))
+    added, offsets = len(leading) - len(shape) + 2, np.zeros((), np.int64)
+    for i, n in enumerate(leading):
+        own = i >= added and shape[i - added] == n
+        stride = strides[i - added] if own else 0
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
-    return view(memory), offsets.reshape(-1), sm, sk
+    return Lie(reach, is_turned, offsets.reshape(-1), (sm, sk))
+
+
+def layout_of(x):
+    """The shape of an array, its strides, and the bytes of a number."""
+    return x.shape, x.strides, x.itemsize
+
+
+def laid(x, lie):
+    """Matrices as they lie in memory, flat."""
+    if lie.reach:
+        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
+    return flat(x.T if lie.is_turned else x)
+
+
+class Plan(NamedTuple):
+    """What products of matrices of one layout need: see `product`.
+
+    shape: of the result. blocks: how it is divided, None where nothing is added up. a, b: how the
+    factors lie.
+    """
+
+    shape: tuple[int, ...]
+    blocks: Blocks | None = None
+    a: Lie | None = None
+    b: Lie | None = None
+
+    @classmethod
+    @lru_cache(512)
+    def of(cls, a, b, threads):
+        """The plan for factors of these layouts."""
+        (*_, M, K), N = a[0], b[0][-1]
+        leading = np.broadcast_shapes(a[0][:-2], b[0][:-2])
+        shape = (*leading, M, N)
+        if 0 in (*shape, K):
+            return cls(shape)
+        blocks = blocks_of(math.prod(leading), M, N, K, threads)
+        return cls(shape, blocks, lie_of(a, leading), lie_of(b, leading))
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -139,22 +187,21 @@ def product(a, b, dtype, bias=None, out=None):
 
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
-    (M, K), N = a.shape[-2:], b.shape[-1]
-    leading = a.shape[:-2]
-    if leading != b.shape[:-2]:
-        leading = np.broadcast_shapes(leading, b.shape[:-2])
-    y = np.empty((*leading, M, N), dtype) if out is None else out
-    if not y.size:
-        return y
-    if K == 0:
-        a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
-        K = 1
-    a, ia, am, ak = laid(a, leading)
-    b, ib, bk, bn = laid(b, leading)
-    blocks = blocks_of(len(ia), M, N, K, get_num_threads())
+    layouts = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
+    shape, blocks, of_a, of_b = Plan.of(*layouts, get_num_threads())
+    y = np.empty(shape, dtype) if out is None else out
+    if blocks is None:
+        if not y.size:
+            return y
+        a, b = (
+            np.zeros((*a.shape[:-1], 1), a.dtype),
+            np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
+        )
+        return product(a, b, dtype, bias, y)
+    chunks, sizes, cost, workspace = blocks
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
     product_blocks(
-        *(blocks.chunks, a, b, addends, flat(y), ia, ib, STEPS, blocks.sizes, (am, ak, bk, bn)),
-        cost=blocks.cost, workspace=blocks.workspace,
+        *(chunks, laid(a, of_a), laid(b, of_b), addends, flat(y), of_a.offsets, of_b.offsets),
+        *(STEPS, sizes, of_a.strides + of_b.strides), cost=cost, workspace=workspace,
     )  # fmt: skip
     return y

@@ -44,10 +44,11 @@ def view(x):
 
 def flat(x):
     """A stored array as kernels take it, a copy only if it is not contiguous."""
-    flags = x.flags
+    flags, dtype = x.flags, x.dtype
     if not (flags.c_contiguous and flags.writeable):
         return view(np.ascontiguousarray(x)).reshape(-1)
-    return (x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x).reshape(-1)
+    kind = VIEWS.get(dtype, dtype)
+    return (x if kind is dtype else x.view(kind)).reshape(-1)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

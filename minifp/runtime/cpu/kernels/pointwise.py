@@ -116,11 +116,11 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
         if known is not None:
             kernel, count, dtype, few, loads, told, fits = known
             shapes = [a.shape for a in args[:count]]
-            shape = shapes[0] if shapes.count(shapes[0]) == count else None
-            shape = np.broadcast(*args[:count]).shape if shape is None else shape
+            alike = shapes.count(shapes[0]) == count
+            shape = shapes[0] if alike else np.broadcast(*args[:count]).shape
             n = math.prod(shape)
             arrays = [args[k] for k in loads]
-            if not all(a.shape == shape and a.flags.carray for a in arrays):
+            if not alike or False in [a.flags.carray for a in arrays]:
                 arrays = stretched_to(shape, n, arrays)
             if 0 < n < few and arrays is not None and fits(settings):
                 y = np.empty(shape, dtype)

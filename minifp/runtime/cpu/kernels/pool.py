@@ -11,6 +11,7 @@ by that number: no sum of theirs goes from one chunk to another.)
 
 import os
 import threading
+from functools import lru_cache
 from queue import SimpleQueue
 
 import numpy as np
@@ -132,9 +133,9 @@ _own = Own()
 
 def at_hand(size):
     """This thread's counters, at 0, and a float32 workspace of at least `size` numbers."""
-    held = _own.counter
+    held, array = _own.counter, _own.array if size else NOTHING
     held[0] = held[1] = 0
-    return held, _own.array if 0 < size <= _own.array.size else scratch(size)
+    return held, array if size <= array.size else scratch(size)
 
 
 def scratch(size):
@@ -223,6 +224,7 @@ def parallel(body=None, **options):
     return (lambda body: Chunked(body, **options)) if body is None else Chunked(body, **options)
 
 
+@lru_cache(1024)
 def spans(n, least, most=64):
     """(count, size): into how many chunks n things are divided, of `size` each but the last.
 
