@@ -12,8 +12,10 @@ def show_field(prediction: Any) -> None:
     guessed."""
     from IPython.display import display
     from ipywidgets import HTML, Button, HBox, Layout, Text, VBox
+    from markupsafe import Markup
 
-    said = HTML(f"<b>{prediction.question}</b>")
+    question = Markup("<b>{}</b>").format(prediction.question)
+    said = HTML(question)
     wide = Layout(width="auto")
     field = Text(placeholder=prediction.unit or "a number", layout=Layout(width="14em"))
     guesses = [Button(description=text, layout=wide) for text in prediction.of or ("Guess",)]
@@ -24,9 +26,9 @@ def show_field(prediction: Any) -> None:
         try:
             taken()
         except (ArgumentError, ValueError) as error:
-            said.value = f"<b>{prediction.question}</b> {error}"
+            said.value = question + f" {error}"
             return
-        said.value = f"<b>{prediction.question}</b> You say: {prediction.guessed}."
+        said.value = question + f" You say: {prediction.guessed}."
         for part in parts:
             part.disabled = True
 
