@@ -8,15 +8,15 @@ The public names, in reading order. Layers are in `minifp.nn`, all operations as
 __version__ = "0.1.0"
 
 # Number formats, and the precision: which is used for what.
-from minifp.numerics.formats import bool_, float16, float32, float64, int32, int64, uint8
-from minifp.numerics.formats import bfloat16, float8_e4m3fn, float8_e5m2
-from minifp.numerics.formats import (
+from minifp.numerics.dtypes import bool_, float16, float32, float64, int32, int64, uint8
+from minifp.numerics.dtypes import bfloat16, dtype, float8_e4m3fn, float8_e5m2
+from minifp.numerics.dtypes import (
     bool_ as bool,
     float16 as half,
     float32 as float,
     float64 as double,
 )
-from minifp.numerics.formats import int32 as int, int64 as long
+from minifp.numerics.dtypes import int32 as int, int64 as long
 from minifp.numerics.number_format import Format
 from math import inf, nan, pi
 from minifp.numerics.op_listing import op_list
@@ -24,6 +24,7 @@ from minifp.numerics.policy import Precision, get_precision, precision, set_prec
 
 # Tensors, and what records operations on them.
 from minifp.autograd.tape import Tensor
+from minifp.runtime.shapes import Size
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.backward import grad
@@ -106,7 +107,7 @@ from minifp.training.loss_scale import (
 from minifp.training.mixed import MixedOptimizer
 from minifp.training.step_result import StepResult
 from minifp.training.graphs import capture
-from minifp.runtime.device import set_default_device
+from minifp.runtime.device import device, set_default_device
 from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 
 # The same by the names of other systems.
@@ -160,17 +161,18 @@ __all__ = [
     "DataError", "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings",
     "Format", "GradScaler", "GradcheckError", "Inference", "LogNormalLossScale", "Metric",
     "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
-    "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
-    "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
-    "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16", "bool", "bool_",
-    "capture", "compare", "cuda", "data", "double", "enable_grad", "errors", "evaluate", "explain",
-    "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional",
-    "gallery", "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
-    "half", "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
-    "lab", "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope",
-    "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi",
-    "plan", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
+    "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "Size",
+    "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError",
+    "UnknownNameError", "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16",
+    "bool", "bool_", "capture", "compare", "cuda", "data", "device", "double", "dtype",
+    "enable_grad", "errors", "evaluate", "explain", "float", "float16", "float32", "float64",
+    "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math", "get_num_threads",
+    "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
+    "is_autocast_enabled", "is_grad_enabled", "kernel", "lab", "largest_batch", "load", "load_task",
+    "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
+    "operand_histories", "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device",
+    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary",
+    "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

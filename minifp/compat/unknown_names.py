@@ -62,9 +62,6 @@ WEIGHTED = (
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
     ("inference_mode", "fp.no_grad()"),
-    ("device", 'the string "cpu" or "cuda"'),
-    ("dtype", 'NumPy\'s dtypes, or strings such as "float32"'),
-    ("Size", "shapes are tuples of integers"),
     ("compile jit", "nothing to do: kernels are compiled when they are first called"),
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
     ("get_default_dtype", "fp.get_precision()"),

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minifp.derive.dtypes import CODED, COMPILED, CodedDtype, name_of, shown
+from minifp.derive.dtypes import CODED, COMPILED, name_of, shown
 from minifp.derive.dtypes import NATIVE as NATIVE_FORMATS
+from minifp.derive.dtypes import dtype as Dtype
 from minifp.errors import DTypeError, PrecisionError
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS, Format, format_named, not_stored
@@ -82,7 +83,7 @@ def as_dtype(dtype: Any) -> np.dtype:
     """
     if isinstance(dtype, np.dtype) and _format(dtype) is not None:
         return dtype
-    if isinstance(dtype, CodedDtype):
+    if isinstance(dtype, Dtype):
         return dtype.codes
     if isinstance(dtype, Format):
         return dtype.stored

@@ -23,7 +23,7 @@ from minifp.ops.public import DECLARED, OPERATORS, by_numpys_names
 from minifp.ops.reduce import as_axis
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
-from minifp.runtime.device import as_device, device_of, moved
+from minifp.runtime.device import DEVICES, as_device, device_of, moved
 from minifp.typing import DType, F, Ints
 
 
@@ -97,9 +97,9 @@ def mT(self: Tensor) -> Tensor:
 
 
 @attribute
-def device(self: Tensor) -> str:
-    """Where the numbers are: "cpu" or "cuda"."""
-    return device_of(self.array)
+def device(self: Tensor) -> Any:
+    """Where the numbers are: an fp.device, "cpu" or "cuda"."""
+    return DEVICES[device_of(self.array)]
 
 
 @attribute
@@ -336,7 +336,7 @@ setattr(Tensor, "requires_grad", vars(Tensor)["requires_grad"].setter(set_requir
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or one size of it."""
-    return self.shape if dim is None else self.shape[as_axis(dim, self.ndim, "size: dim")]
+    return self.shape if dim is None else self.array.shape[as_axis(dim, self.ndim, "size: dim")]
 
 
 @method

@@ -22,7 +22,6 @@ X = fp.ones(2, 2)
     (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
     (fp, "xqzzyk", "nothing here is like it; dir.fp. lists"),
     (fp, "addcmul", "instead: x . value . a . b"),
-    (fp, "device", 'instead: the string "cpu" or "cuda"'),
     (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
     (nn.utils, "weight_norm", "minifp.nn.utils has no 'weight_norm'; instead: layers cannot be"),
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
@@ -57,8 +56,8 @@ def test_an_import_or_a_call_of_it_says_the_same():
         ("import minifp.xqzzyk", "^No module named 'minifp.xqzzyk'$"),
     ):
         refuses(ImportError, message, exec, code)
-    for call in (lambda: fp.device("cuda"), lambda: fp.compile(abs)):  # names of modules here
-        refuses(fp.UnknownNameError, "minifp has no '(device|compile)'; instead", call)
+    for call in (lambda: fp.random(3), lambda: fp.compile(abs)):  # names of modules here
+        refuses(fp.UnknownNameError, "minifp has no '(random|compile)'; instead", call)
 
 
 def test_modules_are_imported_by_the_names_that_they_have_as_attributes():
@@ -114,7 +113,7 @@ def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
 
 def test_no_name_with_advice_is_there_and_its_error_goes_to_another_process_whole():
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
-    of_tensors = {"cuda", "device", "dtype", "is_available"}  # which fp has not
+    of_tensors = {"cuda", "is_available"}  # which fp has not
     there = sorted(public & {*unknown_names.INSTEAD} - of_tensors)
     assert not there, "these names exist: take them out of IDEAS, in compat/unknown_names.py"
     with pytest.raises(fp.UnknownNameError) as caught:

@@ -129,8 +129,7 @@ def get_autocast_dtype(device_type: str) -> Any:
     """The narrow format of the autocast that is called in; outside of any, what one without a dtype
     has: bfloat16 on the "cpu", float16 on "cuda"."""
     check_device("get_autocast_dtype", device_type)
-    dtype = as_dtype(get_precision().autocast_low or FIRST[device_type])
-    return dtype if dtype.kind != "V" else shown(dtype)
+    return shown(as_dtype(get_precision().autocast_low or FIRST[device_type]))
 
 
 # ---- for an autograd.Function -------------------------------------------------------------------
