@@ -1,7 +1,7 @@
 """Batches of a data set, in an order that depends on the seed and the epoch alone."""
 
 import operator
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from importlib import import_module
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.data.batches import Batches
 from minifp.data.dataset import (
     AnyDataset,
     as_dataset,
@@ -180,7 +181,10 @@ class DataLoader(Generic[Batch]):
         """How many items an epoch has. Raises TypeError, as `len`, where that is not known."""
         return len(self._order if self._stream is None else self.dataset)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Batches[Batch]:
+        return Batches(self._batches(), self)
+
+    def _batches(self):
         with closing(self.arrays()) as batches:
             for batch in batches:
                 yield self.placed(batch)

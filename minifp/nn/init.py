@@ -23,7 +23,6 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.nn.initial import drawn
 from minifp.numerics.formats import float32, is_float
 from minifp.numerics.policy import get_precision
-from minifp.runtime.device import is_writeable
 
 GAINS = {
     **dict.fromkeys(("linear", "sigmoid", "conv1d", "conv2d", "conv3d"), 1.0),
@@ -46,7 +45,7 @@ def _check(name, tensor, *dims, least=0, **numbers):
         raise ShapeError(
             f"{name}: a tensor of shape {tensor.shape}: expected {expected} dimensions"
         )
-    if not is_writeable(tensor.array):
+    if not tensor.storage.takes(tensor.array):
         raise TapeError(f"{name} on a tensor that shares its elements (expand): clone it first")
     for key, value in numbers.items():
         _finite(name, key, value)
