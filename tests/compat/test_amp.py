@@ -312,3 +312,15 @@ def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument(
     with pytest.raises(fp.TapeError, match="backward of Short returned 1 gradients: expected 2"):
         Short.apply(x, x).sum().backward()
     refuses(fp.ArgumentError, "does not define a static forward", fp.autograd.Function.apply, x)
+
+
+def test_autocast_and_the_scaler_take_pytorchs_older_arguments():
+    from minifp.amp import GradScaler, autocast
+
+    for older, now in (((False,), {"enabled": False}), ((True, fp.bfloat16), {"dtype": "bfloat16"}),
+                       ((True, None, False), {"cache_enabled": False})):  # fmt: skip
+        assert repr(autocast(*older)) == repr(autocast(**now))
+    scaler = GradScaler(8.0, 3.0, 0.25, 7)
+    assert (scaler.get_scale(), scaler.get_growth_interval()) == (8, 7)
+    refuses(TypeError, "multiple values", autocast, True, enabled=False)
+    refuses(TypeError, "multiple values", GradScaler, 1.0, init_scale=3.0)
