@@ -100,7 +100,7 @@ class Tensor:
     ndim = property(attrgetter("array.ndim"), doc="How many dimensions it has.")
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """The format of the numbers."""
         return shown(self.array.dtype)
 
@@ -155,6 +155,9 @@ class Tensor:
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+
+vars(Tensor)["shape"].fget.__annotations__["return"] = Size  # which a lambda cannot say
 
 
 class Node:

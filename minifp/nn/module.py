@@ -220,7 +220,13 @@ class Module:
     def _parameters(self) -> Owned:
         """Its own parameters by name. Where one is deleted, a tensor that was computed may take its
         name."""
-        return Owned(self, Parameter, self.register_parameter)
+        return Owned(self, Parameter, self._own_parameter)
+
+    def _own_parameter(self, name, value):
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            self.__dict__[_attribute(name)] = value  # one that was computed
+        else:
+            self.register_parameter(name, value)
 
     @property
     def _buffers(self) -> Owned:

@@ -43,6 +43,11 @@ SPELLED = {  # names that others have for a format -> its own
     **dict.fromkeys(("e4m3fn", "fp8", "float8", "fp8_e4m3", "float8_e4m3"), "float8_e4m3fn"),
     **dict.fromkeys(("e5m2", "fp8_e5m2"), "float8_e5m2"),
 }
+TYPED = {  # of PyTorch's older constructors, the dtype of each
+    **{"FloatTensor": float32.name, "DoubleTensor": float64.name, "HalfTensor": float16.name},
+    **{"BFloat16Tensor": bfloat16.name, "LongTensor": int64.name, "IntTensor": int32.name},
+    **{"ByteTensor": uint8.name, "BoolTensor": bool_.name},
+}
 THEIRS = {  # as ml_dtypes calls them
     **{name: name for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")},
     **{f"{name}fn": name for name in ("float6_e3m2", "float6_e2m3", "float4_e2m1")},
@@ -90,6 +95,9 @@ def as_dtype(dtype: Any) -> np.dtype:
     format = format_named(dtype) if isinstance(dtype, str) else None
     if format is not None:
         return format.stored
+    own = getattr(dtype, "dtype", None) if isinstance(dtype, type) else None
+    if isinstance(own, Dtype):
+        return own.codes  # such as fp.FloatTensor's
     if dtype is int:
         return np.dtype(np.int64)  # NumPy's has 32 bits in a browser
     try:

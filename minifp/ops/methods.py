@@ -14,7 +14,7 @@ from minifp.autograd.scaled import warn_of_read
 from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
-from minifp.numerics.formats import as_dtype, as_native, downcast, is_float, numbers_in
+from minifp.numerics.formats import TYPED, as_dtype, as_native, downcast, is_float, numbers_in
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -69,7 +69,7 @@ def method(fn: F) -> F:
     """Attach a function as a method of Tensor under its own name, or without a last "_" where
     that is the name of a built-in type."""
     name = fn.__name__
-    own = name[:-1] if name in ("float_", "int_", "bool_") else name
+    own = name[:-1] if name in ("float_", "int_", "bool_", "type_") else name
     setattr(Tensor, own, by_numpys_names(fn))
     return fn
 
@@ -218,6 +218,14 @@ def _conversion(name: str, dtype: str) -> None:
 
     convert.__name__, convert.__doc__ = name, f"In {name_of(as_dtype(dtype))}: `.to({dtype!r})`."
     setattr(Tensor, name, convert)
+
+
+@method
+def type_(self: Tensor, dtype: DType) -> Tensor:
+    """In another dtype, which may be one of PyTorch's older types, fp.FloatTensor or by name:
+    `to`."""
+    name = dtype.rpartition(".")[2] if isinstance(dtype, str) else ""
+    return to(self, dtype=TYPED.get(name, dtype))
 
 
 for _name, _dtype in (

@@ -4,7 +4,7 @@ from math import prod
 from typing import Any
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """The shape of a tensor, a tuple of its sizes."""
 
     __slots__ = ()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from own_process import python
 from refusals import refuses
 
+from minifp import data
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
 from minifp.errors import ArgumentError, DataError
@@ -234,11 +235,7 @@ except KeyboardInterrupt:
 def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
     for count in (-1, 1.5, "2", None, True):
         refuses(ArgumentError, "prefetch must be an integer", DataLoader, Watched(), prefetch=count)
-    workers = dict.fromkeys(("num_workers", "prefetch_factor", "persistent_workers"), "prefetch=2")
-    for name, hint in {
-        **workers, "generator": "seed=", "batch_sampler": "sampler=", "sheep": "no such argument",
-        "pin_memory": "device='cuda' copies through pinned memory",
-    }.items():  # fmt: skip
+    for name, hint in {"generator": "seed=", "sheep": "no such argument"}.items():
         with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
             DataLoader(Watched(), 2, **{name: 4})
 
@@ -286,3 +283,32 @@ def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
     loader = DataLoader(Watched(), 2, sampler=lambda epoch, seed: range(epoch + 2))
     values(loader)
     refuses(DataError, "gave 3 indices for epoch 1, expected 2, as for epoch 0", values, loader)
+
+
+def test_pytorchs_samplers_and_workers_give_the_orders_that_the_seed_says():
+    def batches(loader):
+        return [batch.tolist() for batch in loader]
+
+    items, seed = [*range(10)], {"seed": 7}
+    random = data.RandomSampler(items)
+    weighted = data.WeightedRandomSampler([0, 3, 0, 1] + [0] * 6, 2, False)
+    for sampler, whole in ((random, items), (data.SubsetRandomSampler([5, 1]), [1, 5]),
+                           (data.SequentialSampler(items), items), (weighted, [1, 3])):  # fmt: skip
+        loader = DataLoader(items, 4, sampler=sampler, num_workers=2, pin_memory=True, **seed)
+        first, second = batches(loader), batches(loader)
+        assert sorted(sum(first, [])) == sorted(sum(second, [])) == whole == sorted(sampler)
+        again, other = (DataLoader(items, batch_sampler=data.BatchSampler(sampler, 4, False), **s)
+                        for s in (seed, {}))  # fmt: skip
+        assert len(again) == len(first) and batches(again) == first
+        next(it := iter(again))  # a state within an epoch goes on there
+        other.load_state_dict(again.state_dict())
+        assert batches(other) == batches(it) == second[1:]
+    assert batches(DataLoader(items, 4, shuffle=True, **seed)) == batches(
+        DataLoader(items, 4, sampler=random, **seed)
+    )
+    assert len([*data.RandomSampler(items, True, 99)]) == 99 and data.get_worker_info() is None
+    own = type("Own", (data.Sampler,), {"__len__": lambda s: 2, "__iter__": lambda s: iter([3, 1])})
+    assert batches(DataLoader(items, 5, sampler=own())) == [[3, 1]]
+    refuses(ArgumentError, "give it alone", DataLoader, items, 3, batch_sampler=[[1]])
+    refuses(ArgumentError, "fp.manual_seed", data.RandomSampler, items, generator=3)
+    refuses(ArgumentError, "one above 0", data.WeightedRandomSampler, [0.0, 0.0], 2)
