@@ -11,18 +11,14 @@ from minifp import nn
 from minifp.optim.swa_utils import AveragedModel, get_ema_avg_fn, update_bn
 
 REMOVE = {
-    "weight_norm": nn.utils.remove_weight_norm, "spectral_norm": nn.utils.remove_spectral_norm,
+    "old": nn.utils.remove_weight_norm, "spectral_norm": nn.utils.remove_spectral_norm,
     "new": lambda layer: nn.utils.parametrize.remove_parametrizations(layer, "weight"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", ["weight_norm", "spectral_norm", "new weight_norm", "new spectral_norm"]
-)
+@pytest.mark.parametrize("name", ["old weight_norm", *(n for n in LAYERS if n[-5:-1] == "_nor")])
 def test_normed_weights_are_computed_trained_and_left_behind(name):
-    make = (
-        LAYERS[name][0] if name in LAYERS else lambda nn: nn.utils.weight_norm(nn.Conv2d(3, 4, 3))
-    )
+    make, _ = LAYERS.get(name, (lambda nn: nn.utils.weight_norm(nn.Conv2d(3, 4, 3)), None))
     layer, x = make(nn), fp.randn(2, 3, 6, 6)
     optimizer, before = fp.optim.SGD(layer.parameters(), 0.1), layer(x).tolist()
     layer(x).square().sum().backward()

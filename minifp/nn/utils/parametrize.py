@@ -53,7 +53,7 @@ class ParametrizationList(Module):
         inverse = getattr(parametrization, "right_inverse", None)
         originals = parameter
         if inverse is not None:
-            with no_grad():
+            with no_grad(), policy.precision(policy.SINGLE):  # the same in every precision
                 originals = inverse(unrounded(parameter))
         self.count = 0
         if isinstance(originals, (tuple, list)):

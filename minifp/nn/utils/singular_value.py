@@ -8,17 +8,21 @@ weight_u and weight_v; `parametrizations.spectral_norm` has original, 0._u and 0
 
 from typing import Any
 
+import numpy as np
+
 from minifp import ops
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError
 from minifp.nn import functional as F
+from minifp.nn import initial
 from minifp.nn.conv import ConvTranspose1d, ConvTranspose2d
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer
 from minifp.nn.utils.parametrize import like, own_parameter, register_parametrization, unrounded
 from minifp.nn.utils.weight_length import computing
+from minifp.numerics import policy
 from minifp.ops.dims import as_axis
 
 
@@ -30,7 +34,7 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 
 def iterate(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """Go so many steps towards the first singular vectors, in u and v."""
-    with no_grad():
+    with no_grad(), policy.precision(policy.SINGLE):
         for _ in range(steps):
             u.copy_(F.normalize(ops.mv(matrix, v), dim=0, eps=eps))
             v.copy_(F.normalize(ops.mv(matrix.t(), u), dim=0, eps=eps))
@@ -38,7 +42,7 @@ def iterate(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> Non
 
 def iterate_from_left(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """The same, each step with v first, as PyTorch's older function goes."""
-    with no_grad():
+    with no_grad(), policy.precision(policy.SINGLE):
         for _ in range(steps):
             v.copy_(F.normalize(ops.mv(matrix.t(), u), dim=0, eps=eps))
             u.copy_(F.normalize(ops.mv(matrix, v), dim=0, eps=eps))
@@ -50,7 +54,9 @@ def divided(weight: Tensor, matrix: Tensor, u: Tensor, v: Tensor) -> Tensor:
 
 
 def _vectors(matrix, eps):
-    return [F.normalize(ops.randn(n), dim=0, eps=eps) for n in matrix.shape]
+    """Two random directions, in float32 whatever the precision, as initial weights are drawn."""
+    drawn = [initial.normal((n,)) for n in matrix.shape]
+    return [Tensor(x / x.dtype.type(max(np.linalg.norm(x), eps))) for x in drawn]
 
 
 def _checked(function, module, name, steps, eps, dim):
@@ -72,7 +78,7 @@ class SpectralNorm:
     def compute(self, module: Module, steps: int) -> Tensor:
         """The weight as it is after so many steps more."""
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
-        matrix = as_matrix(weight, self.dim)
+        matrix = as_matrix(weight, self.dim).type_as(u)
         iterate_from_left(matrix, u, v, steps, self.eps)
         return divided(weight, matrix, u, v)
 
@@ -134,7 +140,7 @@ class _SpectralNorm(Module):
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
-        matrix = as_matrix(weight, self.dim)
+        matrix = as_matrix(weight, self.dim).type_as(self._u)
         if self.training:
             iterate(matrix, self._u, self._v, self.steps, self.eps)
         return divided(weight, matrix, self._u, self._v)

@@ -13,6 +13,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.nn.module import Module
 from minifp.nn.utils.parametrize import like, own_parameter, register_parametrization, unrounded
+from minifp.numerics import policy
 from minifp.ops.dims import as_axis
 
 
@@ -61,7 +62,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     parameter = own_parameter("weight_norm", module, name)
     v = unrounded(parameter)
-    with no_grad():
+    with no_grad(), policy.precision(policy.SINGLE):  # the same in every precision
         g = length(v, dim)
     del vars(module)[name]
     setattr(module, f"{name}_g", like(g, parameter))
