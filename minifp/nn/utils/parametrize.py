@@ -6,8 +6,6 @@ and with the modules that compute the parameter of these, by number.
 
 from typing import Any
 
-import numpy as np
-
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
@@ -15,6 +13,7 @@ from minifp.nn.container import ModuleDict
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.numerics import policy
+from minifp.numerics.formats import float64, upcast
 
 
 def like(tensor: Any, parameter: Parameter) -> Parameter:
@@ -38,9 +37,10 @@ def own_parameter(function: str, module: Module, name: str) -> Parameter:
 
 
 def unrounded(parameter: Parameter) -> Tensor:
-    """Its numbers before they were rounded, where it has them, as a tensor on no tape."""
+    """Its numbers before they were rounded, where it has them, in float64, in which what is first
+    computed of them is the same in every precision."""
     exact = parameter.exact
-    return Tensor(np.array(parameter.array if exact is None else exact))
+    return Tensor(upcast(parameter.array if exact is None else exact, float64))
 
 
 class ParametrizationList(Module):
@@ -53,7 +53,7 @@ class ParametrizationList(Module):
         inverse = getattr(parametrization, "right_inverse", None)
         originals = parameter
         if inverse is not None:
-            with no_grad(), policy.precision(policy.SINGLE):  # the same in every precision
+            with no_grad(), policy.precision(policy.DOUBLE):
                 originals = inverse(unrounded(parameter))
         self.count = 0
         if isinstance(originals, (tuple, list)):

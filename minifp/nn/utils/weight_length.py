@@ -62,7 +62,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     parameter = own_parameter("weight_norm", module, name)
     v = unrounded(parameter)
-    with no_grad(), policy.precision(policy.SINGLE):  # the same in every precision
+    with no_grad(), policy.precision(policy.DOUBLE):
         g = length(v, dim)
     del vars(module)[name]
     setattr(module, f"{name}_g", like(g, parameter))
