@@ -286,29 +286,26 @@ def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
 
 
 def test_pytorchs_samplers_and_workers_give_the_orders_that_the_seed_says():
-    def batches(loader):
-        return [batch.tolist() for batch in loader]
+    def batches(**settings):
+        return [batch.tolist() for batch in DataLoader(items, seed=7, **settings)]
 
-    items, seed = [*range(10)], {"seed": 7}
-    random = data.RandomSampler(items)
+    items, random = [*range(10)], data.RandomSampler(range(10))
     weighted = data.WeightedRandomSampler([0, 3, 0, 1] + [0] * 6, 2, False)
     for sampler, whole in ((random, items), (data.SubsetRandomSampler([5, 1]), [1, 5]),
                            (data.SequentialSampler(items), items), (weighted, [1, 3])):  # fmt: skip
-        loader = DataLoader(items, 4, sampler=sampler, num_workers=2, pin_memory=True, **seed)
-        first, second = batches(loader), batches(loader)
-        assert sorted(sum(first, [])) == sorted(sum(second, [])) == whole == sorted(sampler)
-        again, other = (DataLoader(items, batch_sampler=data.BatchSampler(sampler, 4, False), **s)
-                        for s in (seed, {}))  # fmt: skip
-        assert len(again) == len(first) and batches(again) == first
-        next(it := iter(again))  # a state within an epoch goes on there
-        other.load_state_dict(again.state_dict())
-        assert batches(other) == batches(it) == second[1:]
-    assert batches(DataLoader(items, 4, shuffle=True, **seed)) == batches(
-        DataLoader(items, 4, sampler=random, **seed)
+        first = batches(batch_size=4, sampler=sampler, num_workers=2, pin_memory=True)
+        assert sorted(sum(first, [])) == whole == sorted(sampler)
+        again = data.BatchSampler(sampler, 4, False)
+        assert len(again) == len(first) and batches(batch_sampler=again) == first
+    loader, other = (
+        DataLoader(items, batch_sampler=data.BatchSampler(random, 4, False)) for _ in "ab"
     )
+    next(it := iter(loader))  # a state within an epoch goes on there
+    other.load_state_dict(loader.state_dict())
+    assert [b.tolist() for b in other] == [b.tolist() for b in it]
+    assert batches(batch_size=4, shuffle=True) == batches(batch_size=4, sampler=random)
     assert len([*data.RandomSampler(items, True, 99)]) == 99 and data.get_worker_info() is None
     own = type("Own", (data.Sampler,), {"__len__": lambda s: 2, "__iter__": lambda s: iter([3, 1])})
-    assert batches(DataLoader(items, 5, sampler=own())) == [[3, 1]]
+    assert batches(batch_size=5, sampler=own()) == [[3, 1]]
     refuses(ArgumentError, "give it alone", DataLoader, items, 3, batch_sampler=[[1]])
-    refuses(ArgumentError, "fp.manual_seed", data.RandomSampler, items, generator=3)
     refuses(ArgumentError, "one above 0", data.WeightedRandomSampler, [0.0, 0.0], 2)
