@@ -8,15 +8,15 @@ The public names, in reading order. Layers are in `minifp.nn`, all operations as
 __version__ = "0.1.0"
 
 # Number formats, and the precision: which is used for what.
-from minifp.numerics.formats import bool_, float16, float32, float64, int32, int64, uint8
-from minifp.numerics.formats import bfloat16, float8_e4m3fn, float8_e5m2
-from minifp.numerics.formats import (
+from minifp.numerics.dtypes import bool_, float16, float32, float64, int32, int64, uint8
+from minifp.numerics.dtypes import bfloat16, dtype, float8_e4m3fn, float8_e5m2
+from minifp.numerics.dtypes import (
     bool_ as bool,
     float16 as half,
     float32 as float,
     float64 as double,
 )
-from minifp.numerics.formats import int32 as int, int64 as long
+from minifp.numerics.dtypes import int32 as int, int64 as long
 from minifp.numerics.number_format import Format
 from math import inf, nan, pi
 from minifp.numerics.op_listing import op_list
@@ -24,6 +24,7 @@ from minifp.numerics.policy import Precision, get_precision, precision, set_prec
 
 # Tensors, and what records operations on them.
 from minifp.autograd.tape import Tensor
+from minifp.runtime.shapes import Size
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.backward import grad
@@ -55,35 +56,38 @@ from minifp.ops import batch_norm, group_norm, layer_norm, log_softmax, rms_norm
 
 # pointwise
 from minifp.ops import (
-    abs, acos, add, allclose, asin, atan, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil,
-    celu, clamp, clip, cos, cosh, div, dropout, eq, equal, erf, exp, expm1, floor, floor_divide, ge,
-    gt, isclose, isfinite, isinf, isnan, le, log, log10, log1p, log2, logical_and, logical_not,
-    logical_or, logical_xor, lt, maximum, minimum, mul, ne, neg, pow, prelu, reciprocal, relu,
-    remainder, round, rsqrt, selu, sigmoid, sign, sin, sinh, sqrt, square, sub, tan, tanh, trunc,
+    abs, absolute, acos, add, allclose, arccos, arcsin, arctan, asin, atan, bitwise_and,
+    bitwise_not, bitwise_or, bitwise_xor, ceil, celu, clamp, clip, cos, cosh, div, divide, dropout,
+    eq, equal, erf, exp, expm1, fix, floor, floor_divide, ge, greater, greater_equal, gt, isclose,
+    isfinite, isinf, isnan, le, less, less_equal, log, log10, log1p, log2, logical_and, logical_not,
+    logical_or, logical_xor, lt, maximum, minimum, mul, multiply, ne, neg, negative, not_equal, pow,
+    prelu, reciprocal, relu, remainder, round, rsqrt, selu, sigmoid, sign, sin, sinh, sqrt, square,
+    sub, subtract, tan, tanh, true_divide, trunc,
 )  # fmt: skip
 
 # pooling
 from minifp.ops import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool2d
 
 # products
-from minifp.ops import addmm, bmm, dot, einsum, matmul, mm, mv, outer
+from minifp.ops import addmm, bmm, dot, einsum, ger, matmul, mm, mv, outer
 
 # reduce
 from minifp.ops import all, any, count_nonzero, mean, sum
 
 # reductions
 from minifp.ops import (
-    amax, amin, argmax, argmin, argsort, cosine_similarity, cumprod, cumsum, logsumexp, max, min,
-    norm, pairwise_distance, prod, sort, std, topk, var,
+    amax, amin, argmax, argmin, argsort, bincount, cosine_similarity, cumprod, cumsum, diff,
+    logsumexp, max, median, min, norm, pairwise_distance, prod, sort, std, topk, unique, var,
 )  # fmt: skip
 
 # shaping
 from minifp.ops import (
-    broadcast_to, cat, chunk, concat, concatenate, diagonal, embedding, expand, flatten, flip,
-    gather, hstack, index_add, index_select, lerp, masked_fill, masked_select, meshgrid, movedim,
-    narrow, nonzero, permute, pixel_shuffle, pixel_unshuffle, ravel, repeat_interleave, reshape,
-    roll, scatter, scatter_add, select, split, squeeze, stack, swapaxes, t, take_along_dim, tile,
-    transpose, tril, triu, unbind, unflatten, unsqueeze, vstack, where,
+    broadcast_to, cat, chunk, concat, concatenate, diag, diagonal, embedding, expand, flatten, flip,
+    gather, hstack, index_add, index_select, lerp, masked_fill, masked_select, meshgrid, moveaxis,
+    movedim, narrow, nonzero, permute, pixel_shuffle, pixel_unshuffle, ravel, repeat_interleave,
+    reshape, roll, scatter, scatter_add, select, split, squeeze, stack, swapaxes, swapdims, t, take,
+    take_along_dim, tile, trace, transpose, tril, tril_indices, triu, triu_indices, unbind,
+    unflatten, unsqueeze, vstack, where,
 )  # fmt: skip
 
 # ---- written until here ----
@@ -106,12 +110,14 @@ from minifp.training.loss_scale import (
 from minifp.training.mixed import MixedOptimizer
 from minifp.training.step_result import StepResult
 from minifp.training.graphs import capture
-from minifp.runtime.device import set_default_device
+from minifp.runtime.device import device, set_default_device
 from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 
 # The same by the names of other systems.
 from minifp import autograd
 from minifp.compat import amp, cuda, paddle
+from minifp.compat.typed_tensors import BFloat16Tensor, BoolTensor, ByteTensor, DoubleTensor
+from minifp.compat.typed_tensors import FloatTensor, HalfTensor, IntTensor, LongTensor
 from minifp.runtime import variables
 from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
@@ -156,48 +162,52 @@ from minifp.errors import TapeError, TrainingError, UnknownNameError
 from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
-    "ArgumentError", "Capacity", "CaptureError", "CheckpointError", "Comparison", "DTypeError",
-    "DataError", "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings",
-    "Format", "GradScaler", "GradcheckError", "Inference", "LogNormalLossScale", "Metric",
-    "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
-    "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
-    "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
-    "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16", "bool", "bool_",
-    "capture", "compare", "cuda", "data", "double", "enable_grad", "errors", "evaluate", "explain",
-    "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional",
-    "gallery", "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
-    "half", "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
-    "lab", "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope",
-    "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi",
-    "plan", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
+    "ArgumentError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "Capacity", "CaptureError",
+    "CheckpointError", "Comparison", "DTypeError", "DataError", "DeviceError", "DoubleTensor",
+    "DynamicLossScale", "EarlyStopping", "FileError", "Findings", "FloatTensor", "Format",
+    "GradScaler", "GradcheckError", "HalfTensor", "Inference", "IntTensor", "LogNormalLossScale",
+    "LongTensor", "Metric", "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer",
+    "NoLossScale", "OutOfMemory", "Plan", "Precision", "PrecisionError", "PrecisionWarning",
+    "ShapeError", "Size", "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor",
+    "TrainingError", "UnknownNameError", "ablate", "amp", "assign_precision", "autocast",
+    "autograd", "bfloat16", "bool", "bool_", "capture", "compare", "cuda", "data", "device",
+    "double", "dtype", "enable_grad", "errors", "evaluate", "explain", "float", "float16",
+    "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
+    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
+    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "lab", "largest_batch",
+    "load", "load_task", "long", "manual_seed", "merge", "microscope", "models", "nan", "nn",
+    "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan", "precision",
+    "save", "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads",
+    "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [
-    "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all", "allclose",
-    "amax", "amin", "any", "arange", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan",
-    "avg_pool1d", "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu",
-    "chunk", "clamp", "clip", "clone", "concat", "concatenate", "conv1d", "conv2d",
-    "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
-    "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "detach", "diagonal",
-    "div", "dot", "dropout", "einsum", "embedding", "empty", "empty_like", "eq", "equal", "erf",
-    "exp", "expand", "expm1", "eye", "finfo", "flatten", "flip", "floor", "floor_divide",
-    "from_dlpack", "from_numpy", "full", "full_like", "gather", "ge", "group_norm", "gt", "hstack",
+    "abs", "absolute", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all",
+    "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin", "arctan", "argmax", "argmin",
+    "argsort", "as_tensor", "asin", "atan", "avg_pool1d", "batch_norm", "bernoulli",
+    "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu", "chunk", "clamp", "clip", "clone",
+    "concat", "concatenate", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "cos",
+    "cosh", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod",
+    "cumsum", "detach", "diag", "diagonal", "diff", "div", "divide", "dot", "dropout", "einsum",
+    "embedding", "empty", "empty_like", "eq", "equal", "erf", "exp", "expand", "expm1", "eye",
+    "finfo", "fix", "flatten", "flip", "floor", "floor_divide", "from_dlpack", "from_numpy", "full",
+    "full_like", "gather", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hstack",
     "iinfo", "index_add", "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite",
-    "isinf", "isnan", "kl_div", "layer_norm", "le", "lerp", "linspace", "log", "log10", "log1p",
-    "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
-    "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum",
-    "mean", "meshgrid", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "narrow",
-    "ne", "neg", "nonzero", "norm", "normal", "numel", "ones", "ones_like", "outer",
-    "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod",
-    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel",
-    "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round",
-    "rsqrt", "scatter", "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh",
-    "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum",
-    "swapaxes", "t", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril",
-    "triu", "trunc", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros",
-    "zeros_like",
+    "isinf", "isnan", "kl_div", "layer_norm", "le", "lerp", "less", "less_equal", "linspace", "log",
+    "log10", "log1p", "log2", "log_softmax", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d",
+    "max_pool2d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "moveaxis",
+    "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "ne", "neg", "negative", "nonzero",
+    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "outer", "pairwise_distance",
+    "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu",
+    "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter",
+    "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "swapaxes", "swapdims",
+    "t", "take", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "trace", "transpose",
+    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unflatten",
+    "unique", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 # ---- written until here ----
 

@@ -34,6 +34,8 @@ from minifp.numerics.policy import Precision
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.reductions.min_max import ValuesAndIndices
+from minifp.runtime.device import device as Device
+from minifp.runtime.shapes import Size
 from minifp.typing import DType, Ints
 
 PARTLY: int
@@ -47,14 +49,15 @@ EXTREME = (
     "(self, dim: Tensor | np.ndarray) -> Tensor",
     "(self, *, other: Tensor | np.ndarray) -> Tensor",
 )
-SIZE = ("(self) -> tuple[builtins.int, ...]", "(self, dim: builtins.int) -> builtins.int")
+SIZE = ("(self) -> Size", "(self, dim: builtins.int) -> builtins.int")
 OVERLOADS = {"max": EXTREME, "min": EXTREME, "size": SIZE}
 # object's give a boolean; these give a tensor of booleans, as NumPy's do.
 UNLIKE_OBJECT = {"__eq__", "__ne__"}
 
 
-# Properties that are read by a function in C, which has no annotations.
-IN_C = {"grad": "Tensor | None", "ndim": "builtins.int", "shape": "tuple[builtins.int, ...]"}
+# Properties that are read by a function in C, which has no annotations, and one whose class has a
+# name that is another property's.
+IN_C = {"grad": "Tensor | None", "ndim": "builtins.int", "device": "Device"}
 
 
 def text_of(annotation) -> str:

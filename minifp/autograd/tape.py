@@ -13,16 +13,17 @@ from weakref import ref
 import numpy as np
 
 from minifp.autograd import small_stack
+from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.seeds import Unknown
 from minifp.autograd.storage import Storage
 from minifp.checks import check_flag
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, TapeError
 from minifp.numerics import policy, rules
-from minifp.numerics.formats import STORED, is_float, of_numbers
+from minifp.numerics.formats import STORED, is_float
 from minifp.runtime.browser import IN_BROWSER
-from minifp.runtime.device import checked_array
 from minifp.runtime.observing import Observers
+from minifp.runtime.shapes import Size
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -51,7 +52,8 @@ def drop_gradients(tensors: "Iterable[Tensor]") -> None:
 
 
 class Tensor:
-    """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
+    """An array, and the node that made it. Made by `fp.tensor`, layers and operations; or, as
+    PyTorch's, of sizes, Tensor(2, 3), of a Size, or of lists of numbers (constructed.py).
 
     A leaf (requires_grad, but made by no operation) collects its gradient in `.grad`.
     """
@@ -83,11 +85,14 @@ class Tensor:
     precision: policy.Precision | None = None  # parameters have one
 
     def __init__(
-        self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
+        self, array: Any, requires_grad: bool = False, storage: Storage | None = None,
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
         if type(array) is not np.ndarray or array.dtype not in STORED:
-            array = of_numbers(checked_array(array))
+            if type(array) is int:
+                array = as_sizes(array, requires_grad, storage, node, index)
+                requires_grad, storage, node, index = False, None, None, 0
+            array = constructed(array)
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)
@@ -97,14 +102,13 @@ class Tensor:
         if requires_grad is not False:
             self.requires_grad_(requires_grad)
 
-    shape = property(attrgetter("array.shape"), doc="The size of each dimension.")
+    shape = property(lambda self: Size(self.array.shape), doc="The size of each dimension.")
     ndim = property(attrgetter("array.ndim"), doc="How many dimensions it has.")
 
     @property
     def dtype(self) -> np.dtype:
         """The format of the numbers."""
-        dtype = self.array.dtype
-        return dtype if dtype.kind != "V" else shown(dtype)
+        return shown(self.array.dtype)
 
     @property
     def is_leaf(self) -> bool:
@@ -131,7 +135,7 @@ class Tensor:
         if not is_float(self.dtype) and requires_grad:
             raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
         precision = self.precision or policy.get_precision()
-        here = rules.gradient_format(self.dtype, self.ndim == 0, precision)
+        here = rules.gradient_format(self.array.dtype, self.ndim == 0, precision)
         self.gradient_dtype = here if requires_grad else None
         self.storage.share(self)  # an optimizer may move a leaf
         return self
@@ -157,6 +161,9 @@ class Tensor:
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+
+vars(Tensor)["shape"].fget.__annotations__["return"] = Size  # which a lambda cannot say
 
 
 class Node:

@@ -28,7 +28,6 @@ MORE = (
     ("tensorboard", "fp.compare(..., tensorboard=True), or the package tensorboardX"),
     ("checkpoint checkpoint_sequential", "there is none: use smaller batches, and accumulate them"),
     ("cpp_extension", "fp.kernel and fp.op: docs/operations.md"),
-    ("swa_utils", "average by hand: q.mul_(d).add_(p, alpha=1 - d) for all pairs of parameters"),
     ("modules", "the same names in nn itself"),
     # numbers
     ("int8 uint16 uint32 uint64 int16 qint8", "fp.uint8, fp.int32 or fp.int64"),
@@ -44,10 +43,7 @@ MORE = (
     ("addmv addbmm", "x + fp.matmul(a, b)"),
     ("chain_matmul multi_dot", "a @ b @ c"),
     ("inner vdot", "fp.dot(a, b), or (a * b).sum(-1)"),
-    ("ger", "fp.outer(a, b)"),
     ("tensordot kron", "fp.einsum"),
-    ("trace", "fp.diagonal(x).sum()"),
-    ("diag", "fp.diagonal(x); of a vector fp.eye(n) * x"),
     ("cdist", "(a.unsqueeze(-2) - b.unsqueeze(-3)).norm(dim=-1)"),
     ("logit", "fp.log(p / (1 - p)), or use the input of the sigmoid"),
     ("hypot", "fp.sqrt(a * a + b * b)"),
@@ -64,7 +60,7 @@ MORE = (
     ),
     ("random_", "fp.randint(low, high, x.shape)"),
     ("new", "x.new_zeros(shape)"),
-    ("set_ resize_ resize_as_", "x.data = numbers"),
+    ("set_", "x.data = numbers"),
     ("storage_offset storage_type", "x.array: the NumPy array itself"),
     ("pin_memory", 'leave it out: DataLoader(device="cuda") copies through pinned memory'),
     # layers and losses
@@ -88,12 +84,7 @@ MORE = (
         "F.relu(F.pairwise_distance(a, p) - F.pairwise_distance(a, n) + margin).mean()",
     ),
     ("MultiLabelSoftMarginLoss multilabel_soft_margin_loss", "nn.BCEWithLogitsLoss"),
-    ("RNNBase RNNCellBase", "nn.LSTM, nn.GRU or nn.RNN"),
-    (
-        "weight_norm spectral_norm remove_weight_norm remove_spectral_norm parametrize"
-        " parametrizations",
-        "layers cannot be rewritten: write a layer whose forward is F.linear(x, g * v / v.norm())",
-    ),
+    ("RNNCellBase", "nn.LSTM, nn.GRU or nn.RNN"),
     ("parameters_to_vector", "fp.cat([p.reshape(-1) for p in model.parameters()])"),
     (
         "vector_to_parameters",
@@ -125,18 +116,6 @@ MORE = (
     ("LBFGS", "optim.Adam, or optim.SGD with a momentum: there is no line search"),
     ("Adafactor SparseAdam", "optim.Adam"),
     # data
-    (
-        "Sampler RandomSampler SequentialSampler SubsetRandomSampler BatchSampler "
-        "DistributedSampler",
-        "DataLoader(shuffle=True), or sampler=: the indices of an epoch, or a function of (epoch, "
-        "seed) that returns them",
-    ),
-    (
-        "WeightedRandomSampler",
-        "DataLoader(sampler=lambda epoch, seed: np.random.default_rng([seed, epoch]).choice(n, n, "
-        "p=weights / weights.sum()))",
-    ),
-    ("get_worker_info", "leave it out: one process reads a data set"),
     ("ChainDataset StackDataset", "fp.data.ConcatDataset, or a Dataset of your own"),
     ("default_convert", "fp.data.default_collate"),
     # a GPU

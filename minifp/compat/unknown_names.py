@@ -54,17 +54,8 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
 ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compat
 LISTED = 20  # names of a place that are few enough to list
 
-SAMPLER = "DataLoader(shuffle=True), or sampler= with the indices of an epoch, or a function of "
-SAMPLER += "(epoch, seed) that returns them"
-WEIGHTED = (
-    "sampler=lambda epoch, seed: np.random.default_rng([seed, epoch]).choice(n, n, p=weights)"
-)
-
 IDEAS = (  # names of what goes by another one here, or is done in another way
     ("inference_mode", "fp.no_grad()"),
-    ("device", 'the string "cpu" or "cuda"'),
-    ("dtype", 'NumPy\'s dtypes, or strings such as "float32"'),
-    ("Size", "shapes are tuples of integers"),
     ("compile jit", "nothing to do: kernels are compiled when they are first called"),
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
     ("get_default_dtype", "fp.get_precision()"),
@@ -72,35 +63,26 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
     ("get_rng_state initial_seed", "fp.get_state()"),
     ("set_rng_state", "fp.set_state(state)"),
-    ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
-    ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
     ("Variable", "fp.tensor(data, requires_grad=True)"),
     ("get_device is_cpu", "x.device"),
     ("DataParallel DistributedDataParallel distributed", "training runs on one device"),
-    ("Softmax2d", "nn.Softmax(dim=1)"),
     ("SyncBatchNorm", "nn.BatchNorm2d"),
     ("AlphaDropout alpha_dropout", "nn.Dropout"),
     ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of its result"),
     ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
     ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
-    ("divide true_divide divide_ true_divide_", "div, or the operator /"),
-    ("multiply multiply_", "mul, or the operator *"),
-    ("subtract subtract_", "sub, or the operator -"),
-    ("greater greater_equal less less_equal not_equal", "gt, ge, lt, le and ne"),
     ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
     ("fmod", "remainder"),
     ("baddbmm", "fp.bmm(a, b) + c"),
     ("as_strided", "x.reshape, x.permute and slices"),
     ("grad_fn", "x.node: the operation that made it"),
     ("data_ptr untyped_storage", "x.array: the NumPy array itself"),
-    ("type astype", 'x.to("float32"), or another dtype'),
+    ("astype", 'x.to("float32"), or another dtype'),
     ("byte", 'x.to("uint8")'),
     ("short char", 'x.to("int32")'),
     ("copy", "x.clone()"),
-    ("Sampler RandomSampler SequentialSampler SubsetRandomSampler BatchSampler", SAMPLER),
-    ("WeightedRandomSampler", f"DataLoader({WEIGHTED})"),
     ("ChainDataset StackDataset", "ConcatDataset, or TensorDataset"),
-    ("DistributedSampler get_worker_info", "training runs in one process, on one device"),
+    ("DistributedSampler", "training runs in one process, on one device"),
     ("is_available cuda", "`minifp doctor` on the command line shows what this machine has"),
 )
 TENSOR_NAMES = """

@@ -29,12 +29,22 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.data.strings import digit_strings, spoken_digit_strings
     from minifp.data.structure import default_collate
     from minifp.data.text import TextDataset, shakespeare
+    from minifp.data.torch_samplers import (
+        BatchSampler,
+        RandomSampler,
+        Sampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+        WeightedRandomSampler,
+        get_worker_info,
+    )
     from minifp.data.translations import multi30k
     from minifp.data.utterances import Utterances, collate_utterances
     from minifp.data.words import WordDataset, shakespeare_words
 late.attach(__name__)
 
 __all__ = [
+    "BatchSampler",
     "BoxedPictures",
     "BucketSampler",
     "BytePairs",
@@ -45,13 +55,18 @@ __all__ = [
     "EncodedPairs",
     "ImageFolder",
     "IterableDataset",
+    "RandomSampler",
+    "Sampler",
     "SentencePairs",
+    "SequentialSampler",
     "StreamSampler",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
     "TextDataset",
     "Utterances",
     "VOCDetection",
+    "WeightedRandomSampler",
     "WordDataset",
     "bccd",
     "cifar10",
@@ -65,6 +80,7 @@ __all__ = [
     "digits",
     "fashion_mnist",
     "fingerprint",
+    "get_worker_info",
     "mnist",
     "multi30k",
     "random_split",

@@ -1,7 +1,7 @@
 """Batches of a data set, in an order that depends on the seed and the epoch alone."""
 
 import operator
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from importlib import import_module
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.data.batches import Batches
 from minifp.data.dataset import (
     AnyDataset,
     as_dataset,
@@ -20,7 +21,7 @@ from minifp.data.dataset import (
     takes_arrays,
 )
 from minifp.data.items import collated, listed
-from minifp.data.order import Order
+from minifp.data.order import Batched, Order
 from minifp.data.prefetch import ahead
 from minifp.data.stream import Stream
 from minifp.data.structure import (
@@ -38,15 +39,11 @@ from minifp.runtime.device import as_device
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
-HINTS = {
-    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two ready, and "
-    "ImageFolder(workers=2) decodes pictures in processes",
-    "prefetch_factor": "prefetch=2 keeps two batches ready",
-    "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
-    "pin_memory": "device='cuda' copies through pinned memory",
-    "batch_sampler": "give sampler= and batch_size=",
-    "generator": "give seed=",
-}
+HINTS = {"generator": "give seed="}
+OF_WORKERS = (  # what changes no batch, and is taken: items are taken by the process that asks
+    *("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "pin_memory_device"),
+    *("timeout", "worker_init_fn", "multiprocessing_context", "in_order"),
+)
 
 
 if TYPE_CHECKING:
@@ -73,7 +70,10 @@ class DataLoader(Generic[Batch]):
     shuffle: every epoch in another order, which depends on the seed and the epoch's number only,
         not on how many other random numbers were drawn.
     sampler: instead of shuffle, the indices of an epoch in their order, or a function of (epoch,
-        seed) that returns them: some or all, also repeatedly, in every epoch as many.
+        seed) that returns them: some or all, also repeatedly, in every epoch as many. Or one of
+        PyTorch's kind (`fp.data.Sampler`), which gives them as it is iterated over.
+    batch_sampler: instead of batch_size, shuffle, sampler and drop_last, the indices of each batch
+        of an epoch, in the same ways.
     drop_last: leave out a last batch that is smaller than the others.
     seed: of order and transform; None takes the global seed (`fp.manual_seed`) when an epoch
         begins.
@@ -89,6 +89,9 @@ class DataLoader(Generic[Batch]):
     inputs: which fields take the format of activations, by number, or, of a dict, by name: (0, 1),
         say, or (). None is the first (of a dict, the first that is not called target, label, y,
         boxes, area, id or index).
+
+    num_workers, and what PyTorch's loader has for workers beside it, are taken and change nothing:
+    the batches and the random numbers are those of num_workers=0.
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
@@ -117,7 +120,8 @@ class DataLoader(Generic[Batch]):
         batch_size: int = 1,
         shuffle: bool = False,
         *,
-        sampler: Data | Callable[[int, int], Any] | None = None,
+        sampler: Data | Callable[[int, int], Any] | Iterable[int] | None = None,
+        batch_sampler: Iterable[Any] | Callable[[int, int], Any] | None = None,
         drop_last: bool = False,
         seed: int | None = None,
         collate_fn: Callable[[list], Any] | None = None,
@@ -128,8 +132,8 @@ class DataLoader(Generic[Batch]):
         **others: Any,
     ) -> None:
         for name in others:
-            if name in HINTS and not others[name]:
-                continue  # such as num_workers=0, which asks for nothing
+            if name in OF_WORKERS or (name in HINTS and not others[name]):
+                continue
             hint = HINTS.get(name, "there is no such argument")
             raise ArgumentError(f"DataLoader: {name}={others[name]!r} is not supported: {hint}")
         if transform is not None and not callable(transform):
@@ -149,9 +153,15 @@ class DataLoader(Generic[Batch]):
         self.device = None if device is None else as_device(device)
         self._upload: Any = None
         self.seed = None if seed is None else random.Streams(seed).seed
+        self.dataset: Any = dataset
+        self.num_workers, self.batch_sampler = others.get("num_workers", 0), batch_sampler
+        self._batched: Any = None
         self._stream: Any = None
-        if is_stream(dataset) and not isinstance(dataset, (str, bytes, Mapping)):
-            self.dataset: Any = dataset
+        if batch_sampler is not None:
+            self._check_alone(batch_size, shuffle, sampler, drop_last)
+            self.dataset = as_dataset("DataLoader", dataset)
+            self._batched = Batched(dataset, batch_sampler)
+        elif is_stream(dataset) and not isinstance(dataset, (str, bytes, Mapping)):
             self._stream = Stream(dataset, shuffle=shuffle, sampler=sampler, transform=transform)
         else:
             self.dataset = as_dataset("DataLoader", dataset)
@@ -160,6 +170,14 @@ class DataLoader(Generic[Batch]):
         self.epoch = 0
         self._begun: _Epoch | None = None
         self._resumed: _Epoch | None = None
+
+    @staticmethod
+    def _check_alone(batch_size, shuffle, sampler, drop_last):
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ArgumentError(
+                "DataLoader: batch_sampler with batch_size, shuffle, sampler or drop_last: it says "
+                "what these would: give it alone"
+            )
 
     def _check_not_empty(self):
         if len(self._order) == 0:
@@ -173,6 +191,8 @@ class DataLoader(Generic[Batch]):
             )
 
     def __len__(self) -> int:
+        if self._batched is not None:
+            return len(self._batched)
         whole, rest = divmod(self._count(), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
@@ -180,7 +200,10 @@ class DataLoader(Generic[Batch]):
         """How many items an epoch has. Raises TypeError, as `len`, where that is not known."""
         return len(self._order if self._stream is None else self.dataset)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Batches[Batch]:
+        return Batches(self._batches(), self)
+
+    def _batches(self):
         with closing(self.arrays()) as batches:
             for batch in batches:
                 yield self.placed(batch)
@@ -247,6 +270,8 @@ class DataLoader(Generic[Batch]):
         if self._stream is not None:
             collate = self.collate_fn or default_collate
             return self._stream.pieces(epoch.position, self.batch_size, self.drop_last, collate)
+        if self._batched is not None:
+            return self._batches_of(epoch)
         order = self._order.indices(epoch.number, epoch.seed)
         fetch = self._maker(epoch, order)
         starts = range(epoch.position, len(order), self.batch_size)
@@ -254,12 +279,22 @@ class DataLoader(Generic[Batch]):
         pieces = [indices for indices in pieces if self._is_whole(len(indices))]
         return lambda indices: (len(indices), fetch(indices)), pieces
 
+    def _batches_of(self, epoch):
+        """The same of a batch_sampler: batches whose items were given are passed over."""
+        batches = self._batched.batches(epoch.number, epoch.seed)
+        if not batches:
+            raise DataError("DataLoader: the batch_sampler gives no batches")
+        ends = np.cumsum([len(indices) for indices in batches])
+        fetch = self._maker(epoch, np.concatenate(batches))
+        left = batches[np.searchsorted(ends, epoch.position, side="right") :]
+        return lambda indices: (len(indices), fetch(indices)), left
+
     def _maker(self, epoch, order):
         """The function that makes a batch of indices; it touches nothing of the loader."""
         dataset, transform, collate = self.dataset, self.transform, self.collate_fn
         if collate is None and transform is None and not takes_arrays(dataset):
             collate = default_collate
-        every = None if self.sampler is None else np.unique(order)
+        every = None if self.sampler is self.batch_sampler is None else np.unique(order)
         fetch: Callable[[np.ndarray], Any] = partial(take if collate is None else listed, dataset)
         draws = Draws(epoch.seed, epoch.number, len(dataset), fetch, every)
         if collate is not None:
@@ -278,7 +313,8 @@ class DataLoader(Generic[Batch]):
         return make
 
     def _is_over(self, position):
-        return self._stream is None and not self._is_whole(len(self._order) - position)
+        knows = self._stream is self._batched is None
+        return knows and not self._is_whole(len(self._order) - position)
 
     def _is_whole(self, count):
         return count >= (self.batch_size if self.drop_last else 1)
@@ -298,8 +334,8 @@ class DataLoader(Generic[Batch]):
         return {**where, "seed": epoch.seed, "size": self._size()}
 
     def _size(self):
-        """How many items an epoch has; -1 of what gives them one after the other."""
-        return len(self._order) if self._stream is None else -1
+        """How many items an epoch has; -1 of what gives them one after the other, or in batches."""
+        return len(self._order) if self._stream is self._batched is None else -1
 
     def check_state_dict(self, state: dict) -> tuple:
         """(epoch, position, seed) of a state. Raises ArgumentError where it is no such state, or
@@ -311,7 +347,7 @@ class DataLoader(Generic[Batch]):
             raise ArgumentError(
                 f"DataLoader.load_state_dict: expected what state_dict() returned, got {state!r}"
             ) from error
-        reaches = position if self._stream is not None else size
+        reaches = size if self._stream is self._batched is None else position
         if size != self._size() or number < 0 or not 0 <= position <= reaches:
             raise ArgumentError(
                 f"DataLoader.load_state_dict: the state, epoch {number} at item {position} of "

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minifp.data.dataset import as_indices
+from minifp.data.torch_samplers import Sampler, drawn_by
 from minifp.errors import ArgumentError, DataError
 from minifp.runtime import random
 
@@ -18,7 +19,7 @@ class Order:
         if sampler is not None and shuffle:
             raise ArgumentError("DataLoader: give shuffle or sampler, not both: each is an order")
         self.dataset, self.shuffle, self.sampler = dataset, shuffle, sampler
-        self._count = None if sampler is None else len(self._sampled(0, seed))
+        self._count = None if sampler is None else self._counted(seed)
 
     def __len__(self):
         return len(self.dataset) if self.sampler is None else self._count
@@ -40,6 +41,35 @@ class Order:
             return np.arange(len(self))
         return random.Streams(seed).permutation(len(self), purpose="shuffle", call=epoch)
 
+    def _counted(self, seed):
+        """Of a sampler that draws as it is iterated over, what it says of itself."""
+        says = isinstance(self.sampler, Sampler) and not callable(self.sampler)
+        return len(self.sampler) if says else len(self._sampled(0, seed))
+
     def _sampled(self, epoch, seed):
-        drawn = self.sampler(epoch, seed) if callable(self.sampler) else self.sampler
+        drawn = drawn_by(self.sampler, epoch, seed)
         return as_indices("DataLoader: sampler", drawn, len(self.dataset))
+
+
+class Batched:
+    """The batches of each epoch, as a batch_sampler gives them; `len()` is what it says.
+
+    Raises ArgumentError for one that gives other than rows of indices.
+    """
+
+    def __init__(self, dataset, batch_sampler):
+        if not callable(batch_sampler) and not hasattr(batch_sampler, "__iter__"):
+            raise ArgumentError(
+                f"DataLoader: batch_sampler is a {type(batch_sampler).__name__}: expected lists of "
+                "indices, such as BatchSampler gives"
+            )
+        self.dataset, self.batch_sampler = dataset, batch_sampler
+
+    def __len__(self):
+        return len(self.batch_sampler)
+
+    def batches(self, epoch: int, seed: int) -> list[np.ndarray]:
+        """The indices of each batch of an epoch."""
+        drawn = drawn_by(self.batch_sampler, epoch, seed)
+        size = len(self.dataset)
+        return [as_indices("DataLoader: batch_sampler", batch, size) for batch in drawn]

@@ -20,6 +20,7 @@ from minifp.nn.activation import (
     Sigmoid,
     SiLU,
     Softmax,
+    Softmax2d,
     Softmin,
     Softplus,
     Softsign,
@@ -36,6 +37,17 @@ from minifp.nn.detection import RoIAlign, RoIPool
 from minifp.nn.dropout import Dropout, Dropout1d, Dropout2d
 from minifp.nn.embedding import Embedding
 from minifp.nn.folding import Fold, PixelShuffle, PixelUnshuffle, Unfold
+from minifp.nn.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyLinear,
+)
 from minifp.nn.linear import Flatten, Identity, Linear, Unflatten
 from minifp.nn.loss import (
     BCELoss,
@@ -75,7 +87,7 @@ from minifp.nn.padding import (
     ZeroPad1d,
     ZeroPad2d,
 )
-from minifp.nn.parameter import Buffer, Parameter
+from minifp.nn.parameter import Buffer, Parameter, UninitializedParameter
 from minifp.nn.parameter_container import ParameterDict, ParameterList
 from minifp.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -88,6 +100,7 @@ from minifp.nn.pooling import (
     MaxPool2d,
 )
 from minifp.nn.recurrent import GRU, LSTM, RNN
+from minifp.nn.rnn_base import RNNBase
 from minifp.nn.sampled_softmax import SampledSoftmaxLoss
 from minifp.nn.sequences import RowConv, SequenceBatchNorm
 from minifp.nn.transformer import (
@@ -120,5 +133,8 @@ __all__ = [
     "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink",
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d",
-    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection", "functional", "init", "utils",
+    "UpsamplingNearest2d", "ZeroPad1d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyConv1d",
+    "LazyConv2d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d", "LazyLinear", "RNNBase", "Softmax2d", "UninitializedParameter",
+    "ZeroPad2d", "detection", "functional", "init", "utils",
 ]  # fmt: skip

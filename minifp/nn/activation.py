@@ -6,6 +6,7 @@ inplace, which saves memory in PyTorch, overwrites nothing here: the tape may ne
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.errors import ShapeError
 from minifp.nn import functional as F
 from minifp.nn.checks import positive
 from minifp.nn.function_layer import FunctionLayer
@@ -175,18 +176,32 @@ class GLU(FunctionLayer, of=F.glu):
 
 
 class Softmax(FunctionLayer, of=F.softmax):
-    """Positive numbers that sum to 1 along `dim`."""
+    """Positive numbers that sum to 1 along `dim`; for None see F.softmax."""
 
-    dim: int
+    dim: int | None = None
 
 
 class Softmin(FunctionLayer, of=F.softmin):
     """softmax of -x along `dim`."""
 
-    dim: int
+    dim: int | None = None
 
 
 class LogSoftmax(FunctionLayer, of=F.log_softmax):
     """The logarithm of softmax along `dim`."""
 
-    dim: int
+    dim: int | None = None
+
+
+class Softmax2d(Module):
+    """softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    multiplies = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Raises ShapeError for other shapes."""
+        if input.ndim not in (3, 4):
+            raise ShapeError(
+                f"Softmax2d: input of shape {input.shape}: expected (N, C, H, W) or (C, H, W)"
+            )
+        return F.softmax(input, -3)

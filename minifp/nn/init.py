@@ -11,8 +11,9 @@ Sources: Glorot and Bengio 2010 (xavier); He et al. 2015, arXiv:1502.01852 (kaim
 """
 
 import math
+from functools import wraps
 from statistics import NormalDist
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.nn.initial import drawn
 from minifp.numerics.formats import float32, is_float
 from minifp.numerics.policy import get_precision
-from minifp.runtime.device import is_writeable
+from minifp.runtime.callers import warn_once
+from minifp.typing import F
 
 GAINS = {
     **dict.fromkeys(("linear", "sigmoid", "conv1d", "conv2d", "conv3d"), 1.0),
@@ -46,7 +48,7 @@ def _check(name, tensor, *dims, least=0, **numbers):
         raise ShapeError(
             f"{name}: a tensor of shape {tensor.shape}: expected {expected} dimensions"
         )
-    if not is_writeable(tensor.array):
+    if not tensor.storage.takes(tensor.array):
         raise TapeError(f"{name} on a tensor that shares its elements (expand): clone it first")
     for key, value in numbers.items():
         _finite(name, key, value)
@@ -232,3 +234,32 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
     order = np.argsort(drawn("uniform", tensor.shape), axis=0, kind="stable")
     np.put_along_axis(values, order[: math.ceil(sparsity * len(order))], 0, axis=0)
     return _write(tensor, values)
+
+
+# ---- older names --------------------------------------------------------------------------------
+
+
+def _older(write: F) -> F:
+    """The function by the name without "_", which PyTorch has deprecated."""
+    name = write.__name__
+
+    @wraps(write)
+    def older(*args: Any, **settings: Any) -> Any:
+        warn_once(
+            f"init.{name[:-1]}",
+            f"nn.init.{name[:-1]} is an older name, and writes into its tensor: write "
+            f"nn.init.{name}",
+            category=FutureWarning,
+        )
+        return write(*args, **settings)
+
+    older.__name__ = older.__qualname__ = name[:-1]
+    older.__doc__ = f"`{name}`, by an older name of PyTorch's."
+    return cast(F, older)
+
+
+uniform, normal, constant = _older(uniform_), _older(normal_), _older(constant_)
+eye, dirac = _older(eye_), _older(dirac_)
+orthogonal, sparse = _older(orthogonal_), _older(sparse_)
+xavier_uniform, xavier_normal = _older(xavier_uniform_), _older(xavier_normal_)
+kaiming_uniform, kaiming_normal = _older(kaiming_uniform_), _older(kaiming_normal_)

@@ -7,7 +7,7 @@ that is active where it is called. Of a precision with parts (precision_parts.py
 the one that `assign_precision` has given it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
 from minifp.nn import wrapped_names
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
+from minifp.nn.owned import Listing, Owned
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
@@ -31,6 +32,7 @@ from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
 
 M = TypeVar("M", bound="Module")
+PROPERTIES = frozenset({"precision", "_modules", "_parameters", "_buffers"})
 
 
 class Incompatible(NamedTuple):
@@ -66,7 +68,7 @@ class Module:
         pass
 
     def __setattr__(self, name, value):
-        if name == "precision":
+        if name in PROPERTIES:
             object.__setattr__(self, name, value)
             return
         held = self.__dict__.get(name)
@@ -209,30 +211,51 @@ class Module:
 
     register_module = add_module
 
-    def named_children(self) -> list[tuple[str, "Module"]]:
+    @property
+    def _modules(self) -> Owned:
+        """Its own modules by name, as PyTorch's dictionary of them."""
+        return Owned(self, Module, self.add_module)
+
+    @property
+    def _parameters(self) -> Owned:
+        """Its own parameters by name. Where one is deleted, a tensor that was computed may take its
+        name."""
+        return Owned(self, Parameter, self._own_parameter)
+
+    def _own_parameter(self, name, value):
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            self.__dict__[_attribute(name)] = value  # one that was computed
+        else:
+            self.register_parameter(name, value)
+
+    @property
+    def _buffers(self) -> Owned:
+        """Its own buffers by name."""
+        return Owned(self, Buffer, self.register_buffer)
+
+    def named_children(self) -> Listing[tuple[str, "Module"]]:
         """(name, module) of each module that is an attribute."""
-        return [(n, m) for n, m in vars(self).items() if isinstance(m, Module)]
+        return Listing([(n, m) for n, m in vars(self).items() if isinstance(m, Module)])
 
-    def children(self) -> list["Module"]:
+    def children(self) -> Listing["Module"]:
         """The modules that are attributes."""
-        return [m for _, m in self.named_children()]
+        return Listing([m for _, m in self.named_children()])
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "Module"]]:
+    def named_modules(self, prefix: str = "") -> Listing[tuple[str, "Module"]]:
         """(path, module) of this module and all below it, each once."""
-        seen = set()
+        seen: dict[int, tuple[str, Module]] = {}
         for path, module in self._paths(prefix):
-            if id(module) not in seen:
-                seen.add(id(module))
-                yield path, module
+            seen.setdefault(id(module), (path, module))
+        return Listing(seen.values())
 
     def _paths(self, prefix=""):
         yield prefix, self
         for name, child in self.named_children():
             yield from child._paths(f"{prefix}.{name}" if prefix else name)
 
-    def modules(self) -> list["Module"]:
+    def modules(self) -> Listing["Module"]:
         """This module and all below it."""
-        return [m for _, m in self.named_modules()]
+        return Listing([m for _, m in self.named_modules()])
 
     def get_submodule(self, target: str) -> "Module":
         """The module at a path such as "layers.0"; this one for "". Raises ArgumentError."""
@@ -273,7 +296,7 @@ class Module:
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True
-    ) -> list[tuple[str, Parameter]]:
+    ) -> Listing[tuple[str, Parameter]]:
         """(path, parameter) of all parameters, each once; each takes its path as its name."""
         found = list(self._named(Parameter, recurse))
         for path, p in found:
@@ -284,17 +307,17 @@ class Module:
                 warn_of_hidden(module, known)
         return _prefixed(prefix, found)
 
-    def parameters(self, recurse: bool = True) -> list[Parameter]:
+    def parameters(self, recurse: bool = True) -> Listing[Parameter]:
         """All parameters, each once."""
-        return [p for _, p in self.named_parameters(recurse=recurse)]
+        return Listing([p for _, p in self.named_parameters(recurse=recurse)])
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> list[tuple[str, Buffer]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Listing[tuple[str, Buffer]]:
         """(path, buffer) of all buffers, each once."""
         return _prefixed(prefix, list(self._named(Buffer, recurse)))
 
-    def buffers(self, recurse: bool = True) -> list[Buffer]:
+    def buffers(self, recurse: bool = True) -> Listing[Buffer]:
         """All buffers, each once."""
-        return [b for _, b in self._named(Buffer, recurse)]
+        return Listing([b for _, b in self._named(Buffer, recurse)])
 
     def apply(self: M, fn: "Callable[[Module], Any]") -> M:
         """Call `fn(module)` for every module, this one last; to set initial values, for one."""
@@ -497,7 +520,7 @@ def _attribute(name):
 
 
 def _prefixed(prefix, named):
-    return [(f"{prefix}.{path}" if prefix else path, value) for path, value in named]
+    return Listing([(f"{prefix}.{path}" if prefix else path, value) for path, value in named])
 
 
 def _arrays(state_dict):

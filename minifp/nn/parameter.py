@@ -142,6 +142,19 @@ def _is_cast_of(p, value):
     return any(np.array_equal(downcast(n, value.dtype), value.array) for n in numbers)
 
 
+class UninitializedParameter(Parameter):
+    """The place of a parameter whose shape is not known yet, in a lazy layer (lazy.py).
+
+    was_stored: the format that it had at first; another one is what the parameter shall have.
+    """
+
+    __slots__ = ("was_stored",)
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        super().__init__(data, requires_grad)
+        self.was_stored = self.dtype
+
+
 class Buffer(Tensor):
     """A tensor that a module keeps and saves but that is not trained.
 

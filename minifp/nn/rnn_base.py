@@ -68,6 +68,28 @@ class RNNBase(Module):
                 setattr(self, f"{weight}_{suffix}", Parameter(value))
 
     @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of its weights, in PyTorch's order."""
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        names = [f"{kind}_{suffix}" for suffix in self.suffixes for kind in kinds]
+        return [name for name in names if hasattr(self, name)]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        """Its weights in that order, as they are now."""
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """Its weights, of each layer and direction in a list."""
+        count = len(self._flat_weights) // len(self.suffixes)
+        weights = self._flat_weights
+        return [weights[i : i + count] for i in range(0, len(weights), count)]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: weights need not lie one behind the other in memory here."""
+
+    @property
     def output_size(self) -> int:
         """How wide h is."""
         return self.proj_size or self.hidden_size

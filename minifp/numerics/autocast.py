@@ -111,8 +111,8 @@ OPERATIONS: dict[str, str] = {
     """,
     "exact": """
         adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding expand
-        flip gather getitem index_select masked_fill max max_pool1d max_pool2d min pack pad permute
-        repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view
+        flip gather getitem index_select masked_fill max max_pool1d max_pool2d median min pack pad
+        permute repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view
     """,
 }
 # ---- written until here ----

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minifp.derive.dtypes import CODED, COMPILED, CodedDtype, name_of, shown
+from minifp.derive.dtypes import CODED, COMPILED, name_of, shown
 from minifp.derive.dtypes import NATIVE as NATIVE_FORMATS
+from minifp.derive.dtypes import dtype as Dtype
 from minifp.errors import DTypeError, PrecisionError
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS, Format, format_named, not_stored
@@ -41,6 +42,11 @@ SPELLED = {  # names that others have for a format -> its own
     **dict.fromkeys(("bf16", "brain"), "bfloat16"),
     **dict.fromkeys(("e4m3fn", "fp8", "float8", "fp8_e4m3", "float8_e4m3"), "float8_e4m3fn"),
     **dict.fromkeys(("e5m2", "fp8_e5m2"), "float8_e5m2"),
+}
+TYPED = {  # of PyTorch's older constructors, the dtype of each
+    **{"FloatTensor": float32.name, "DoubleTensor": float64.name, "HalfTensor": float16.name},
+    **{"BFloat16Tensor": bfloat16.name, "LongTensor": int64.name, "IntTensor": int32.name},
+    **{"ByteTensor": uint8.name, "BoolTensor": bool_.name},
 }
 THEIRS = {  # as ml_dtypes calls them
     **{name: name for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")},
@@ -82,13 +88,16 @@ def as_dtype(dtype: Any) -> np.dtype:
     """
     if isinstance(dtype, np.dtype) and _format(dtype) is not None:
         return dtype
-    if isinstance(dtype, CodedDtype):
+    if isinstance(dtype, Dtype):
         return dtype.codes
     if isinstance(dtype, Format):
         return dtype.stored
     format = format_named(dtype) if isinstance(dtype, str) else None
     if format is not None:
         return format.stored
+    own = getattr(dtype, "dtype", None) if isinstance(dtype, type) else None
+    if isinstance(own, Dtype):
+        return own.codes  # such as fp.FloatTensor's
     if dtype is int:
         return np.dtype(np.int64)  # NumPy's has 32 bits in a browser
     try:

@@ -267,7 +267,8 @@ class GradientFormats(dict):
         self.stored, self.gradients = stored, gradients
 
     def __missing__(self, dtype: np.dtype) -> np.dtype:
-        self[dtype] = self.gradients if name_of(dtype) in self.stored else as_dtype(dtype)
+        dtype = as_dtype(dtype)  # NumPy's, which is found faster than what tensors say
+        self[dtype] = self.gradients if name_of(dtype) in self.stored else dtype
         return self[dtype]
 
 

@@ -53,19 +53,23 @@ from minifp.ops.pointwise.activation import (
     silu, softplus, softsign, tanhshrink,
 )  # fmt: skip
 from minifp.ops.pointwise.arithmetic import (
-    abs, add, div, floor_divide, maximum, minimum, mul, neg, pow, remainder, square, sub,
+    abs, abs as absolute, add, div, div as divide, div as true_divide, floor_divide, maximum,
+    minimum, mul, mul as multiply, neg, neg as negative, pow, remainder, square, sub,
+    sub as subtract,
 )  # fmt: skip
 from minifp.ops.pointwise.clamp import clamp, clamp as clip
 from minifp.ops.pointwise.comparison import (
-    allclose, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, eq, equal, ge, gt, isclose,
-    isfinite, isinf, isnan, le, logical_and, logical_not, logical_or, logical_xor, lt, ne,
+    allclose, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, eq, equal, ge, ge as greater_equal,
+    gt, gt as greater, isclose, isfinite, isinf, isnan, le, le as less_equal, logical_and,
+    logical_not, logical_or, logical_xor, lt, lt as less, ne, ne as not_equal,
 )  # fmt: skip
 from minifp.ops.pointwise.dropout import dropout, dropout1d, dropout2d
 from minifp.ops.pointwise.error_function import erf, gelu
 from minifp.ops.pointwise.glu_prelu import glu, prelu
 from minifp.ops.pointwise.unary_math import (
-    acos, asin, atan, ceil, cos, cosh, exp, expm1, floor, log, log10, log1p, log2, reciprocal,
-    round, rsqrt, sigmoid, sign, sin, sinh, sqrt, tan, tanh, trunc,
+    acos, acos as arccos, asin, asin as arcsin, atan, atan as arctan, ceil, cos, cosh, exp, expm1,
+    floor, log, log10, log1p, log2, reciprocal, round, rsqrt, sigmoid, sign, sin, sinh, sqrt, tan,
+    tanh, trunc, trunc as fix,
 )  # fmt: skip
 from minifp.ops.pooling.avg_pool import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d,
@@ -77,12 +81,15 @@ from minifp.ops.pooling.max_pool import (
 from minifp.ops.products.attention import scaled_dot_product_attention
 from minifp.ops.products.einsum import einsum
 from minifp.ops.products.linear import linear
-from minifp.ops.products.matmul import addmm, bmm, dot, matmul, mm, mv, outer
+from minifp.ops.products.matmul import addmm, bmm, dot, matmul, mm, mv, outer, outer as ger
 from minifp.ops.recurrent.gru import gru
 from minifp.ops.recurrent.lstm import lstm
 from minifp.ops.recurrent.rnn import rnn
 from minifp.ops.reduce import all, any, count_nonzero, mean, sum
+from minifp.ops.reductions.counting import bincount, unique
 from minifp.ops.reductions.cumulative import cumprod, cumsum, prod
+from minifp.ops.reductions.differences import diff
+from minifp.ops.reductions.median import median
 from minifp.ops.reductions.min_max import amax, amin, argmax, argmin, max, min
 from minifp.ops.reductions.norm import logsumexp, norm
 from minifp.ops.reductions.similarity import cosine_similarity, pairwise_distance
@@ -95,13 +102,15 @@ from minifp.ops.shaping.concat import (
 from minifp.ops.shaping.embedding import embedding
 from minifp.ops.shaping.expand import broadcast_to, expand, expand_as, repeat, tile
 from minifp.ops.shaping.gather_scatter import gather, one_hot, scatter, scatter_add, take_along_dim
+from minifp.ops.shaping.matrices import diag, take, trace, tril_indices, triu_indices
 from minifp.ops.shaping.padding import pad
 from minifp.ops.shaping.rearrange import (
     diagonal, flip, pixel_shuffle, pixel_unshuffle, roll, tril, triu,
 )  # fmt: skip
+from minifp.ops.shaping.resizing import resize_, resize_as_
 from minifp.ops.shaping.shape import (
-    contiguous, flatten, movedim, permute, ravel, reshape, squeeze, t, transpose,
-    transpose as swapaxes, unflatten, unsqueeze, view, view_as,
+    contiguous, flatten, movedim, movedim as moveaxis, permute, ravel, reshape, squeeze, t,
+    transpose, transpose as swapaxes, transpose as swapdims, unflatten, unsqueeze, view, view_as,
 )  # fmt: skip
 from minifp.ops.shaping.slices import index_add, index_select, repeat_interleave
 from minifp.ops.shaping.where import lerp, masked_fill, masked_select, nonzero, where

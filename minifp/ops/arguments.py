@@ -10,6 +10,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import FLOATING, is_float
+from minifp.runtime.shapes import Size
 from minifp.typing import F
 
 PLAIN = {int, str, type(None)}
@@ -28,7 +29,7 @@ def remembered(fn: F) -> F:
     @wraps(fn)
     def call(*args):
         for a in args:
-            if type(a) is tuple:
+            if type(a) in (tuple, Size):
                 for n in a:
                     if type(n) is not int:
                         return fn(*args)

@@ -7,13 +7,16 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.ops.arguments import check_room
 from minifp.typing import F
 
 
 def is_integer(n: Any) -> TypeGuard[int]:
-    """Whether n is an integer, and no boolean."""
+    """Whether n is an integer, and no boolean; a tensor without dimensions may be one."""
+    if isinstance(n, Tensor):
+        return n.array.ndim == 0 and n.array.dtype.kind in "iu"
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
 
 

@@ -147,7 +147,8 @@ def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 
 for _declared in DECLARED:
     if _declared.in_place:
-        _in_place(f"{_declared.names[0]}_", _declared.function)
+        for _name in _declared.names:
+            _in_place(f"{_name}_", _declared.function)
 setattr(Tensor, "add_", watched(vars(Tensor)["add_"]))  # noqa: B010
 _in_place("copy_", _assigned, assigns=True)
 _in_place("fill_", _assigned, assigns=True)

@@ -14,7 +14,7 @@ from minifp.autograd.scaled import warn_of_read
 from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
-from minifp.numerics.formats import as_dtype, as_native, downcast, is_float, numbers_in
+from minifp.numerics.formats import TYPED, as_dtype, as_native, downcast, is_float, numbers_in
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -23,7 +23,7 @@ from minifp.ops.public import DECLARED, OPERATORS, by_numpys_names
 from minifp.ops.reduce import as_axis
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
-from minifp.runtime.device import as_device, device_of, moved
+from minifp.runtime.device import DEVICES, as_device, device_of, moved
 from minifp.typing import DType, F, Ints
 
 
@@ -69,7 +69,7 @@ def method(fn: F) -> F:
     """Attach a function as a method of Tensor under its own name, or without a last "_" where
     that is the name of a built-in type."""
     name = fn.__name__
-    own = name[:-1] if name in ("float_", "int_", "bool_") else name
+    own = name[:-1] if name in ("float_", "int_", "bool_", "type_") else name
     setattr(Tensor, own, by_numpys_names(fn))
     return fn
 
@@ -97,9 +97,9 @@ def mT(self: Tensor) -> Tensor:
 
 
 @attribute
-def device(self: Tensor) -> str:
-    """Where the numbers are: "cpu" or "cuda"."""
-    return device_of(self.array)
+def device(self: Tensor) -> Any:
+    """Where the numbers are: an fp.device, "cpu" or "cuda"."""
+    return DEVICES[device_of(self.array)]
 
 
 @attribute
@@ -220,6 +220,14 @@ def _conversion(name: str, dtype: str) -> None:
     setattr(Tensor, name, convert)
 
 
+@method
+def type_(self: Tensor, dtype: DType) -> Tensor:
+    """In another dtype, which may be one of PyTorch's older types, fp.FloatTensor or by name:
+    `to`."""
+    name = dtype.rpartition(".")[2] if isinstance(dtype, str) else ""
+    return to(self, dtype=TYPED.get(name, dtype))
+
+
 for _name, _dtype in (
     *(("half", "half"), ("bfloat16", "bfloat16"), ("float", "single"), ("double", "double")),
     *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
@@ -336,7 +344,7 @@ setattr(Tensor, "requires_grad", vars(Tensor)["requires_grad"].setter(set_requir
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or one size of it."""
-    return self.shape if dim is None else self.shape[as_axis(dim, self.ndim, "size: dim")]
+    return self.shape if dim is None else self.array.shape[as_axis(dim, self.ndim, "size: dim")]
 
 
 @method

@@ -25,6 +25,15 @@ OPERATORS = {  # as it is written: the name of its method, without the underscor
 }  # fmt: skip
 
 
+ALIASES = {  # PyTorch's other names for the same function
+    "abs": "absolute", "acos": "arccos", "asin": "arcsin", "atan": "arctan",
+    "cat": "concat concatenate", "clamp": "clip", "div": "divide true_divide",
+    "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lt": "less",
+    "movedim": "moveaxis", "mul": "multiply", "ne": "not_equal", "neg": "negative",
+    "outer": "ger", "sub": "subtract", "transpose": "swapaxes swapdims", "trunc": "fix",
+}  # fmt: skip
+
+
 class Declaration(NamedTuple):
     """What users see of one operation; the fields are the arguments of `public`."""
 
@@ -40,13 +49,12 @@ DECLARED: list[Declaration] = []
 
 
 def public(
-    where: str = "", *, also: str = "", operator: str = "", in_place: bool = False,
-    autocast: str = "",
+    where: str = "", *, operator: str = "", in_place: bool = False, autocast: str = "",
 ) -> Callable[[F], F]:  # fmt: skip
     """Declare a function public, under its own name; then run scripts/write_listings.py.
 
     where: in which places, of "fp F Tensor"; F is nn.functional, and of Tensor it is a method.
-    also: other names for the same function. operator: as it is written, such as "x + y".
+    Its other names are in ALIASES. operator: as it is written, such as "x + y".
     in_place: whether Tensor also has it with "_" at the end, and as `x += y` if it is an operator.
     Its `dim` and `keepdim` may be called `axis` and `keepdims`.
     autocast: the kind of the recorded operation of this name, one of `autocast.KINDS`; "" where no
@@ -63,7 +71,7 @@ def public(
 
     def declare(function: F) -> F:
         function = by_numpys_names(function)
-        names = function.__name__, *also.split()
+        names = function.__name__, *ALIASES.get(function.__name__, "").split()
         DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 

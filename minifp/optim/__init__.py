@@ -2,7 +2,7 @@
 and no models; gradients come with an inverse scale as an operand."""
 
 from minifp.autograd.gradient_clip import clip_grad_norm_, clip_grad_value_
-from minifp.optim import lr_scheduler
+from minifp.optim import lr_scheduler, swa_utils
 from minifp.optim.adadelta import Adadelta
 from minifp.optim.adagrad import Adagrad
 from minifp.optim.adam import Adam, AdamW
@@ -16,5 +16,5 @@ from minifp.optim.sgd import SGD
 
 __all__ = [
     "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "SGD", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler",
+    "RMSprop", "SGD", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from minifp.autograd.tape import Tensor, drop_gradients
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
 from minifp.nn.idle_parts import warn_of_idle_parts
+from minifp.nn.parameter import UninitializedParameter
 from minifp.numerics import kernels
 from minifp.numerics.formats import float32, format_of, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
@@ -137,6 +138,11 @@ class Optimizer:
                     "modules by path: call fp.assign_precision(model) before you create the "
                     "optimizer (create a parameter outside of any module in a precision without "
                     "parts)"
+                )
+            if isinstance(p, UninitializedParameter):
+                raise ArgumentError(
+                    f"{kind}: a parameter of a lazy layer, whose shape is not known yet: call the "
+                    "model once on an input before you create the optimizer"
                 )
             if id(p) in seen:
                 raise ArgumentError(f"{kind}: the same parameter twice")

@@ -11,6 +11,42 @@ from minifp.errors import ArgumentError, DeviceError, DTypeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device, to_host
 
+
+class device(str):
+    """A device, a text: "cpu", "cuda", or "cuda:1". type: without a number. index: that number, or
+    None. "cuda:0" is "cuda". That it is there is asked where it is used, as in PyTorch.
+
+    type: as `as_device` takes it. Raises ArgumentError for another one, or an index twice.
+    """
+
+    type: str
+    index: int | None  # type: ignore[assignment]
+
+    def __new__(cls, type: Any = "cpu", index: int | None = None) -> "device":
+        text = f"cuda:{type}" if isinstance(type, int) and not isinstance(type, bool) else str(type)
+        kind, colon, number = text.partition(":")
+        known = kind == "cuda" or (kind == "cpu" and number in ("", "0"))
+        if not known or (colon and (index is not None or not number.isdigit())):
+            raise ArgumentError(f"device({type!r}, {index!r}): expected 'cpu', 'cuda' or 'cuda:0'")
+        at = int(number) if number else index
+        new = super().__new__(cls, f"{kind}:{at}" if at else kind)
+        new.type, new.index = kind, at
+        return new
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) or (isinstance(other, str) and f"{self}:0" == other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __repr__(self) -> str:
+        place = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{place})"
+
+
+DEVICES = {"cpu": device("cpu"), "cuda": device("cuda", 0)}  # of tensors, by their names
 ON_CUDA = 2, 13  # DLPack's numbers of devices: memory of a GPU, and such that the CPU reads too
 _default: str | None = None
 

@@ -4,6 +4,16 @@ from math import prod
 from typing import Any
 
 
+class Size(tuple[int, ...]):
+    """The shape of a tensor, a tuple of its sizes."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        return prod(self)
+
+
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     """A shape without the axes that are reduced, or with size 1 along them."""
     if keepdims:

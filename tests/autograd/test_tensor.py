@@ -1,6 +1,7 @@
 """What a Tensor offers beside operations: conversions, exchange with others, writing in place."""
 
 import copy
+import json
 import operator
 import pickle
 
@@ -357,7 +358,9 @@ def test_places_of_what_is_not_zero_are_pytorchs():
     (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
     (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
     (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "evaluation .* needs"),
-    (lambda x: fp.Tensor([1.0, 2.0]), fp.DTypeError, "Tensor of a list.*write fp.tensor"),
+    (lambda x: fp.Tensor("x"), fp.DTypeError, "Tensor of a str.*write fp.tensor"),
+    (lambda x: fp.Tensor(2, 2.5), fp.DTypeError, "expected sizes, which are integers"),
+    (lambda x: fp.device("mps"), fp.ArgumentError, "expected 'cpu', 'cuda'"),
     (lambda x: fp.grad(None, x), fp.DTypeError, "grad: outputs is a NoneType"),
 ])  # fmt: skip
 def test_bad_input_is_refused_by_name(fails, kind, message):
@@ -374,3 +377,16 @@ def test_the_truth_of_several_numbers_is_asked_for_by_any_or_all(x):
 @pytest.mark.parametrize("dtype", ["fp16", "FP16", "f16"])
 def test_a_misspelled_dtype_is_told_its_name(dtype):
     refuses(fp.PrecisionError, 'did you mean "float16"', fp.ones, 2, dtype=dtype)
+
+
+def test_dtype_device_and_shape_say_what_pytorchs_do_and_are_equal_to_their_names():
+    x = fp.randn(2, 3)
+    assert type(x * 2) is fp.Tensor and fp.Tensor(2, 3).shape == fp.Tensor(x.shape).shape == (2, 3)
+    assert x.size().numel() == 6 and fp.Tensor([1, 2]).tolist() == [1, 2]
+    assert fp.zeros(fp.tensor(2), 3).shape == x.reshape(fp.tensor(2), -1).shape == x.shape
+    assert x.device == "cpu" and x.device.type == "cpu" and fp.device("cuda:0") == "cuda"
+    assert json.dumps([x.device, x.shape]) == '["cpu", [2, 3]]' and {"cpu": 1}[x.device]
+    assert isinstance(x.dtype, fp.dtype) and x.dtype.is_floating_point and x.dtype is fp.float32
+    assert x.dtype == "float32" == x.dtype == np.float32 and {np.dtype("f4"): 1}[x.dtype]
+    assert np.zeros(2, x.dtype).dtype == x.dtype and not fp.long.is_floating_point
+    assert pickle.loads(pickle.dumps((x.dtype, x.device, x.shape))) == (x.dtype, "cpu", (2, 3))

@@ -21,6 +21,8 @@ def topk(shape, k, dim, **settings):
 CASES = [
     alike("sort", lambda m, x: m.sort(x)[0], (3, 5)),
     alike("sort down", lambda m, x: x.sort(0, True)[0], (3, 5)),
+    *(alike("median", lambda m, x: m.median(x), shape) for shape in ((3, 5), (4,))),
+    alike("median along", lambda m, x: x.median(1, keepdim=True)[0], (3, 4)),
     alike("sort nothing", lambda m, x: x.sort(0)[0], (0, 5)),
     *(topk((3, 5), 2, -1), topk((3, 5), 3, 0), topk((3, 2), 0, 1)),
 ]

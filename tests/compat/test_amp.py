@@ -312,3 +312,13 @@ def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument(
     with pytest.raises(fp.TapeError, match="backward of Short returned 1 gradients: expected 2"):
         Short.apply(x, x).sum().backward()
     refuses(fp.ArgumentError, "does not define a static forward", fp.autograd.Function.apply, x)
+
+
+def test_autocast_and_the_scaler_take_pytorchs_older_arguments():
+    for older, now in (
+        ((False,), {"enabled": False}),
+        ((True, fp.bfloat16), {"dtype": "bfloat16"}),
+    ):
+        assert repr(fp.amp.autocast(*older)) == repr(fp.amp.autocast(**now))
+    assert fp.amp.GradScaler(8.0, 3.0, 0.25, 7).get_growth_interval() == 7
+    refuses(TypeError, "multiple values", fp.amp.autocast, True, enabled=False)

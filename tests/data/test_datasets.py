@@ -158,7 +158,9 @@ def test_pytorchs_place_for_it_has_the_same_names():
 
     assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
     assert fp.utils.data is other and fp.utils.data.DataLoader is DataLoader
-    refuses(ImportError, "instead: DataLoader", exec, f"from {other.__name__} import Sampler")
+    refuses(
+        ImportError, "instead: fp.data.Conc", exec, f"from {other.__name__} import StackDataset"
+    )
 
 
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))

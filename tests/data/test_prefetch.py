@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from own_process import python
 from refusals import refuses
 
+from minifp import data
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
 from minifp.errors import ArgumentError, DataError
@@ -234,11 +235,7 @@ except KeyboardInterrupt:
 def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
     for count in (-1, 1.5, "2", None, True):
         refuses(ArgumentError, "prefetch must be an integer", DataLoader, Watched(), prefetch=count)
-    workers = dict.fromkeys(("num_workers", "prefetch_factor", "persistent_workers"), "prefetch=2")
-    for name, hint in {
-        **workers, "generator": "seed=", "batch_sampler": "sampler=", "sheep": "no such argument",
-        "pin_memory": "device='cuda' copies through pinned memory",
-    }.items():  # fmt: skip
+    for name, hint in {"generator": "seed=", "sheep": "no such argument"}.items():
         with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
             DataLoader(Watched(), 2, **{name: 4})
 
@@ -286,3 +283,29 @@ def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
     loader = DataLoader(Watched(), 2, sampler=lambda epoch, seed: range(epoch + 2))
     values(loader)
     refuses(DataError, "gave 3 indices for epoch 1, expected 2, as for epoch 0", values, loader)
+
+
+def test_pytorchs_samplers_and_workers_give_the_orders_that_the_seed_says():
+    def batches(**settings):
+        return [batch.tolist() for batch in DataLoader(items, seed=7, **settings)]
+
+    items, random = [*range(10)], data.RandomSampler(range(10))
+    weighted = data.WeightedRandomSampler([0, 3, 0, 1] + [0] * 6, 2, False)
+    for sampler, whole in ((random, items), (data.SubsetRandomSampler([5, 1]), [1, 5]),
+                           (data.SequentialSampler(items), items), (weighted, [1, 3])):  # fmt: skip
+        first = batches(batch_size=4, sampler=sampler, num_workers=2, pin_memory=True)
+        assert sorted(sum(first, [])) == whole == sorted(sampler)
+        again = data.BatchSampler(sampler, 4, False)
+        assert len(again) == len(first) and batches(batch_sampler=again) == first
+    loader, other = (
+        DataLoader(items, batch_sampler=data.BatchSampler(random, 4, False)) for _ in "ab"
+    )
+    next(it := iter(loader))  # a state within an epoch goes on there
+    other.load_state_dict(loader.state_dict())
+    assert [b.tolist() for b in other] == [b.tolist() for b in it]
+    assert batches(batch_size=4, shuffle=True) == batches(batch_size=4, sampler=random)
+    assert len([*data.RandomSampler(items, True, 99)]) == 99 and data.get_worker_info() is None
+    own = type("Own", (data.Sampler,), {"__len__": lambda s: 2, "__iter__": lambda s: iter([3, 1])})
+    assert batches(batch_size=5, sampler=own()) == [[3, 1]]
+    refuses(ArgumentError, "give it alone", DataLoader, items, 3, batch_sampler=[[1]])
+    refuses(ArgumentError, "one above 0", data.WeightedRandomSampler, [0.0, 0.0], 2)

@@ -193,7 +193,8 @@ def test_channels_are_dropped_whole_and_the_others_divided(drop, shape):
 
 test_what_makes_no_sense_is_refused_by_name = each_refused(
     (lambda: F.dropout1d(fp.ones(2)), fp.ShapeError, r"dropout1d: input of shape \(2,\)"),
-    (lambda: F.dropout2d(fp.ones(2, 3, 4)), fp.ShapeError, "dropout2d.*dropout1d"),
+    (lambda: F.dropout2d(fp.ones(3)), fp.ShapeError, "dropout2d: .*expected .N, C, H, W."),
+    (lambda: F.dropout2d([1.0]), fp.DTypeError, "dropout2d"),
     (lambda: F.dropout1d(fp.ones(2, 3), 2), fp.ArgumentError, "dropout1d: p=2"),
     (lambda: nn.Dropout2d(-1), fp.ArgumentError, "Dropout2d: p=-1"),
     (lambda: nn.ZeroPad2d((1, 2)), fp.ArgumentError, r"ZeroPad2d: padding=\(1, 2\)"),

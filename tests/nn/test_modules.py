@@ -566,3 +566,24 @@ def test_the_models_that_come_along_are_told_nothing(precision):
         for _ in range(2):
             loss = F.cross_entropy(model(x), target) + (model(x).mean(0) * fp.ones(1)).mean()
             optimizer.minimize(loss)
+
+
+def test_what_a_module_owns_is_a_list_with_next_and_dictionaries_that_are_its_own():
+    model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    ps, linear = model.parameters(), model[0]
+    assert next(ps) is ps[0] is next(iter(ps)) is linear.weight and next(ps) is linear.bias
+    assert len([*ps]) == len(ps) == 4 and next(model.named_children())[0] == "0"
+    linear._parameters["weight_bar"] = weight = linear._parameters.pop("weight")
+    linear.weight = 2 * weight  # as spectral norms do that are older than PyTorch's own
+    model(fp.ones(2, 3))[0].sum().backward()
+    assert weight.grad is not None and [*linear._parameters] == ["bias", "weight_bar"]
+    model._modules["1"] = nn.Tanh()
+    assert "Tanh" in repr(model[1]) and not model._buffers and "none" not in model._modules
+    refuses(fp.DTypeError, "register_parameter: x is a int", linear._parameters.update, {"x": 3})
+    refuses(AttributeError, "no setter", setattr, linear, "_buffers", {})
+    with fp.precision("mixed"):
+        half = nn.Linear(2, 2)
+    nn.init.constant_(half.state_dict()["weight"], 1 / 3)
+    assert (half.weight.exact == np.float32(1 / 3)).all() and half.weight.dtype == "float16"
+    loader = fp.data.DataLoader([*range(5)], 2)
+    assert len(iter(loader)) == len(loader) == len([*iter(loader)]) == 3

@@ -9,7 +9,7 @@ import pytest
 from refusals import each_refused, refuses
 
 import minifp as fp
-from minifp.derive.dtypes import CODES, CodedDtype
+from minifp.derive.dtypes import CODES
 from minifp.numerics import formats
 from minifp.numerics.format_codes import code_dtype, codes_of, values_of
 from minifp.numerics.formats import as_dtype, downcast, float16, float32, format_of, upcast, wider
@@ -28,7 +28,7 @@ def test_a_dtype_is_its_name_and_numpy_does_not_take_numbers_for_codes():
     assert x.dtype not in (fp.float16, "float16", None, np.dtype("u2"), fp.float8_e5m2)
     assert hash(x.dtype) == hash(x.array.dtype) and pickle.loads(pickle.dumps(x.dtype)) is x.dtype
     assert (x.dtype.itemsize, x.dtype.codes) == (2, x.array.dtype)
-    assert isinstance(x.dtype, CodedDtype) and x.is_floating_point() and "bfloat16" in repr(x)
+    assert isinstance(x.dtype, fp.dtype) and x.is_floating_point() and "bfloat16" in repr(x)
     made = np.ones(3, "f4")
     for asked in (made.astype, np.dtype, partial(np.ones, 3), partial(np.array, [1.0, 2.0])):
         refuses(TypeError, "bfloat16", asked, fp.bfloat16)

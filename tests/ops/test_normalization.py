@@ -191,7 +191,7 @@ def test_what_does_not_fit_is_refused_by_name():
     F.pairwise_distance(x, 1.0) -> DTypeError: pairwise_distance: x2 is a float
     F.pairwise_distance(x, x, p="2") -> ArgumentError: p='2'
     F.pairwise_distance(fp.tensor(1.0), fp.tensor(2.0)) -> ShapeError: without dimensions
-    F.softmax(x, None) -> DTypeError: softmax: dim=None
+    F.softmax(x, 1.5) -> DTypeError: softmax: dim=1.5
     F.log_softmax(x, 3) -> ShapeError: log_softmax: dim=3
     F.softmax(fp.tensor([1, 2]), 0) -> DTypeError: softmax: input of int64
     nn.BatchNorm1d(3, momentum=-0.1) -> ArgumentError: BatchNorm1d: momentum=-0.1

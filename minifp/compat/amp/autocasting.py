@@ -4,9 +4,10 @@ It casts at the door of each operation as the table of minifp/numerics/autocast.
 fp.op_list())` shows it. A module that was made inside of `with fp.precision(...)` keeps that.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial, wraps
-from typing import Any
+from typing import Any, cast
 
 from minifp.autograd import cast_cache
 from minifp.autograd.tape import Tensor
@@ -26,6 +27,27 @@ DEVICES = "cuda", "cpu"
 FIRST = {None: LOW, "cuda": LOW, "cpu": LOWS[-1]}  # PyTorch's, by device
 
 
+def older_by_position(kind: type, as_now: Callable[..., tuple[tuple, dict]]) -> Callable[[F], F]:
+    """Let a constructor take arguments as it once did, where the first is of a kind that none is
+    now. as_now: of those by position then, those by position and by name now."""
+
+    def decorate(init: F) -> F:
+        @wraps(init)
+        def made(self, *args, **settings):
+            named: dict = {}
+            if args and isinstance(args[0], kind):
+                args, named = as_now(*args)
+            return init(self, *args, **named, **settings)
+
+        return cast(F, made)
+
+    return decorate
+
+
+def _older_autocast(enabled, *others):
+    return (None, *others[:1]), dict(zip(("enabled", "cache_enabled"), (enabled, *others[1:])))
+
+
 class autocast(Context[Precision]):
     """Let operations cast their inputs to dtype or float32 by the table, in this region.
 
@@ -38,9 +60,11 @@ class autocast(Context[Precision]):
         operations of the outermost region that read it.
     A context and a decorator, which may be nested. Raises ArgumentError for another device,
     PrecisionError for another dtype (without autocast, computing in float32 is `enabled=False`).
-    (`torch.autocast` of PyTorch 2.13.)
+    (`torch.autocast` of PyTorch 2.13; and its older autocast(enabled, dtype, cache_enabled), where
+    the first argument is True or False.)
     """
 
+    @older_by_position(bool, _older_autocast)
     def __init__(
         self, device_type: str | None = None, dtype: Any = None, enabled: bool = True,
         cache_enabled: bool | None = True,
@@ -129,8 +153,7 @@ def get_autocast_dtype(device_type: str) -> Any:
     """The narrow format of the autocast that is called in; outside of any, what one without a dtype
     has: bfloat16 on the "cpu", float16 on "cuda"."""
     check_device("get_autocast_dtype", device_type)
-    dtype = as_dtype(get_precision().autocast_low or FIRST[device_type])
-    return dtype if dtype.kind != "V" else shown(dtype)
+    return shown(as_dtype(get_precision().autocast_low or FIRST[device_type]))
 
 
 # ---- for an autograd.Function -------------------------------------------------------------------

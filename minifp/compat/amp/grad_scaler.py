@@ -16,7 +16,7 @@ from minifp.autograd import loss_seed
 from minifp.autograd.gradient_clip import is_unseeded, multiply_gradient, name_of, squared_norm
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag, check_range
-from minifp.compat.amp.autocasting import check_device
+from minifp.compat.amp.autocasting import check_device, older_by_position
 from minifp.errors import ArgumentError, DTypeError, PrecisionError, TapeError, TrainingError
 from minifp.numerics.formats import float32, wider
 from minifp.ops.losses.scaled_loss import scaled_loss
@@ -47,21 +47,18 @@ class GradScaler:
         scaler.step(optimizer)          # unscales, and steps unless a gradient is Inf or NaN
         scaler.update()
 
-    device: "cuda" or "cpu": S is kept the same way for both. init_scale: the first S.
+    device: "cuda" or "cpu": S is kept the same way for both. It may be left out, as before PyTorch
+    2.3: a number that comes first is init_scale. init_scale: the first S.
     growth_factor, backoff_factor: what S is multiplied by after `growth_interval` updates in a row
     without Inf or NaN, and at each with one. enabled: False makes all of it do nothing but call
     `optimizer.step()`. Raises ArgumentError for another device or factor.
     """
 
+    @older_by_position(Real, lambda *older: (("cuda", *older), {}))
     def __init__(
         self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
         backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
-        if isinstance(device, Real):
-            raise ArgumentError(
-                f"GradScaler({device!r}): the first argument is the device: write "
-                f"init_scale={device!r}"
-            )
         check_device("GradScaler", device)
         check_flag("GradScaler: enabled", enabled)
         self._device, self._enabled, self._tracker = device, bool(enabled), 0

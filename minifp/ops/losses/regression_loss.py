@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
+from minifp.numerics.formats import is_float
 from minifp.ops.arguments import check_positive
 from minifp.ops.losses.loss import check_pair, check_reduction, divisor_of, elementwise_loss
 from minifp.ops.public import public
@@ -57,6 +58,8 @@ huber_op = regression_loss("huber_loss", _huber, lambda d, delta: np.clip(d, -de
 
 def _compared(function, operation, input, target, reduction, **settings):
     check_reduction(function, reduction)
+    if isinstance(target, Tensor) and target.array.dtype.kind in "iu" and is_float(input.dtype):
+        target = target.to(dtype=input.dtype)  # as PyTorch promotes it
     check_pair(function, input, target)
     divisor = divisor_of(reduction, input.shape)
     return operation(input, target, None, None, divisor=divisor, **settings)

@@ -75,12 +75,14 @@ def as_rows(function, input, normalized_shape, **parameters):
     """
     check_tensors(function, input=input)
     shape = as_normalized_shape(function, normalized_shape)
-    if len(shape) > input.ndim or input.shape[input.ndim - len(shape) :] != shape:
-        raise ShapeError(f"{function}: input of shape {input.shape} does not end in {shape}")
-    check_parameters(function, shape, input.shape, **parameters)
+    whole = input.shape
+    before = len(whole) - len(shape)
+    if before < 0 or whole[before:] != shape:
+        raise ShapeError(f"{function}: input of shape {whole} does not end in {shape}")
+    check_parameters(function, shape, whole, **parameters)
     if len(shape) == 1:
         return input, *parameters.values()
-    rows = input.reshape(*input.shape[: input.ndim - len(shape)], math.prod(shape))
+    rows = input.reshape(*whole[:before], math.prod(shape))
     return rows, *(p if p is None else p.reshape(-1) for p in parameters.values())
 
 

@@ -16,6 +16,7 @@ from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.reduce import as_axis, enter, largest
+from minifp.runtime.callers import warn_once
 from minifp.typing import DType
 
 
@@ -83,6 +84,14 @@ def softmin_op(x, *, axis):
 
 def _as_axis(function, input, dim):
     check_tensors(function, input=input)
+    if dim is None:
+        dim = 0 if input.ndim in (0, 1, 3) else 1  # PyTorch's rule
+        warn_once(
+            f"{function} without dim",
+            f"{function} without a dim takes axis {dim} of {input.ndim}, as PyTorch does, which "
+            f"has deprecated it: write dim={dim}, or the axis that you mean",
+            category=UserWarning,
+        )
     return as_axis(dim, input.ndim, f"{function}: dim")
 
 
@@ -93,12 +102,13 @@ def _enter(function, input, dtype):
 
 
 @public("fp F Tensor", autocast="sum")
-def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """Positive numbers that sum to 1 along `dim`.
 
     dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
-    Raises DTypeError for anything but a floating tensor and for a dim that is no integer (None too:
-    which axis that is has changed in PyTorch), ShapeError for an axis that is not there.
+    Without a dim it is 0 of 0, 1 or 3 axes and else 1, as in PyTorch, with a UserWarning. Raises
+    DTypeError for anything but a floating tensor and for a dim that is no integer, ShapeError for
+    an axis that is not there.
     """
     axis = _as_axis("softmax", input, dim)
     if dtype is not None:
@@ -107,7 +117,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
 
 @public("fp F Tensor", autocast="sum")
-def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, without overflow or loss of small probabilities.
 
     dtype: as in softmax. Raises as softmax does.
@@ -119,6 +129,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
 
 
 @public("F", autocast="sum")
-def softmin(input: Tensor, dim: int) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None) -> Tensor:
     """softmax of -input. Raises as softmax does."""
     return softmin_op(input, axis=_as_axis("softmin", input, dim))

@@ -61,7 +61,7 @@ def clamp_op(x, low, high):
     return clamp_between(x, low, high), (x, low, high), clamp_backward
 
 
-@public("fp Tensor", also="clip", in_place=True, autocast="pointwise")
+@public("fp Tensor", in_place=True, autocast="pointwise")
 @takes_tensor
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """input, no smaller than `min` and no larger than `max` (max wins): numbers, tensors, or None.

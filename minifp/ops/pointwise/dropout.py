@@ -14,6 +14,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.runtime import random
+from minifp.runtime.callers import warn_once
 from minifp.runtime.device import device_of, placed
 
 PURPOSE = "dropout"
@@ -96,10 +97,18 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 @public("F")
 @takes_tensor
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """dropout of whole channels of (N, C, H, W), each of them kept or set to 0."""
-    if input.ndim != 4:
-        raise ShapeError(
-            f"dropout2d: input of shape {input.shape}: expected (N, C, H, W); of (N, C, L) "
-            "dropout1d takes the channels"
+    """dropout of whole channels of (N, C, H, W), each of them kept or set to 0.
+
+    Of (N, C, L) it takes the channels too, and of (N, C) each number, as in PyTorch, and says so
+    once. Raises ShapeError for other shapes.
+    """
+    if input.ndim not in (2, 3, 4):
+        raise ShapeError(f"dropout2d: input of shape {input.shape}: expected (N, C, H, W)")
+    if input.ndim < 4:
+        warn_once(
+            f"dropout2d of {input.ndim} axes",
+            f"dropout2d of a tensor of {input.ndim} axes: each "
+            f"{'number' if input.ndim == 2 else 'channel'} is kept or set to 0, as in PyTorch: "
+            f"write {'dropout' if input.ndim == 2 else 'dropout1d'}",
         )
-    return drop("dropout2d", input, p, training, (*input.shape[:2], 1, 1))
+    return drop("dropout2d", input, p, training, (*input.shape[:2], 1, 1)[: input.ndim])

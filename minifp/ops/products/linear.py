@@ -58,16 +58,17 @@ def linear_op(x, w, b):
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
     check_tensors("linear", input=input, weight=weight, bias=weight if bias is None else bias)
-    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
+    shape, of_weight = input.shape, weight.shape
+    if len(of_weight) != 2 or not shape or shape[-1] != of_weight[1]:
         raise ShapeError(
-            f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "
-            f"expected (..., in) and (out, in){_guess(input.shape, weight.shape)}"
+            f"linear: input of shape {shape} does not fit weight of shape {of_weight}: "
+            f"expected (..., in) and (out, in){_guess(shape, of_weight)}"
         )
-    if bias is not None and bias.shape != weight.shape[:1]:
-        raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
-    rows = input if input.ndim == 2 else input.reshape(prod(input.shape[:-1]), input.shape[-1])
+    if bias is not None and bias.shape != of_weight[:1]:
+        raise ShapeError(f"linear: bias of shape {bias.shape} for weight {of_weight}")
+    rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
     y = linear_op(rows, weight, bias)
-    return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])
+    return y if len(shape) == 2 else y.reshape(*shape[:-1], of_weight[0])
 
 
 def _guess(shape, w_shape):

@@ -79,7 +79,7 @@ def joined(arrays, axis, dtype):
     return y
 
 
-@public("fp", also="concat concatenate", autocast="exact")
+@public("fp", autocast="exact")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing axis, along which alone their sizes may differ.
 

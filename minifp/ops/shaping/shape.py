@@ -174,7 +174,7 @@ def permute(input: Tensor, *dims: Ints) -> Tensor:
     return permute_op(input, dims=tuple(d % n for d in dims))
 
 
-@public("fp Tensor", also="swapaxes")
+@public("fp Tensor")
 @takes_tensor
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """With two axes exchanged, as a view."""

@@ -72,6 +72,8 @@ class LRScheduler:
         self.count, self._seen = 0, self._progress()
         self.check()
         self.base_lrs = self._initial_lrs()
+        for group, base in zip(self.groups, self.base_lrs):
+            group["initial_lr"] = base  # where PyTorch's schedules keep it
         if self._defines("get_lr") and self._defines("step"):
             self.count = -1
             self.step()  # as the constructor of PyTorch's base does

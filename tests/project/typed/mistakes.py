@@ -33,7 +33,7 @@ fp.cat(x, dim="0")  # wrong
 fp.grad(x, [1.0])  # wrong
 fp.gradcheck("tanh", x)  # wrong
 F.relu(x, inplace=True)  # wrong
-F.softmax(x)  # wrong
+F.softmax(x, "a")  # wrong
 F.gelu(x, approximate=True)  # wrong
 F.cross_entropy(x, t, reducton="sum")  # wrong
 F.conv2d(x, x, stride=0.5)  # wrong
