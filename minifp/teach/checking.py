@@ -3,6 +3,7 @@
 import traceback
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ UNWRITTEN = "it is not written yet"
 
 class WrongAnswerError(MinifpError, AssertionError):
     """A solution that is shown as right, and is not."""
+
+
+class NoAnswerError(MinifpError):
+    """Why a function of a student's that runs elsewhere gave no answer, as it is told."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def check(*function: Any, **answer: Any) -> Verdict:
     ArgumentError for a name that is no exercise's.
     """
     exercise, given = _meant(function, answer)
-    said = _judged(exercise, given)
+    said = judged(exercise, called(exercise, given))
     hint = "" if said == UNWRITTEN else _hint_after(exercise, said)
     verdict = Verdict(exercise, said, hint)
     if said and mode.shows_answers():
@@ -95,7 +100,13 @@ def _progress_of(exercise):
     return progress.read()["exercises"].get(exercise.name, {})
 
 
-def _judged(exercise, given) -> str:
+def called(exercise, given):
+    """What the judge is given for an answer: itself, or what hands it the arguments that it wants."""
+    through = exercise.through
+    return partial(through, given) if through and callable(given) else given
+
+
+def judged(exercise: Exercise, given: Any) -> str:
     """What is wrong with an answer, also one that raises; "" if nothing is."""
     if given is ...:
         return UNWRITTEN
@@ -105,6 +116,8 @@ def _judged(exercise, given) -> str:
             return exercise.judge(given) or ""
     except NotImplementedError:
         return UNWRITTEN
+    except NoAnswerError as error:
+        return str(error)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"it raised {type(error).__name__}: {error} (line {where.lineno} of {where.name})"

@@ -1,4 +1,4 @@
-"""`minifp teach`: the index of the commands for students."""
+"""`minifp teach`: the index of the commands for students and teachers."""
 
 import click
 
@@ -8,6 +8,7 @@ from minifp.shell.group import Index
 COMMANDS = {
     "lessons": ("teach", "List the lessons, and copy their notebooks."),
     "status": ("teach", "Show your predictions, and which exercises are solved."),
+    "grade": ("teach", "Grade a class's exercises, on cases drawn anew."),
     "forget": ("teach", "Delete the record of your predictions and exercises."),
 }
 
