@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import minifp
 from minifp.errors import DataError
-from minifp.runtime.cpu import blas
+from minifp.runtime.cpu import blas, kernel_cache
 from minifp.teach.checking import NoAnswerError
 from minifp.teach.exercise import Exercise
 from minifp.teach.grading import wire
@@ -199,9 +199,9 @@ def installed() -> list[str]:
 
 
 def readable() -> list[str]:
-    """What a student's code may read: Python, minifp, and what is installed."""
+    """What a student's code may read: Python, minifp, compiled kernels, and what is installed."""
     package = Path(minifp.__file__).parent
-    own = [package, package.parent / "models", Path(sys.executable).parent]
+    own = [package, package.parent / "models", Path(sys.executable).parent, *kernel_cache.places()]
     return [*map(str, own), sys.prefix, sys.base_prefix, *installed()]
 
 
@@ -209,4 +209,5 @@ def environment(folder: str) -> dict[str, str]:
     """Of the process: nothing of ours but where programs are."""
     ours = {name: os.environ[name] for name in KEPT if name in os.environ}
     own = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "USERPROFILE", "MPLCONFIGDIR"), folder)
+    own[kernel_cache.ENVIRONMENT] = str(kernel_cache.place().parent)
     return {**ours, **own, **dict.fromkeys(blas.THREADS, "1"), "FAST": "1", "LANG": "C.UTF-8"}
