@@ -166,7 +166,9 @@ class Runner:
             self.process = None
 
     def begun(self) -> Process:
-        """The process, which is begun where there is none."""
+        """The process, which is begun where there is none, or none that answers."""
+        if self.process is not None and self.process.is_lost:
+            self.end()
         if self.process is None:
             self.process = Process(self.cells, self.limits)
             self.held = self.process.held
@@ -176,17 +178,24 @@ class Runner:
     def mark(self, exercise: Exercise) -> Mark:
         """Judge what the file says of an exercise."""
         try:
-            answer = self.begun().define(exercise)
-            said = judged(exercise, answer)
+            said = judged(exercise, self.defined(exercise))
         except KeyError:
             return Mark()
         except NotImplementedError:
             said = UNWRITTEN
         except NoAnswerError as error:
             said = str(error)
-        if self.process is not None and self.process.is_lost:
-            self.end()
         return Mark(0, plain(said)) if said else Mark(1, "")
+
+    def defined(self, exercise: Exercise):
+        """The answer; of another process, where that of earlier exercises will not answer."""
+        is_new = self.process is None
+        try:
+            return self.begun().define(exercise)
+        except NoAnswerError:
+            if is_new or self.process is None or not self.process.is_lost:
+                raise
+        return self.begun().define(exercise)
 
 
 def plain(text: str) -> str:

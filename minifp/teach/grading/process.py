@@ -71,10 +71,10 @@ class Process:
         self.inbox: queue.Queue = queue.Queue(maxsize=2)
         self.outbox: queue.Queue = queue.Queue()
         assert self.process.stdin is not None and self.process.stdout is not None
-        for work, file, messages in (
-            (receive, self.process.stdout, self.inbox), (transmit, self.process.stdin, self.outbox)
-        ):  # fmt: skip
-            threading.Thread(target=work, args=(file, messages), daemon=True).start()
+        pipes = (receive, self.process.stdout, self.inbox), (transmit, self.process.stdin, self.outbox)
+        self.threads = [threading.Thread(target=w, args=rest, daemon=True) for w, *rest in pipes]
+        for thread in self.threads:
+            thread.start()
 
     def _send(self, *said: Any) -> None:
         self.outbox.put(wire.packed([*said], self.functions))
@@ -123,7 +123,7 @@ class Process:
             raise KeyError(exercise.name)
         if kind == "function":
             return self.call
-        return result(kind, "value", rest)
+        return self._result(kind, "value", rest)
 
     def call(self, *given: Any) -> Any:
         """What the student's function returns for these inputs."""
@@ -132,7 +132,7 @@ class Process:
         while True:
             kind, *rest = self._hear()
             if kind != "ask":
-                return result(kind, "result", rest)
+                return self._result(kind, "result", rest)
             self._reply(rest)
 
     def _reply(self, asked: list) -> None:
@@ -143,40 +143,47 @@ class Process:
         except Exception as error:
             self._send("raise", str(error))
 
+    def _result(self, kind: Any, expected: str, rest: list) -> Any:
+        """The value of a message of the expected kind."""
+        if kind == expected and len(rest) == 1:
+            return rest[0]
+        if kind == "unwritten":
+            raise NotImplementedError
+        if kind == "failed" and len(rest) == 1:
+            raise NoAnswerError(str(rest[0]))
+        raise self._lost("it sent what was not asked for")
+
     def end(self) -> None:
         """Kill the process with all of its session, whatever it is doing."""
-        self.outbox.put(None)
         if os.name == "posix":
             with suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
+        self.outbox.put(None)
+        with suppress(queue.Empty):
+            while True:  # room for what is still to come
+                self.inbox.get_nowait()
+        for thread in self.threads:
+            thread.join(1)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def result(kind: Any, expected: str, rest: list) -> Any:
-    """The value of a message of the expected kind."""
-    if kind == "unwritten":
-        raise NotImplementedError
-    if kind == expected and len(rest) == 1:
-        return rest[0]
-    raise NoAnswerError(str(rest[0]) if kind == "failed" and rest else f"it sent a {str(kind)[:20]!r}")
 
 
 def receive(file: BinaryIO, messages: queue.Queue) -> None:
     """Put aside what comes; None at the end, an error for what cannot be read."""
-    try:
-        while True:
-            messages.put(wire.read(file))
-    except DataError as error:
-        messages.put(error)
-    except (EOFError, OSError, ValueError):
-        messages.put(None)
+    with file:
+        try:
+            while True:
+                messages.put(wire.read(file))
+        except DataError as error:
+            messages.put(error)
+        except (EOFError, OSError, ValueError):
+            messages.put(None)
 
 
 def transmit(file: BinaryIO, messages: queue.Queue) -> None:
     """Write what is to be sent, until there is no more."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError), file:
         while (content := messages.get()) is not None:
             file.write(content)
             file.flush()
@@ -201,7 +208,8 @@ def installed() -> list[str]:
 def readable() -> list[str]:
     """What a student's code may read: Python, minifp, compiled kernels, and what is installed."""
     package = Path(minifp.__file__).parent
-    own = [package, package.parent / "models", Path(sys.executable).parent, *kernel_cache.places()]
+    own = [package, package.parent / "models", Path(sys.executable).parent]
+    own += [place.parent for place in kernel_cache.places()]
     return [*map(str, own), sys.prefix, sys.base_prefix, *installed()]
 
 

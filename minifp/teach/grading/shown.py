@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from minifp.report.csv_text import csv_text
-from minifp.report.plain_text import columns, fill
+from minifp.report.plain_text import WIDTH, columns, fill
 from minifp.report.words import listed, plural
 from minifp.runtime import confinement
 from minifp.teach.grading.grade import MISSING, Class, Row
@@ -24,9 +24,12 @@ def line(row: Row, exercises: Sequence[str]) -> list:
 
 def text_of(rows: Sequence[Row], exercises: Sequence[str]) -> str:
     """The table of points, and below it the reasons of those that are missing."""
-    head = ("student", *exercises, "points")
-    marks = [[*(cell(row.marks[e]) for e in exercises), str(row.points)] for row in rows]
-    parts = [columns([head, *((row.student, *cells) for row, cells in zip(rows, marks))])]
+    marks = [(r.student, *(cell(r.marks[e]) for e in exercises), str(r.points)) for r in rows]
+    parts = [columns([("student", *exercises, "points"), *marks])]
+    if max(map(len, parts[0].split("\n"))) > WIDTH:
+        numbers = [str(i) for i in range(1, len(exercises) + 1)]
+        named = ", ".join(f"{i} {name}" for i, name in zip(numbers, exercises))
+        parts = [columns([("student", *numbers, "points"), *marks]), fill(f"Exercises: {named}.")]
     for row in rows:
         told = [f"  {e}: {m.reason}" for e, m in row.marks.items() if m.reason not in ("", MISSING)]
         told += [f"  {remark}" for remark in row.remarks]
