@@ -101,7 +101,7 @@ def _progress_of(exercise):
 
 
 def called(exercise, given):
-    """What the judge is given for an answer: itself, or what hands it the arguments that it wants."""
+    """What the judge is given for an answer: itself, or what hands it what it wants."""
     through = exercise.through
     return partial(through, given) if through and callable(given) else given
 

@@ -19,7 +19,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 NAME = "rounding_error"  # of lesson 13; the right function is 2.0 ** -(bits + 1)
 # Each is the body of a function that then returns 1.0, which is wrong: (body, what it is held to, a
 # part of the reason).
-WRONG, KILLED = "and you say 1", "no answer after 2 seconds"
+WRONG, KILLED = "and you say 1", "no answer after 1 seconds"
 FILES, CHILDREN, NETWORK = confinement.FILES, confinement.CHILDREN, confinement.NETWORK
 ATTACKS = {
     "check is replaced": ("from minifp import teach; teach.check = lambda *a, **k: True", "", WRONG),
@@ -95,7 +95,8 @@ def test_no_attack_earns_a_point_or_reaches_anything(name, tmp_path):
     target, other = tmp_path / "made", tmp_path / "bert.py"
     other.write_text("2.0 ** -(bits + 1)", encoding="utf-8")
     source = as_function(body, target=str(target), other=str(other))
-    with Runner([("anna.py", source)], Limits(2, 2**30)) as runner, drawn_from(8):
+    limits = Limits(1 if reason == KILLED else 30, 2**30)
+    with Runner([("anna.py", source)], limits) as runner, drawn_from(8):
         mark = runner.mark(all_exercises()[NAME])
         if held_to and held_to not in runner.held:
             pytest.skip(f"this system does not hold a process to: {held_to}")
@@ -121,7 +122,11 @@ def graded(tmp_path_factory):
     for name in ("01-sixteen-bits", "05-the-bathtub", "13-float16-strikes-back"):
         shutil.copy(SOURCES / f"{name}.py", folder / "anna")
     cells = ["%matplotlib inline\nzero_up_to = 2**-25", "def f(:", "trained = forever()", "=1+1"]
-    cells += ["half = 1024\nhalf -= 1", "below_normal = half", "def gap_above(x): raise OSError('\x1b[31m')"]
+    cells += [
+        "half = 1024\nhalf -= 1",
+        "below_normal = half",
+        "def gap_above(x): raise OSError('\x1b[31m')",
+    ]
     told = [{"cell_type": "code", "source": [source]} for source in cells]
     (folder / "bert.ipynb").write_text(json.dumps({"cells": told}), encoding="utf-8")
     (folder / "=cleo().ipynb").write_text("{", encoding="utf-8")
@@ -150,7 +155,9 @@ def test_a_class_is_graded_with_a_reason_for_each_missing_point(graded):
 def test_every_solution_of_the_lessons_earns_its_point(tmp_path):
     shutil.copytree(SOURCES, tmp_path / "all" / "teacher")
     result = call("teach", "grade", tmp_path / "all", "--seconds", 60, "-q")
-    assert f" {len(all_exercises())}\n" in result.output and ": " not in result.output.split("Exe")[0]
+    assert (
+        f" {len(all_exercises())}\n" in result.output and ": " not in result.output.split("Exe")[0]
+    )
 
 
 def test_a_folder_without_exercises_is_refused(tmp_path):

@@ -68,7 +68,7 @@ def cells_of(path: Path) -> Cells:
     try:
         text = content.decode("utf-8-sig")
         if path.suffix == ".py":
-            return [(path.name, text)]
+            return [(plain(path.name), text)]
         cells = json.loads(text)["cells"]
         sources = [c["source"] for c in cells if c["cell_type"] == "code"]
         return [(f"cell {i}", "".join(lines)) for i, lines in enumerate(sources, 1)]

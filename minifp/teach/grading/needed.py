@@ -68,7 +68,7 @@ def changed(node: ast.stmt) -> Iterable[str]:
 
 
 def pieces_of(cells: Sequence[tuple[str, str]]) -> tuple[list[Piece], list[str]]:
-    """The statements of (name, source) of cells, and what is wrong with cells that are no Python."""
+    """The statements of cells, (name, source), and what is wrong with those that are no Python."""
     pieces: list[Piece] = []
     broken = []
     for place, source in cells:

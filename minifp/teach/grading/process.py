@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 import minifp
 from minifp.errors import DataError
 from minifp.runtime.cpu import blas, kernel_cache
@@ -33,7 +35,7 @@ PROGRAM = "import sys; sys.path[:] = {path!r}; from minifp.teach.grading.student
 
 @dataclass(frozen=True)
 class Limits:
-    """Of an exercise. seconds: until it has answered all. memory: bytes beside what Python takes."""
+    """Of an exercise. seconds: until all is answered. memory: bytes beside what Python takes."""
 
     seconds: float = 10.0
     memory: int = 2**31
@@ -53,7 +55,11 @@ class Process:
         try:
             self._begin()
             kind, self.held = self._hear()
-            self._send("cells", [[place, text] for place, text in cells])
+            told = [
+                [place, np.frombuffer(text.encode("utf-8", "replace"), np.uint8)]
+                for place, text in cells
+            ]
+            self._send("cells", told)  # as bytes: a text of JSON commands no terminal
             _, self.broken = self._hear()
         except BaseException:
             self.end()
@@ -71,7 +77,10 @@ class Process:
         self.inbox: queue.Queue = queue.Queue(maxsize=2)
         self.outbox: queue.Queue = queue.Queue()
         assert self.process.stdin is not None and self.process.stdout is not None
-        pipes = (receive, self.process.stdout, self.inbox), (transmit, self.process.stdin, self.outbox)
+        pipes = (
+            (receive, self.process.stdout, self.inbox),
+            (transmit, self.process.stdin, self.outbox),
+        )
         self.threads = [threading.Thread(target=w, args=rest, daemon=True) for w, *rest in pipes]
         for thread in self.threads:
             thread.start()
@@ -167,6 +176,11 @@ class Process:
         for thread in self.threads:
             thread.join(1)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """A text in UTF-8, which JSON would not hold if it commands a terminal."""
+    return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
 
 
 def receive(file: BinaryIO, messages: queue.Queue) -> None:

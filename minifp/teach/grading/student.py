@@ -62,7 +62,7 @@ def serve(folder: str, readable: Sequence[str], memory: int, seconds: int) -> No
             return
         try:
             if kind == "cells":
-                [cells] = given
+                cells = [(place, text.tobytes().decode()) for place, text in given[0]]
                 pieces, broken = pieces_of(cells)
                 line.send("read", broken)
             elif kind == "define":
@@ -122,5 +122,5 @@ def in_words(error: BaseException, places: Sequence[str]) -> str:
     """What was raised, and on which line of the student's."""
     lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in places]
     where = f" (line {lines[-1].lineno} of {lines[-1].filename})" if lines else ""
-    return f"it raised {type(error).__name__}: {str(error)[:LONGEST]}{where}"
-
+    said = "".join(c if c.isprintable() else " " for c in str(error)[:LONGEST])
+    return f"it raised {type(error).__name__}: {said}{where}"

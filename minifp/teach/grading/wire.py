@@ -111,8 +111,7 @@ def value_of(told: Any, arrays: list[np.ndarray], function: Callable[[int], Any]
     if kind in BOXES:
         return BOXES[kind](value_of(x, arrays, function) for x in rest)
     if kind == "dict":
-        pairs = [[value_of(x, arrays, function) for x in pair] for pair in rest]
-        return {key: value for key, value in pairs}
+        return dict([value_of(x, arrays, function) for x in pair] for pair in rest)
     [place] = rest
     if kind in ("array", "number"):
         return arrays[place] if kind == "array" else arrays[place][()]
