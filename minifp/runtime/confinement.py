@@ -91,7 +91,8 @@ def landlocked(libc, folder: Path, readable: Iterable[Path]) -> list[str]:
     rules = libc.syscall(CREATE, attributes, size, 0)
     if rules < 0:
         return []
-    for path, allowed in ((folder, READS | writes), *((p, READS) for p in (*SYSTEM, *readable))):
+    may_read = [(path, READS) for path in (*map(Path, SYSTEM), *readable)]
+    for path, allowed in ((folder, READS | writes), *may_read):
         with suppress(OSError):  # there is no such folder here
             below = os.open(path, os.O_PATH)
             libc.syscall(ADD, rules, 1, struct.pack("=Qi", allowed, below), 0)

@@ -1,4 +1,4 @@
-"""`minifp teach grade`: what is right earns its point, and nothing that a student's code tries does."""
+"""`minifp teach grade`: what is right earns its point, and nothing else does."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ NAME = "rounding_error"  # of lesson 13; the right function is 2.0 ** -(bits + 1
 WRONG, KILLED = "and you say 1", "no answer after 1 seconds"
 FILES, CHILDREN, NETWORK = confinement.FILES, confinement.CHILDREN, confinement.NETWORK
 ATTACKS = {
-    "check is replaced": ("from minifp import teach; teach.check = lambda *a, **k: True", "", WRONG),
+    "check is replaced": ("from minifp import teach; teach.check = lambda *a: True", "", WRONG),
     "the judge is replaced": (
         "from minifp.teach.exercise import all_exercises as every\n"
         "object.__setattr__(every()['rounding_error'], 'judge', lambda answer: None)", "", WRONG,
@@ -69,8 +69,8 @@ ATTACKS = {
         "known = 2, 3, 7, 10, 23, *__import__('numpy').random.default_rng(0).integers(4, 40, 5)\n"
         "if bits in known: return 2.0 ** -(bits + 1)", "", WRONG,
     ),
-    "the grading process is killed": ("import os; os.kill(os.getppid(), 9)", CHILDREN, "Permission"),
-    "its memory is read": ("import os; open(f'/proc/{{os.getppid()}}/mem', 'rb')", FILES, "Permission"),
+    "the grading process is killed": ("import os; os.kill(os.getppid(), 9)", CHILDREN, "Errno 1"),
+    "its memory is read": ("import os; open(f'/proc/{{os.getppid()}}/mem')", FILES, "Errno 13"),
     "its output is written to": (
         "import os; open(f'/proc/{{os.getppid()}}/fd/1', 'w')", FILES, "PermissionError",
     ),

@@ -55,11 +55,7 @@ class Process:
         try:
             self._begin()
             kind, self.held = self._hear()
-            told = [
-                [place, np.frombuffer(text.encode("utf-8", "replace"), np.uint8)]
-                for place, text in cells
-            ]
-            self._send("cells", told)  # as bytes: a text of JSON commands no terminal
+            self._send("cells", [[place, as_bytes(text)] for place, text in cells])
             _, self.broken = self._hear()
         except BaseException:
             self.end()
@@ -76,12 +72,9 @@ class Process:
         )  # fmt: skip
         self.inbox: queue.Queue = queue.Queue(maxsize=2)
         self.outbox: queue.Queue = queue.Queue()
-        assert self.process.stdin is not None and self.process.stdout is not None
-        pipes = (
-            (receive, self.process.stdout, self.inbox),
-            (transmit, self.process.stdin, self.outbox),
-        )
-        self.threads = [threading.Thread(target=w, args=rest, daemon=True) for w, *rest in pipes]
+        out, into = self.process.stdout, self.process.stdin
+        works = (receive, out, self.inbox), (transmit, into, self.outbox)
+        self.threads = [threading.Thread(target=w, args=rest, daemon=True) for w, *rest in works]
         for thread in self.threads:
             thread.start()
 

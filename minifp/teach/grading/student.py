@@ -66,7 +66,8 @@ def serve(folder: str, readable: Sequence[str], memory: int, seconds: int) -> No
                 pieces, broken = pieces_of(cells)
                 line.send("read", broken)
             elif kind == "define":
-                answer = defined(*given, pieces, line)
+                name, through = given
+                answer = defined(name, through, pieces, line)
             else:
                 line.send("result", answer(*given[0]))
         except NotImplementedError:
@@ -77,11 +78,11 @@ def serve(folder: str, readable: Sequence[str], memory: int, seconds: int) -> No
 
 def own_pipes() -> tuple[BinaryIO, BinaryIO]:
     """The standard streams, put elsewhere: what is printed goes nowhere."""
-    pipes = [os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb"))]
+    pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
-    return pipes[0], pipes[1]
+    return pipes
 
 
 def defined(name: str, through: str, pieces: Sequence[Piece], line: Line) -> Any:
