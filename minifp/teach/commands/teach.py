@@ -9,6 +9,7 @@ COMMANDS = {
     "lessons": ("teach", "List the lessons, and copy their notebooks."),
     "status": ("teach", "Show your predictions, and which exercises are solved."),
     "grade": ("teach", "Grade a class's exercises, on cases drawn anew."),
+    "collect": ("teach", "Show a class what it guessed: histograms on one page."),
     "forget": ("teach", "Delete the record of your predictions and exercises."),
 }
 
