@@ -12,7 +12,7 @@ import numpy as np
 from minifp.errors import DataError
 from minifp.report import document
 from minifp.report.markup import paragraph, section, table
-from minifp.report.words import listed, plural
+from minifp.report.words import listed, plural, raised
 from minifp.runtime import untrusted
 from minifp.teach.lessons import LESSONS
 
@@ -168,11 +168,11 @@ def histogram(question: Question) -> str:
     bars = question.bars
     longest = max(count for _, count in bars)
     rows = [
-        (escape(name), str(count),
+        (escape(raised(name)), str(count),
          f'<span class="guesses" style="width: {100 * count / longest:.0f}%"></span>')
         for name, count in bars
     ]  # fmt: skip
-    caption = f"{question.text} ({plural(len(question.guesses), 'student')})"
+    caption = f"{raised(question.text)} ({plural(len(question.guesses), 'student')})"
     return table(caption, HEADS, rows, text_columns=(0, 2))
 
 

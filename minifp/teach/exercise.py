@@ -4,11 +4,14 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from minifp.errors import ArgumentError
+from minifp.runtime.nearest import nearest
 
 Judge = Callable[[Any], str | None]
 
@@ -17,14 +20,16 @@ Judge = Callable[[Any], str | None]
 class Exercise:
     """lesson: its notebook's name. judge: given an answer, None if it is right, else what is wrong
     with it: how much of what was tried, and the first counterexample. hints: three, each of which
-    tells more than the one before; none of them is the answer. through: what a judge calls is
-    through(function, *inputs), where inputs are plain numbers and the function wants more."""
+    tells more than the one before; none of them is the answer. through: of a function that wants
+    more than plain numbers and arrays, through(function, *inputs) makes it and calls it. by_inputs:
+    the judge of what takes these inputs."""
 
     name: str
     lesson: str
     title: str
     hints: tuple[str, str, str]
     judge: Judge
+    by_inputs: Judge
     through: Callable[..., Any] | None = None
 
 
@@ -43,7 +48,8 @@ def exercise(
 
     def register(judge: Judge) -> Judge:
         name = judge.__name__
-        _found[name] = Exercise(name, lesson, title, hints, judge, through)
+        of_functions = judge if through is None else lambda answer: judge(partial(through, answer))
+        _found[name] = Exercise(name, lesson, title, hints, of_functions, judge, through)
         return judge
 
     return register
@@ -76,3 +82,12 @@ def all_exercises() -> dict[str, Exercise]:
     for module in pkgutil.iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_found.items(), key=lambda found: found[1].lesson))
+
+
+def exercise_named(name: str) -> Exercise:
+    """The exercise of that name. Raises ArgumentError for another, and names the nearest."""
+    known = all_exercises()
+    if name not in known:
+        near = ", ".join(nearest(name, known)) or ", ".join(known)
+        raise ArgumentError(f"{name} is no exercise; near are: {near}")
+    return known[name]

@@ -134,3 +134,20 @@ def test_a_class_sees_its_first_guesses_without_names_and_broken_files_are_named
     assert result.output.count("Left out:") == 2 and "16/progress.json is not a" in result.output
     refused = teaching("collect", "class/x.json", "--out", "none.html")
     assert refused.exit_code == 2 and not (tmp_path / "none.html").exists()
+
+
+def test_a_solution_is_shown_after_three_tries_once_it_is_solved_or_at_once(monkeypatch):
+    refused, wrong = teaching("solution", "zero_up_to"), (2.0**-24, 3e-8, 3e-8, 2.0**-26)
+    assert refused.exit_code == 2 and "0 of 3 tries so far" in refused.output
+    for answer in wrong:
+        assert teaching("solution", "zero_up_to").exit_code == 2
+        teach.check(zero_up_to=answer)
+    assert teaching("solution", "zero_up_to").output.endswith("zero\nzero_up_to = 2.0**-25\n")
+    teach.check(below_normal=1023)
+    assert "below_normal = 1023" in teaching("solution", "below_normal").output
+    for name in all_exercises():
+        text = teaching("solution", name, "--now").output
+        assert compile(text, name, "exec") and name in text and "SOLUTION" not in text
+    assert "near are: round_f16" in teaching("solution", "round_f6", "--now").output
+    monkeypatch.setattr(lessons, "NOTEBOOKS", lessons.NOTEBOOKS / "nowhere")
+    assert "solutions are not here" in teaching("solution", "round_f16", "--now").output

@@ -8,6 +8,7 @@ from minifp.shell.group import Index
 COMMANDS = {
     "lessons": ("teach", "List the lessons, and copy their notebooks."),
     "status": ("teach", "Show your predictions, and which exercises are solved."),
+    "solution": ("teach", "Show the solution of an exercise, once you have tried."),
     "grade": ("teach", "Grade a class's exercises, on cases drawn anew."),
     "collect": ("teach", "Show a class what it guessed: histograms on one page."),
     "forget": ("teach", "Delete the record of your predictions and exercises."),

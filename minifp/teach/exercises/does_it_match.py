@@ -66,7 +66,7 @@ def seeds_for(answer):
     of all cases where there is no difference: the normal distribution's answer, rounded up."""
     quantiles = normal.inv_cdf(0.95) + normal.inv_cdf(0.9)
     rng = random_of(4)
-    for sd, margin in [(0.39, 0.5), (1.72, 1.0), (0.1, 1.0), *rng.uniform(0.2, 3, (8, 2))]:
+    for sd, margin in [(1.72, 1.0), (0.39, 0.5), (0.1, 1.0), *rng.uniform(0.2, 3, (8, 2))]:
         exact = (quantiles * sd / margin) ** 2
         right = max(3, math.ceil(exact))
         allowed = {right, max(3, math.ceil(exact * 1.001))}  # quantiles of three digits will do

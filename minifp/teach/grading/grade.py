@@ -178,7 +178,7 @@ class Runner:
     def mark(self, exercise: Exercise) -> Mark:
         """Judge what the file says of an exercise."""
         try:
-            said = judged(exercise, self.defined(exercise))
+            said = judged(exercise.by_inputs, self.defined(exercise))
         except KeyError:
             return Mark()
         except NotImplementedError:

@@ -48,8 +48,8 @@ ANSWERS = {
         (seeds_for,),
         (lambda sd, m: math.ceil((1.96 * sd / m) ** 2), "6 pairs are needed"),
         (lambda sd, m: math.ceil((2.927 * sd / m) ** 2), "3 pairs are needed, not 1"),
-        (lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)), "not 4"),
-        (lambda sd, m: max(3, math.ceil(2.927 * sd / m)), "not 3"),
+        (lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)), "not 19"),
+        (lambda sd, m: max(3, math.ceil(2.927 * sd / m)), "not 6"),
     ),
     "pairing_gain": Answers(
         (pairing_gain,),
