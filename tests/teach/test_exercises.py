@@ -34,7 +34,8 @@ def test_what_is_right_is_taken(name):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_is_wrong_gets_a_counterexample_and_the_hint_of_its_mistake_or_the_next_one(name):
     exercise, known = all_exercises()[name], all_mistakes().get(name, ())
-    wrong = [(m.answer, "", m.hint) for m in known if not m.said]
+    parts = ANSWERS[name].known
+    wrong = [(m.answer, parts.get(i, ""), m.hint) for i, m in enumerate(known) if not m.said]
     wrong += [(answer, part, "") for answer, part in ANSWERS[name].wrong]
     assert len(wrong) >= 3 and len({*exercise.hints}) == 3
     tried, hits = set(), set()
