@@ -21,15 +21,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-import minifp
 from minifp.errors import DataError
 from minifp.runtime.cpu import blas, kernel_cache
 from minifp.teach.checking import NoAnswerError
 from minifp.teach.exercise import Exercise
 from minifp.teach.grading import wire
 
-START = 60.0  # seconds that a process may take to import minifp
-KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # of the environment
+PACKAGE = Path(__file__).resolve().parents[2]
+START = 60.0  # seconds that a process may take to KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # of the environment
 PROGRAM = "import sys; sys.path[:] = {path!r}; from minifp.teach.grading.student import serve; "
 
 
@@ -198,7 +197,7 @@ def transmit(file: BinaryIO, messages: queue.Queue) -> None:
 
 def paths() -> list[str]:
     """Where the process finds modules: minifp and what is installed, not the folder we are in."""
-    own = str(Path(minifp.__file__).parents[1])
+    own = str(PACKAGE.parent)
     return [*dict.fromkeys([own, *(p for p in sys.path if p in installed())])]
 
 
@@ -214,8 +213,7 @@ def installed() -> list[str]:
 
 def readable() -> list[str]:
     """What a student's code may read: Python, minifp, compiled kernels, and what is installed."""
-    package = Path(minifp.__file__).parent
-    own = [package, package.parent / "models", Path(sys.executable).parent]
+    own = [PACKAGE, PACKAGE.parent / "models", Path(sys.executable).parent]
     own += [place.parent for place in kernel_cache.places()]
     return [*map(str, own), sys.prefix, sys.base_prefix, *installed()]
 

@@ -24,6 +24,7 @@ def batch_of(state=16, whole=math.ceil, limit=True):
 
 
 def padded(*sizes):
+    """The work of a product whose sizes are brought to multiples of 8."""
     return math.prod(8 * math.ceil(size / 8) for size in sizes)
 
 
@@ -34,11 +35,13 @@ def tests(d, margin, ddof=1):
 
 
 def no_difference(d, margin):
+    """The p value of "there is no difference"."""
     t = abs(d.mean()) / (d.std(ddof=1) / math.sqrt(len(d)))
     return 2 * (1 - t_cdf(float(t), len(d) - 1))
 
 
 def gain(values, baseline):
+    """Of pairing, as it should be."""
     return (values.var(ddof=1) + baseline.var(ddof=1)) / (values - baseline).var(ddof=1)
 
 
@@ -53,6 +56,7 @@ def alone(cells, i):
 
 
 def where(is_needed):
+    """The techniques for which is_needed(result without it, whole, margin)."""
     return lambda cells, margin: {
         t for i, t in enumerate(TECHNIQUES)
         if is_needed(alone(cells, i), cells[True, True, True], margin)
@@ -60,6 +64,7 @@ def where(is_needed):
 
 
 def on_average(cells, margin):
+    """What brings more than the margin on average."""
     return {t for t, effect in zip(TECHNIQUES, effects(cells)) if effect / 4 > margin}
 
 

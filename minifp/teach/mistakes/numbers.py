@@ -18,14 +18,17 @@ def cut_off(x):
 
 
 def no_overflow(x):
+    """Beyond 65504 it goes on."""
     return np.where(np.abs(x) >= 65520, eleven_bits(x), x.astype(np.float16)).astype(np.float32)
 
 
 def no_subnormals(x):
+    """Below 2^-14 it goes on with eleven bits."""
     return np.where(np.abs(x) >= 65520, x.astype(np.float16), eleven_bits(x)).astype(np.float32)
 
 
 def gap_of(shift, least=-9999):
+    """By the exponent that frexp gives, less `shift`, and at least `least`."""
     return lambda x: np.ldexp(1.0, np.maximum(np.frexp(x)[1] - shift, least))
 
 
@@ -35,10 +38,12 @@ def upward_gap(w):
 
 
 def downward(w):
+    """Half the gap below."""
     return (w - np.nextafter(w.astype(np.float16), np.float16(0)).astype(np.float64)) / 2
 
 
 def is_even(w):
+    """Whether the last bit is 0."""
     return w.astype(np.float16).view(np.uint16) % 2 == 0
 
 
@@ -56,6 +61,7 @@ def descent(unscaled, master=np.float32):
 
 
 def in_half(g, S):
+    """Divided in float16."""
     return (g / np.float16(S)).astype(np.float32)
 
 

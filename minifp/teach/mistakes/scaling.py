@@ -29,14 +29,17 @@ def first_power(is_enough):
 
 
 def is_near(g, left, tolerance):
+    """By the length of the error."""
     return np.linalg.norm(left - g) <= tolerance * np.linalg.norm(g)
 
 
 def each_is_near(g, left, tolerance):
+    """Number by number."""
     return np.all(np.abs(left - g) <= tolerance * np.abs(g))
 
 
 def few_are_lost(g, left, tolerance):
+    """By the share of numbers that become zero."""
     return np.mean((g != 0) & (left == 0)) <= tolerance
 
 
@@ -51,6 +54,7 @@ def counted(lost, is_subnormal):
 
 
 def subnormal(g, h):
+    """Which stored numbers are."""
     return (h != 0) & (np.abs(h) < 2.0**-14)
 
 
@@ -78,14 +82,17 @@ def largest_by(size, whole=math.floor):
 
 
 def length_of(gradients):
+    """Of all gradients together."""
     return math.sqrt(sum(float(np.sum(np.square(g, dtype=np.float64))) for g in gradients))
 
 
 def shortened(gradients, most):
+    """To a length of at most this."""
     return [g * np.float32(min(1.0, most / length_of(gradients))) for g in gradients]
 
 
 def single(gradients, S):
+    """Unscaled in float32."""
     return [g.astype(np.float32) / np.float32(S) for g in gradients]
 
 
@@ -101,6 +108,7 @@ def fated(finite, start, limit):
 
 
 def lowest(losses, references):
+    """The lowest loss of the run."""
     return min(losses)
 
 
@@ -116,10 +124,12 @@ def scaled_by(overflow, growth):
 
 
 def halved(S, good, least):
+    """What should happen after an overflow."""
     return max(S / 2, least), 0
 
 
 def doubled(S, good, most):
+    """What should happen at the end of an interval."""
     return min(S * 2, most), 0
 
 

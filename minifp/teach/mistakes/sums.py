@@ -18,6 +18,7 @@ def sums_of(x, size):
 
 
 def by_numpy(x, size):
+    """By NumPy's sum of each chunk."""
     return np.float32(sum(np.float32(x[i : i + size].sum()) for i in range(0, len(x), size)))
 
 
@@ -47,24 +48,29 @@ def by_squares(x):
 
 
 def clip(g, most, longer=False):
+    """To a length of `most`; `longer`: short gradients too."""
     norm = math.sqrt(float(np.sum(np.square(g, dtype=np.float64))))
     factor = most / max(norm, 1e-30) if longer else min(1.0, most / norm) if norm else 1.0
     return g * np.float32(factor)
 
 
 def single(g, S):
+    """Unscaled in float32."""
     return g.astype(np.float32) / np.float32(S)
 
 
 def half(g, S):
+    """Unscaled in float16."""
     return (g / np.float16(S)).astype(np.float32)
 
 
 def term(w, decay):
+    """What decay adds."""
     return np.float32(2 * decay) * w
 
 
 def narrow(w, decay):
+    """What decay adds, in float16."""
     return (np.float16(2 * decay) * w.astype(np.float16)).astype(np.float32)
 
 

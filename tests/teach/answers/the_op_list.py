@@ -65,6 +65,7 @@ ANSWERS = {
     "largest_without_decay": Answers(
         (lambda decay: 2.0**-25 / (2 * decay),),
         (lambda decay: 2.0**-26 / (2 * decay), "the next larger w also"),
+        (lambda decay: 2.0**-25, "the next larger w also"),
         known={0: "which is not zero"},
     ),
 }
