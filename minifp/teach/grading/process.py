@@ -28,7 +28,8 @@ from minifp.teach.exercise import Exercise
 from minifp.teach.grading import wire
 
 PACKAGE = Path(__file__).resolve().parents[2]
-START = 60.0  # seconds that a process may take to KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # of the environment
+START = 60.0  # seconds that a process may take to import minifp
+KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # of the environment
 PROGRAM = "import sys; sys.path[:] = {path!r}; from minifp.teach.grading.student import serve; "
 
 
