@@ -91,8 +91,9 @@ def landlocked(libc, folder: Path, readable: Iterable[Path]) -> list[str]:
     rules = libc.syscall(CREATE, attributes, size, 0)
     if rules < 0:
         return []
-    may_read = [(path, READS) for path in (*map(Path, SYSTEM), *readable)]
-    for path, allowed in ((folder, READS | writes), *may_read):
+    may = [(Path(os.devnull), 0b110)]  # read and write
+    may += [(path, READS) for path in (*map(Path, SYSTEM), *readable)]
+    for path, allowed in ((folder, READS | writes), *may):
         with suppress(OSError):  # there is no such folder here
             below = os.open(path, os.O_PATH)
             libc.syscall(ADD, rules, 1, struct.pack("=Qi", allowed, below), 0)
@@ -110,15 +111,18 @@ CALLS = {  # by processor: how the kernel names it, and the numbers of calls
     "x86_64": (
         0xC000003E,
         {CLONE: 56, CLONE3: 435, KILL: 62, TGKILL: 234, CAPSET: 126, SECCOMP: 317},
-        # fork vfork ptrace socket tkill rt_sigqueueinfo rt_tgsigqueueinfo process_vm_*, chmod,
-        # chown, io_uring_setup, pidfd_*, fchmodat2
-        (57, 58, 101, 41, 200, 129, 297, 310, 311, 90, 91, 268, 92, 93, 94, 260)
-        + (425, 424, 434, 438, 452),
+        # Those that start or reach processes: fork, vfork, ptrace, tkill, rt_*sigqueueinfo,
+        # process_vm_*, pidfd_*; socket; io_uring_setup; those that change what Landlock does not
+        # know: *chmod*, *chown*, *utime*, *setxattr*, *removexattr*; unshare, setns, mount.
+        (57, 58, 101, 200, 129, 297, 310, 311, 434, 424, 438, 41, 425)
+        + (90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, *range(188, 191))
+        + (*range(197, 200), 463, 466, 272, 308, 165),
     ),
     "aarch64": (
         0xC00000B7,
         {CLONE: 220, CLONE3: 435, KILL: 129, TGKILL: 131, CAPSET: 91, SECCOMP: 277},
-        (117, 198, 130, 138, 240, 270, 271, 52, 53, 54, 55, 425, 424, 434, 438, 452),
+        (117, 130, 138, 240, 270, 271, 434, 424, 438, 198, 425)
+        + (52, 53, 452, 54, 55, 88, *range(5, 8), *range(14, 17), 463, 466, 97, 268, 40),
     ),
 }
 LOAD, EQUAL, AT_LEAST, HAS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

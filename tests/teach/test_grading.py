@@ -76,6 +76,10 @@ ATTACKS = {
     ),
     "the network": ("import socket; socket.socket()", NETWORK, "PermissionError"),
     "rights are changed": ("import os; os.chmod({other!r}, 0)", CHILDREN, "PermissionError"),
+    "times are changed": ("import os; os.utime({other!r}, (0, 0))", CHILDREN, "PermissionError"),
+    "it would be root elsewhere": (
+        "import ctypes; return ctypes.CDLL(None).unshare(0x10000000)", CHILDREN, "and you say -1",
+    ),
     "limits are lifted": (
         "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (99, 99))", CHILDREN, "Error",
     ),

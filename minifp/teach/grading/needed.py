@@ -75,7 +75,7 @@ def pieces_of(cells: Sequence[tuple[str, str]]) -> tuple[list[Piece], list[str]]
         try:
             pieces += [Piece(node, place) for node in parsed(source).body]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            broken.append(f"{place} is no Python: {error}")
+            broken.append(f"{place} is no Python: {str(error) or type(error).__name__}")
     return pieces, broken
 
 
