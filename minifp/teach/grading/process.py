@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minifp.errors import DataError
+from minifp.errors import DataError, MinifpError
 from minifp.runtime.cpu import blas, kernel_cache
 from minifp.teach.checking import NoAnswerError
 from minifp.teach.exercise import Exercise
@@ -54,6 +54,10 @@ class Process:
         self.left, self.is_lost = START, False
         try:
             self._begin()
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise MinifpError(f"no process can be begun for students' code: {error}") from error
+        try:
             kind, self.held = self._hear()
             self._send("cells", [[place, as_bytes(text)] for place, text in cells])
             _, self.broken = self._hear()
