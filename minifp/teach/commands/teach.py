@@ -17,14 +17,16 @@ COMMANDS = {
 
 @click.group(cls=Index, index=COMMANDS, prefix="teach_")
 def teach():
-    """Copy the lessons, and see how far you have come with them.
+    """Copy the lessons, and see how far you have come with them; grade a class.
 
     Your predictions and the exercises you solved are recorded in one file on this machine. Nothing
-    is sent anywhere.
+    is sent anywhere. `grade` and `collect` are for teachers.
 
     \b
     Examples:
       minifp teach lessons
       minifp teach lessons 01-sixteen-bits --out lessons
       minifp teach status
+      minifp teach solution round_f16
+      minifp teach grade submitted --out grades.csv
     """

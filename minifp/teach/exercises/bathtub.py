@@ -215,6 +215,8 @@ def not_clipped(said, stored, S: float, max_norm: float) -> str:
     exact = [g.astype(np.float64) / S for g in stored]
     norm = length_of(exact)
     right = [g * min(1.0, max_norm / norm) for g in exact]
+    if [np.shape(g) for g in said] != [g.shape for g in stored]:
+        return f"gradients have the shapes {', '.join(str(np.shape(g)) for g in said)}"
     if any(np.asarray(g).dtype == np.float16 for g in said):
         return "gradients are float16, and should be float32"
     got, wanted = length_of(said), length_of(right)

@@ -185,7 +185,10 @@ def wrong_share(answer, low, share, random) -> str | None:
     """What to say if a number goes up more or less often than it should: the number that does, of
     DRAWS, has the standard deviation sqrt(DRAWS share (1 - share))."""
     x = np.full(DRAWS, between(low, share))
-    went_up = float(np.mean(np.asarray(answer(x.copy(), random)) > x))
+    given = np.asarray(answer(x.copy(), random))
+    if told := wrong_shape(given, x):
+        return told
+    went_up = float(np.mean(given > x))
     if abs(went_up - share) <= DEVIATIONS * (share * (1 - share) / DRAWS) ** 0.5:
         return None
     return (
