@@ -92,6 +92,8 @@ def test_solutions_are_taken_out_for_students_and_kept_for_graders():
     assert module.SOLUTION.sub(module.to_write, source) == left
     value = "### BEGIN SOLUTION\nlargest = 65504\n### END SOLUTION"
     assert module.SOLUTION.sub(module.to_write, value) == "largest = ...  # your turn\n"
+    assert module.SOLUTION.sub(module.with_names, value) == f"largest = ...  # your turn\n{value}"
+    assert module.SOLUTION.sub(module.with_names, source) == source
     graded = [c for c in module.for_nbgrader("01-sixteen-bits").cells if "nbgrader" in c.metadata]
     kinds = [(c.metadata["nbgrader"]["solution"], c.metadata["nbgrader"]["grade"]) for c in graded]
     assert kinds == [(True, False), (False, True)] * (len(kinds) // 2) != []
