@@ -5,7 +5,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
-OF_A_CHECKOUT = {Path("notebooks/on-a-gpu.ipynb")}  # which uses programs in scripts/
+# Which use programs in scripts/.
+OF_A_CHECKOUT = {Path("notebooks/on-a-gpu.ipynb"), Path("notebooks/source/on-a-gpu.py")}
 
 
 class BuildWithModels(build_py):
@@ -23,10 +24,11 @@ class BuildWithModels(build_py):
     def build_package_data(self):
         """All files that are no modules."""
         super().build_package_data()
-        folder = Path(self.build_lib, "minifp", "teach", "notebooks")
-        self.mkpath(str(folder))
-        for path in sorted({*Path("notebooks").glob("*.ipynb")} - OF_A_CHECKOUT):
-            self.copy_file(str(path), str(folder / path.name))
+        folder = Path(self.build_lib, "minifp", "teach")
+        self.mkpath(str(folder / "notebooks" / "source"))
+        sources = Path("notebooks").glob("source/*.py")  # which have the solutions
+        for path in sorted({*Path("notebooks").glob("*.ipynb"), *sources} - OF_A_CHECKOUT):
+            self.copy_file(str(path), str(folder / path))
 
 
 setup(

@@ -66,8 +66,11 @@ def with_solutions(name: str) -> nbformat.NotebookNode:
 
 
 def for_nbgrader(name: str) -> nbformat.NotebookNode:
-    """As nbgrader takes a source: marked solutions, and checks that have points, and must hold."""
-    notebook = changed(read(name), lambda source: CHECK.sub("assert ", source))
+    """As nbgrader takes a source: marked solutions, and checks that have points, and must hold.
+
+    nbgrader leaves nothing of a solution, so names of variables stand in front of it, too.
+    """
+    notebook = changed(read(name), lambda s: SOLUTION.sub(with_names, CHECK.sub("assert ", s)))
     for i, cell in enumerate(notebook.cells):
         if "### BEGIN SOLUTION" in cell.source:
             cell.metadata["nbgrader"] = graded(f"{name}-{i}", solution=True)
@@ -108,6 +111,11 @@ def to_write(solution: re.Match) -> str:
     if solution["indent"]:
         return f"{solution['indent']}raise NotImplementedError  # your turn\n"
     return "".join(f"{name} = ...  # your turn\n" for name in ASSIGNED.findall(solution["body"]))
+
+
+def with_names(solution: re.Match) -> str:
+    """A solution, with what students see of variables in front of it."""
+    return solution[0] if solution["indent"] else to_write(solution) + solution[0]
 
 
 def graded(name: str, *, solution: bool = False, grade: bool = False, **more) -> dict:

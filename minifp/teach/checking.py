@@ -1,29 +1,32 @@
 """`check`: whether an answer is right, and if not, the first counterexample and a hint."""
 
 import traceback
-import warnings
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from minifp.errors import ArgumentError, MinifpError
-from minifp.runtime.nearest import nearest
 from minifp.teach import mode, progress
-from minifp.teach.exercise import Exercise, all_exercises
+from minifp.teach.exercise import Exercise, Judge, exercise_named
+from minifp.teach.mistake import Recorded, hint_for, quiet
 
 UNWRITTEN = "it is not written yet"
+MOST = 50  # wrong answers that are remembered
 
 
 class WrongAnswerError(MinifpError, AssertionError):
     """A solution that is shown as right, and is not."""
 
 
+class NoAnswerError(MinifpError):
+    """Why a function of a student's that runs elsewhere gave no answer, as it is told."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What `check` says of an answer: true where it is right.
 
-    said: what is wrong, "" if nothing is. hint: the next one, of those of the exercise.
+    said: what is wrong, "" if nothing is. hint: of the mistake it is, or the exercise's next one.
     """
 
     exercise: Exercise
@@ -44,20 +47,22 @@ class Verdict:
         return self._repr_markdown_().replace("**", "").replace("*Hint*", "Hint")
 
 
-_tries: dict[str, int] = {}  # that failed, of each exercise, in this process
+_tries: dict[str, dict] = {}  # of each exercise, in this process: see _kept_tries
 
 
 def check(*function: Any, **answer: Any) -> Verdict:
     """Judge an answer, without ever stopping a notebook.
 
     check(round_f16) judges a function as the exercise of its name; check(zero_below=3e-8) judges
-    what is no function as that of the keyword. With each try that fails the next hint is shown.
+    what is no function as that of the keyword. A known mistake is named by a hint of its own; with
+    others each try that fails shows the next hint, unless the same was answered before.
     Where answers are shown (MINIFP_TEACH=show), a wrong one raises WrongAnswerError. Raises
     ArgumentError for a name that is no exercise's.
     """
     exercise, given = _meant(function, answer)
-    said = _judged(exercise, given)
-    hint = "" if said == UNWRITTEN else _hint_after(exercise, said)
+    recorded = Recorded(exercise, given)
+    said = judged(exercise.by_inputs, recorded.judged)
+    hint = "" if said == UNWRITTEN else _hint_after(exercise, said, recorded)
     verdict = Verdict(exercise, said, hint)
     if said and mode.shows_answers():
         raise WrongAnswerError(repr(verdict))
@@ -73,38 +78,41 @@ def _meant(function, answer):
         )
     named = {getattr(f, "__name__", repr(f)): f for f in function} | answer
     [(name, given)] = named.items()
-    known = all_exercises()
-    if name not in known:
-        near = ", ".join(nearest(name, known)) or ", ".join(known)
-        raise ArgumentError(f"check: {name} is no exercise; near are: {near}")
-    return known[name], given
+    return exercise_named(name), given
 
 
-def _hint_after(exercise, said) -> str:
-    """The hint after one more try, which is counted and kept; "" if nothing was wrong."""
-    tried = _tries[exercise.name] = _tries.get(exercise.name, _kept_tries(exercise)) + bool(said)
-    progress.keep("exercises", exercise.name, {"solved": not said, "failed": tried})
-    return exercise.hints[min(tried, len(exercise.hints)) - 1] if said else ""
+def _hint_after(exercise: Exercise, said: str, recorded: Recorded) -> str:
+    """The hint after one more try, which is counted unless it has been made before: of the mistake
+    it is, else the next one; "" if nothing was wrong."""
+    before = _tries.get(exercise.name, _kept_tries(exercise))
+    mark, wrong = zlib.crc32(said.encode()), [*before.get("wrong", [])]
+    failed = before.get("failed", 0) + bool(said and mark not in wrong)
+    if said and mark not in wrong:
+        wrong = [*wrong, mark][-MOST:]
+    tried = {"solved": not said, "failed": failed, "wrong": wrong}
+    _tries[exercise.name] = tried
+    progress.keep("exercises", exercise.name, tried)
+    if not said:
+        return ""
+    return hint_for(said, recorded) or exercise.hints[min(failed, len(exercise.hints)) - 1]
 
 
 def _kept_tries(exercise):
-    return 0 if mode.shows_answers() else _progress_of(exercise).get("failed", 0)
+    """What is kept of an exercise: solved, failed, and wrong, a number for each wrong answer."""
+    return {} if mode.shows_answers() else progress.read()["exercises"].get(exercise.name, {})
 
 
-def _progress_of(exercise):
-    return progress.read()["exercises"].get(exercise.name, {})
-
-
-def _judged(exercise, given) -> str:
+def judged(judge: Judge, given: Any) -> str:
     """What is wrong with an answer, also one that raises; "" if nothing is."""
     if given is ...:
         return UNWRITTEN
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):  # what overflows may be right
-            warnings.simplefilter("ignore")
-            return exercise.judge(given) or ""
+        with quiet():
+            return judge(given) or ""
     except NotImplementedError:
         return UNWRITTEN
+    except NoAnswerError as error:
+        return str(error)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"it raised {type(error).__name__}: {error} (line {where.lineno} of {where.name})"

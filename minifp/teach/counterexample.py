@@ -2,6 +2,8 @@
 
 import numpy as np
 
+ONE_UNIT = "by one unit in the last place"
+
 
 def wrong_shape(given: np.ndarray, right: np.ndarray) -> str | None:
     """What to say of an array of another shape, None of one that fits."""
@@ -24,7 +26,19 @@ def counterexample(x: np.ndarray, given: object, right: np.ndarray, tried: str) 
     if not wrong.any():
         return None
     first = np.flatnonzero(wrong)[np.argmin(np.abs(x[wrong]))]
+    tried += by_one_unit(given[wrong], right[wrong])
     return (
         f"{wrong.sum():,} of {len(x):,} are wrong ({tried}). The smallest: {x[first]} became "
         f"{given[first]}, and should be {right[first]}"
     )
+
+
+def by_one_unit(given: np.ndarray, right: np.ndarray) -> str:
+    """A remark where all of these are neighbours of what is right, else "". Numbers that all are
+    float16 numbers are taken for such."""
+    if right.dtype.kind != "f":
+        return ""
+    is_half = all(np.all(x == x.astype(np.float16)) for x in (given, right))
+    unit = np.spacing(np.abs(right.astype(np.float16 if is_half else right.dtype)))
+    near = (given != right) & (np.abs(given - right) <= unit)
+    return f"; each {ONE_UNIT}" if near.all() else ""

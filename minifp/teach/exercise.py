@@ -1,13 +1,17 @@
 """What an exercise is: a name, three hints, and a judge of answers."""
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from minifp.errors import ArgumentError
+from minifp.runtime.nearest import nearest
 
 Judge = Callable[[Any], str | None]
 
@@ -16,33 +20,59 @@ Judge = Callable[[Any], str | None]
 class Exercise:
     """lesson: its notebook's name. judge: given an answer, None if it is right, else what is wrong
     with it: how much of what was tried, and the first counterexample. hints: three, each of which
-    tells more than the one before; none of them is the answer."""
+    tells more than the one before; none of them is the answer. through: of a function that wants
+    more than plain numbers and arrays, through(function, *inputs) makes it and calls it. by_inputs:
+    the judge of what takes these inputs."""
 
     name: str
     lesson: str
     title: str
     hints: tuple[str, str, str]
     judge: Judge
+    by_inputs: Judge
+    through: Callable[..., Any] | None = None
 
 
 _found: dict[str, Exercise] = {}
 
 
-def exercise(lesson: str, title: str, *, hints: tuple[str, str, str]) -> Callable[[Judge], Judge]:
+def exercise(
+    lesson: str,
+    title: str,
+    *,
+    hints: tuple[str, str, str],
+    through: Callable[..., Any] | None = None,
+) -> Callable[[Judge], Judge]:
     """Make a judge the exercise of its name: `check` finds it by that of the function that is
     checked, or by the keyword in front of an answer that is none."""
 
     def register(judge: Judge) -> Judge:
         name = judge.__name__
-        _found[name] = Exercise(name, lesson, title, hints, judge)
+        of_functions = judge if through is None else lambda answer: judge(partial(through, answer))
+        _found[name] = Exercise(name, lesson, title, hints, of_functions, judge, through)
         return judge
 
     return register
 
 
-def random_of(name: str) -> np.random.Generator:
-    """Random numbers for the cases of an exercise: the same ones in every process."""
-    return np.random.default_rng(list(name.encode()))
+_drawn_from: list[int] = []
+
+
+def random_of(*of: str | int) -> np.random.Generator:
+    """Random numbers for the cases of an exercise, named by texts and numbers from 0 on: the same
+    ones in every process, but within `drawn_from`."""
+    named = [n for part in of for n in (part.encode() if isinstance(part, str) else [part])]
+    return np.random.default_rng([*named, *_drawn_from])
+
+
+@contextmanager
+def drawn_from(seed: int) -> Iterator[None]:
+    """Have the cases of all exercises drawn from a seed in the `with` block."""
+    _drawn_from[:] = [seed]
+    try:
+        yield
+    finally:
+        _drawn_from.clear()
 
 
 @cache
@@ -52,3 +82,12 @@ def all_exercises() -> dict[str, Exercise]:
     for module in pkgutil.iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_found.items(), key=lambda found: found[1].lesson))
+
+
+def exercise_named(name: str) -> Exercise:
+    """The exercise of that name. Raises ArgumentError for another, and names the nearest."""
+    known = all_exercises()
+    if name not in known:
+        near = ", ".join(nearest(name, known)) or ", ".join(known)
+        raise ArgumentError(f"{name} is no exercise; near are: {near}")
+    return known[name]

@@ -85,6 +85,8 @@ def test_solutions_are_taken_out_for_students_and_kept_for_graders():
     graded = [c for c in module.for_nbgrader("01-sixteen-bits").cells if "nbgrader" in c.metadata]
     kinds = [(c.metadata["nbgrader"]["solution"], c.metadata["nbgrader"]["grade"]) for c in graded]
     assert kinds == [(True, False), (False, True)] * (len(kinds) // 2) != []
+    (asked,) = (c.source for c in graded if c.source.endswith("= 2.0**-25\n### END SOLUTION"))
+    assert asked.startswith("zero_up_to = ...  # your turn\n### BEGIN SOLUTION\nzero_up_to = ")
 
 
 def test_for_colab_a_badge_and_a_cell_that_installs_come_first():

@@ -3,11 +3,13 @@
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from minifp.teach import checking
 from minifp.teach.exercise import all_exercises
 from minifp.teach.lessons import LESSONS
+from minifp.teach.mistake import NOTHING, OF_ALL, all_mistakes
 
 FOLDER = Path(__file__).parent / "answers"
 FILES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -30,14 +32,44 @@ def test_what_is_right_is_taken(name):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_is_wrong_gets_a_counterexample_and_one_hint_after_another(name):
-    exercise = all_exercises()[name]
-    assert len(ANSWERS[name].wrong) >= 3 and len({*exercise.hints}) == 3
-    for i, (answer, part) in enumerate(ANSWERS[name].wrong):
+def test_what_is_wrong_gets_a_counterexample_and_the_hint_of_its_mistake_or_the_next_one(name):
+    exercise, known = all_exercises()[name], all_mistakes().get(name, ())
+    parts = ANSWERS[name].known
+    wrong = [(m.answer, parts.get(i, ""), m.hint) for i, m in enumerate(known) if not m.said]
+    wrong += [(answer, part, "") for answer, part in ANSWERS[name].wrong]
+    assert len(wrong) >= 3 and len({*exercise.hints}) == 3
+    tried, hits = set(), set()
+    named = {mistake.hint for mistake in (*known, *OF_ALL)} | {NOTHING}
+    for answer, part, hint in wrong:
         verdict = checking.check(**{name: answer})
-        assert not verdict
-        assert part in verdict.said
-        assert verdict.hint == exercise.hints[min(i, 2)]
+        tried.add(verdict.said)
+        next_one = exercise.hints[min(len(tried), 3) - 1]
+        assert not verdict and part in verdict.said
+        assert verdict.hint == (hint or verdict.hint) and verdict.hint in {*named, next_one}
+        assert checking.check(**{name: answer}).hint == verdict.hint  # and is no new try
+        hits.add(verdict.hint)
+    assert {mistake.hint for mistake in known} <= hits
+
+
+@pytest.mark.parametrize(("answer", "hint"), [
+    (lambda x: np.where(np.abs(x) < 9, np.nextafter(x.astype("f2"), np.float16(9)), x.astype("f2")),
+     OF_ALL[0].hint),
+    (lambda x: unknown(x), OF_ALL[1].hint),  # noqa: F821
+    (lambda: 1, OF_ALL[2].hint),
+    (lambda x: None, NOTHING),
+])  # fmt: skip
+def test_mistakes_of_any_exercise_have_hints(answer, hint):
+    assert checking.check(round_f16=answer).hint == hint
+
+
+def test_what_only_begins_like_a_mistake_is_not_named_and_wrong_answers_are_remembered(own_file):
+    def partly(bits):
+        return 2.0**-bits if bits == 10 else 7.0
+
+    first, *_ = all_exercises()["rounding_error"].hints
+    for _ in range(2):  # as if the notebook had been begun again
+        assert checking.check(rounding_error=partly).hint == first
+        checking._tries.clear()
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -109,3 +109,43 @@ def test_progress_is_deleted_when_that_is_meant(words, typed, is_left, done, own
     assert "1 prediction made" in result.output
     again = teaching("forget", "--yes")
     assert ("Nothing to delete" in again.output) == (not is_left)
+
+
+def test_a_class_sees_its_first_guesses_without_names_and_broken_files_are_named(tmp_path):
+    asked, chosen = f"{LESSON}: How many?", f"{LESSON}: <Which>?"
+    guesses = [*range(0, 1200, 100), 1e9, 0.5]
+    for i, guess in enumerate([*guesses, -7, 1e308, None]):
+        kept = {"predictions": {asked: guess, chosen: "a&b"}, "later": {asked: [3]}}
+        path = tmp_path / "class" / str(i) / "progress.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(kept), encoding="utf-8")
+    few = [tmp_path / "class" / str(i) for i in range(len(guesses))]
+    result = teaching("collect", *few)
+    text = " ".join(result.output.split())
+    assert "How many? 0: 1, 0.1 to 10: 1, 10 to 1,000: 9, 1,000 to 100,000: 2 and 1e+09" in text
+    assert "<Which>? a&b: 14" in text
+    page = checked((tmp_path / "guesses.html").read_text("utf-8"))
+    assert "<Which>? (14 students)" in page.words and "Sixteen bits" in page.words
+    (tmp_path / "class" / "x.json").write_text("{", encoding="utf-8")
+    result = teaching("collect", "class", *few, "--out", "all.html")
+    assert "15 students" not in result.output and "16 students at 2 questions" in result.output
+    assert result.output.count("Left out:") == 2 and "16/progress.json is not a" in result.output
+    refused = teaching("collect", "class/x.json", "--out", "none.html")
+    assert refused.exit_code == 2 and not (tmp_path / "none.html").exists()
+
+
+def test_a_solution_is_shown_after_three_tries_once_it_is_solved_or_at_once(monkeypatch):
+    refused, wrong = teaching("solution", "zero_up_to"), (2.0**-24, 3e-8, 3e-8, 2.0**-26)
+    assert refused.exit_code == 2 and "0 of 3 tries so far" in refused.output
+    for answer in wrong:
+        assert teaching("solution", "zero_up_to").exit_code == 2
+        teach.check(zero_up_to=answer)
+    assert teaching("solution", "zero_up_to").output.endswith("zero\nzero_up_to = 2.0**-25\n")
+    teach.check(below_normal=1023)
+    assert "below_normal = 1023" in teaching("solution", "below_normal").output
+    for name in all_exercises():
+        text = teaching("solution", name, "--now").output
+        assert compile(text, name, "exec") and name in text and "SOLUTION" not in text
+    assert "near are: round_f16" in teaching("solution", "round_f6", "--now").output
+    monkeypatch.setattr(lessons, "NOTEBOOKS", lessons.NOTEBOOKS / "nowhere")
+    assert "solutions are not here" in teaching("solution", "round_f16", "--now").output

@@ -7,7 +7,7 @@ import numpy as np
 import minifp.nn.functional as F
 from minifp.numerics.policy import precision
 from minifp.ops.creation import tensor
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "05-the-bathtub"
 MAX = 65504.0  # the largest float16 number
@@ -34,6 +34,13 @@ def begun(seed: int, k: int):
     return parameters, loss
 
 
+def with_network(answer, seed: int, k: int, S: float) -> list[np.ndarray] | None:
+    """What an answer returns for the network of a seed, as arrays."""
+    parameters, loss = begun(seed, k)
+    with precision("mixed"):
+        return answer(loss, parameters, S)
+
+
 def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
     """What is right, by a backward whose first gradient is S."""
     parameters, loss = begun(seed, k)
@@ -54,20 +61,20 @@ def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
         "Before anything is returned, look at all stored gradients: if one number is not "
         "np.isfinite, skip the whole step and return None.",
     ),
+    through=with_network,
 )
 def gradients_of(answer):
     """A function (loss, parameters, S) that returns the gradients without S, or None."""
-    for seed in range(6):
+    for seed in (int(n) for n in random_of("gradients_of").integers(2**30, size=6)):
         for k, S in ((0, 1.0), (14, 1.0), (14, 8.0), (14, 2.0**20), (20, 2.0**12), (0, 2.0**40)):
-            parameters, loss = begun(seed, k)
-            with precision("mixed"):
-                said = answer(loss, parameters, S)
-            problem = not_gradients(said, true_gradients(seed, k, S))
+            right = true_gradients(seed, k, S)  # first: it compiles what the answer needs
+            said = answer(seed, k, S)
+            problem = not_gradients(said, right)
             if not problem:
                 continue
             if same(said, true_gradients(seed, k, 1.0)):
                 problem = "these are the gradients of S = 1: S is not in backward"
-            return f"with S = {S:g} and a loss of {loss.item():.2g}, {problem}"
+            return f"with S = {S:g} and a loss of {begun(seed, k)[1].item():.2g}, {problem}"
     return None
 
 
@@ -135,7 +142,7 @@ def step_of(random: np.random.Generator) -> dict[str, np.ndarray]:
 )
 def ceiling_of(answer):
     """A function from gradients by name to which overflows first, and log2 of the last S."""
-    random = np.random.default_rng(5)
+    random = random_of(5)
     cases = [step_of(random) for _ in range(CASES)]
     cases.append(
         {"activation": np.array([1.0, -MAX], np.float32), "weight": np.ones(3, np.float32)}
@@ -188,7 +195,7 @@ def stored_of(random: np.random.Generator, length: float, S: float) -> list[np.n
 )
 def clipped(answer):
     """A function (stored, S, max_norm) that returns gradients without S, clipped."""
-    random = np.random.default_rng(17)
+    random = random_of(17)
     for i in range(CASES):
         max_norm = float(random.choice([0.5, 1.0, 5.0]))
         length = max_norm * (0.5, 3.0, 0.9, 20.0)[i % 4]
@@ -208,6 +215,8 @@ def not_clipped(said, stored, S: float, max_norm: float) -> str:
     exact = [g.astype(np.float64) / S for g in stored]
     norm = length_of(exact)
     right = [g * min(1.0, max_norm / norm) for g in exact]
+    if [np.shape(g) for g in said] != [g.shape for g in stored]:
+        return f"gradients have the shapes {', '.join(str(np.shape(g)) for g in said)}"
     if any(np.asarray(g).dtype == np.float16 for g in said):
         return "gradients are float16, and should be float32"
     got, wanted = length_of(said), length_of(right)

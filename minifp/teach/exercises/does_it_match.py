@@ -7,7 +7,7 @@ import numpy as np
 from minifp.lab.statistics.distributions import normal
 from minifp.lab.statistics.moments import deviation
 from minifp.lab.statistics.paired import compare_paired, differ_by
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "11-does-it-match"
 CLOSE = 1e-6  # of a p value: the tables of t differ in digits behind that
@@ -17,7 +17,7 @@ MARGIN = 0.5
 def samples(seed: int, n: int, bias: float, shared: float) -> tuple[np.ndarray, np.ndarray]:
     """Accuracies of n runs of a precision and of float32, which have `shared` points of their
     spread in common, and 0.4 points each of their own."""
-    rng = np.random.default_rng(seed)
+    rng = random_of(seed)
     both = 96 + shared * rng.normal(size=n)
     return both + bias + 0.4 * rng.normal(size=n), both + 0.4 * rng.normal(size=n)
 
@@ -65,8 +65,8 @@ def seeds_for(answer):
     """Of the deviation of paired differences and a margin, how many pairs show equivalence in 80%
     of all cases where there is no difference: the normal distribution's answer, rounded up."""
     quantiles = normal.inv_cdf(0.95) + normal.inv_cdf(0.9)
-    rng = np.random.default_rng(4)
-    for sd, margin in [(0.39, 0.5), (1.72, 1.0), (0.1, 1.0), *rng.uniform(0.2, 3, (8, 2))]:
+    rng = random_of(4)
+    for sd, margin in [(1.72, 1.0), (0.39, 0.5), (0.1, 1.0), *rng.uniform(0.2, 3, (8, 2))]:
         exact = (quantiles * sd / margin) ** 2
         right = max(3, math.ceil(exact))
         allowed = {right, max(3, math.ceil(exact * 1.001))}  # quantiles of three digits will do

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "13-float16-strikes-back"
 CLOSE = 1e-6  # relative: float64 loses 1e-16 / d of a difference d of logarithms, here 1e-9
@@ -10,7 +10,7 @@ CLOSE = 1e-6  # relative: float64 loses 1e-16 / d of a difference d of logarithm
 
 def pairs(seed: int, rows: int, length: int, apart: float) -> tuple[np.ndarray, np.ndarray]:
     """log p of sampled letters under the trainer and under the sampler, (rows, length) each."""
-    rng = np.random.default_rng(seed)
+    rng = random_of(seed)
     sampler = -rng.exponential(1.0, (rows, length))
     return sampler + apart * rng.normal(size=(rows, length)), sampler
 
@@ -92,7 +92,7 @@ def kl_estimate(answer):
 )
 def rounding_error(answer):
     """Of bits of mantissa, the largest error of rounding a number next to 1, relative to it."""
-    for bits in (10, 7, 23, 3, 2, *np.random.default_rng(0).integers(4, 40, 5)):
+    for bits in (10, 7, 23, 3, 2, *random_of(0).integers(4, 40, 5)):
         step = 2.0 ** -int(bits)
         right = step - step / 2  # from the middle of two neighbours to the nearer of them
         given = float(answer(int(bits)))

@@ -38,9 +38,10 @@ def scale_for(answer):
     exact = [MAX / 2.0**k for k in range(0, 48, 3)]  # where S max |g| is 65504 itself
     nexts = [math.nextafter(x, math.inf) for x in exact]
     powers = [2.0**k for k in range(-30, 16, 5)]
-    for largest in (*powers, *(2.0 ** random.uniform(-30, 15.9, CASES)), *exact, *nexts):
-        said = answer(float(largest))
-        problem = not_the_largest(said, float(largest))
+    drawn = (2.0 ** random.uniform(-30, 15.9, CASES)).tolist()
+    for largest in (*drawn, *powers, *exact, *nexts):
+        said = answer(largest)
+        problem = not_the_largest(said, largest)
         if problem:
             return f"max |g| = {largest!r}: you say {said!r}, {problem}"
     return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "06-a-late-death"
 RECORDED = Path(__file__).with_name("recorded_runs.json")
@@ -135,7 +135,7 @@ def true_fate(losses, references) -> str:
 
 def curves():
     """Losses that fall, fall less, rise again, or end with NaN, and those of three float32 runs."""
-    random = np.random.default_rng(6)
+    random = random_of(6)
     for i in range(80):
         references = [float(x) for x in 2 + 0.1 * random.random(3)]
         low, high = min(references), max(references)

@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.numerics.number_format import FORMATS
 from minifp.teach.counterexample import wrong_shape
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "03-master-weights"
 COMPARED = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -33,6 +33,8 @@ class Bowl:
 
     def __call__(self, w):
         """S times the gradient at float16 weights, in float16."""
+        if np.shape(w) != self.weights.shape:
+            raise ValueError(f"the gradient was asked for at weights of shape {np.shape(w)}")
         self.asked.append(np.asarray(w).dtype)
         g = self.slope * (1 + np.asarray(w, np.float32) / 64)
         return (np.float32(self.S) * g).astype(np.float16)
@@ -49,7 +51,7 @@ class Bowl:
 def bowls() -> list[Bowl]:
     """One in which updates are too small for the weights, and one in which gradients are, besides,
     too small for float16 unless they are multiplied by S."""
-    random = np.random.default_rng(3)
+    random = random_of(3)
     made = []
     for size, slope, S, lr in ((1.0, 2.0**-4, 1.0, 2.0**-9), (2.0**-4, 2.0**-27, 4096.0, 512.0)):
         weights = (size * random.uniform(1, 2, 40)).astype(np.float16)
@@ -144,7 +146,7 @@ def between(low: float, share: float) -> np.float32:
 )
 def stochastic(answer):
     """A function from float32 numbers (n), and a NumPy Generator, to float16 numbers (n)."""
-    random = np.random.default_rng(7)
+    random = random_of(7)
     numbers = random.choice([-1, 1], 2000) * 2.0 ** random.uniform(-26, 15, 2000)
     halves = numbers.astype(np.float16).astype(np.float32)
     near_powers = np.array([between(2.0**e, 0.02) for e in range(-10, 10)] * 50)
@@ -183,7 +185,10 @@ def wrong_share(answer, low, share, random) -> str | None:
     """What to say if a number goes up more or less often than it should: the number that does, of
     DRAWS, has the standard deviation sqrt(DRAWS share (1 - share))."""
     x = np.full(DRAWS, between(low, share))
-    went_up = float(np.mean(np.asarray(answer(x.copy(), random)) > x))
+    given = np.asarray(answer(x.copy(), random))
+    if told := wrong_shape(given, x):
+        return told
+    went_up = float(np.mean(given > x))
     if abs(went_up - share) <= DEVIATIONS * (share * (1 - share) / DRAWS) ** 0.5:
         return None
     return (

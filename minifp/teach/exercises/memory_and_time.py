@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "10-memory-and-time"
 # Bytes of a number of each kind, and how many there are of it for each weight or activation.
@@ -20,7 +20,7 @@ CLOSE = 1e-9  # relative: some roundings of float64
 
 def whole_numbers(seed: int, columns: int, largest: int, rows: int = 12) -> Iterator[list[int]]:
     """Rows of whole numbers from 1 on, of all sizes up to the largest."""
-    drawn = np.random.default_rng(seed).uniform(0, math.log(largest), (rows, columns))
+    drawn = random_of(seed).uniform(0, math.log(largest), (rows, columns))
     yield from np.exp(drawn).astype(int).tolist()
 
 
@@ -125,7 +125,7 @@ def wasted_work(answer):
 )
 def amdahl(answer):
     """How many times faster the whole is, if a share of its time gets so many times faster."""
-    rng = np.random.default_rng(3)
+    rng = random_of(3)
     drawn = zip(rng.uniform(0, 1, 10), 2 ** rng.uniform(-1, 5, 10))
     for share, times in [(0.5, 5.0), (0.0, 8.0), (1.0, 8.0), *drawn]:
         right = 1 / (1 - share + share / times)

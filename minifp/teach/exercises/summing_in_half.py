@@ -6,6 +6,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.numerics.policy import precision
+from minifp.teach.counterexample import by_one_unit
 from minifp.teach.exercise import exercise, random_of
 
 LESSON = "08-summing-in-half"
@@ -29,7 +30,8 @@ def differing(said, right: np.ndarray) -> str:
         return ""
     at = np.argmax(wrong.ravel())
     share = f"{wrong.sum()} of {wrong.size} numbers are wrong, the first is "
-    text = f"{said.ravel()[at]!s}, and should be {right.ravel()[at]!s}"
+    unit = by_one_unit(said[wrong], right[wrong])
+    text = f"{said.ravel()[at]!s}, and should be {right.ravel()[at]!s}{unit}"
     return share + text if wrong.size > 1 else text
 
 

@@ -73,9 +73,7 @@ ANSWERS = {
     ),
     "fate": Answers(
         (fate,),
-        (lambda losses, refs: fate(losses, refs, finite=np.ones_like), "ends at nan"),
-        (lambda losses, refs: fate(losses, refs, start=max(refs)), "curves are wrong"),
-        (lambda losses, refs: fate(losses, refs, limit=np.mean), "curves are wrong"),
         (lambda losses, references: "alive", "expected one of"),
+        known={0: "curves are wrong", 1: "ends at nan", 2: "curves are wrong"},
     ),
 }

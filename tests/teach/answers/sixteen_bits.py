@@ -16,32 +16,26 @@ def gap_above(x):
     return 2.0 ** (exponent - 10)
 
 
-def not_halved(x):
-    """Takes what frexp gives for the binade."""
-    return np.ldexp(1.0, np.maximum(np.frexp(x)[1] - 10, -24))
-
-
 ANSWERS = {
     "gap_above": Answers(
         (gap_above, lambda x: np.spacing(x.astype(np.float16))),
-        (lambda x: x * 2.0**-10, "0.0 became 0.0, and should be 5.96"),
-        (not_halved, "are wrong"),
-        (lambda x: np.ldexp(1.0, np.frexp(x)[1] - 11), "and should be 5.96"),  # also below 2^-14
         (lambda x: 2.0**-10, "shape ()"),
+        known={0: "are wrong", 1: "and should be 5.96", 2: "0.0 became 0.0, and should be 5.96"},
     ),
     "below_normal": Answers(
-        (1023, 1023.0), (0, "but 2^-15 is one"), (1024, "fewer than 1024"), (512, "more than 512")
+        (1023, 1023.0),
+        (0, "but 2^-15 is one"),
+        (512, "more than 512"),
+        known={0: "fewer than 1024"},
     ),
     "round_f16": Answers(
         (round_f16, lambda x: x.astype(np.float16).astype(np.float32)),
-        (lambda x: round_f16(x, least=-9999), "and should be"),  # goes on shrinking below 2^-14
-        (lambda x: round_f16(x, integer=np.trunc, beyond=65536), "became 0.0, and should be 5.96"),
-        (lambda x: round_f16(x, beyond=np.inf), "should be inf"),
+        known={0: "became 0.0, and should be 5.96", 1: "and should be", 2: "should be inf"},
     ),
     "zero_up_to": Answers(
         (2.0**-25,),
-        (2.0**-24, "is stored as 5.96"),
         (3e-8, "not as zero"),
         (2.0**-26, "which is larger"),
+        known={0: "is stored as 5.96"},
     ),
 }

@@ -19,44 +19,17 @@ def clipped(g, most):
     return g * np.float32(min(1, most / norm)) if norm else g
 
 
-def always_scaled(g, most):
-    """Small gradients are made larger."""
-    return g * np.float32(most / max(norm_of(g), 1e-30))
-
-
 def unscaled(g, S):
     return g.astype(np.float32) / np.float32(S)
-
-
-def in_half(g, S):
-    """What loss scaling saved is lost."""
-    return (g / np.float16(S)).astype(np.float32)
 
 
 def decay_of(w, decay):
     return np.float32(2 * decay) * w
 
 
-def narrow(w, decay):
-    """OpenSeq2Seq's warning."""
-    return (np.float16(2 * decay) * w.astype(np.float16)).astype(np.float32)
-
-
 def steps(clip=clipped, unscale=unscaled, term=decay_of):
     """What is to be done with a gradient, in its order, each step in some way."""
     return lambda g, S, w, decay, most: clip(unscale(g, S) + term(w, decay), most)
-
-
-def clips_first(g, S, w, decay, most):
-    return unscaled(clipped(g.astype(np.float32), most), S) + decay_of(w, decay)
-
-
-def decays_first(g, S, w, decay, most):
-    return clipped(unscaled(g.astype(np.float32) + decay_of(w, decay), S), most)
-
-
-def decays_last(g, S, w, decay, most):
-    return clipped(unscaled(g, S), most) + decay_of(w, decay)
 
 
 def updates_of(eps, stored=lambda x: x.astype(np.float16).astype(np.float64)):
@@ -76,24 +49,23 @@ ANSWERS = {
     ),
     "gradient_to_use": Answers(
         (steps(),),
-        (clips_first, "clipped"),
-        (decays_first, "numbers are wrong"),
-        (decays_last, "with decay, clipped"),
-        (steps(term=narrow), "numbers are wrong"),
-        (steps(unscale=in_half), "numbers are wrong"),
-        (steps(clip=always_scaled), "numbers are wrong"),
+        known={
+            0: "clipped",
+            1: "numbers are wrong",
+            2: "with decay, clipped",
+            3: "numbers are wrong",
+            4: "numbers are wrong",
+            5: "numbers are wrong",
+        },
     ),
     "largest_update": Answers(
         (lambda eps: float(updates_of(eps).max()),),
-        (lambda eps: 1.0, "you say 1"),
-        (lambda eps: 1 / eps, "the largest update is"),
-        (lambda eps: float(updates_of(eps, lambda x: x).max()), "you say"),
-        (lambda eps: float(updates_of(eps)[0]), "you say"),  # of the smallest gradient
+        known={0: "the largest update is", 1: "you say 1", 2: "you say"},
     ),
     "largest_without_decay": Answers(
         (lambda decay: 2.0**-25 / (2 * decay),),
-        (lambda decay: 2.0**-24 / (2 * decay), "which is not zero"),
         (lambda decay: 2.0**-26 / (2 * decay), "the next larger w also"),
-        (lambda decay: 2.0**-25 / decay, "which is not zero"),
+        (lambda decay: 2.0**-25, "the next larger w also"),
+        known={0: "which is not zero"},
     ),
 }

@@ -11,11 +11,6 @@ def lost_up_to(w):
     return (w - below) / 2, code % 2 == 0
 
 
-def same_gap_on_both_sides(w):
-    """The gap above a power of two, also below it."""
-    return np.spacing(w.astype(np.float16)).astype(np.float64) / 2, lost_up_to(w)[1]
-
-
 def precisely(lr):
     """The true limit for this lr, and not just the ratio that holds for all."""
     w = np.arange(0x400, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
@@ -27,23 +22,19 @@ ANSWERS = {
     "lost_up_to": Answers(
         (lost_up_to,),
         (lambda w: (w / 2048, np.full(w.shape, True)), "half the way down"),
-        (same_gap_on_both_sides, "and should be"),
-        (lambda w: (lost_up_to(w)[0], np.full(w.shape, True)), "whether a tie is lost"),
         (lambda w: w / 4096, "does not return two"),
+        known={0: "and should be", 1: "whether a tie is lost"},
     ),
     "adam_stands_still_above": Answers(
         (lambda lr: 4096 * lr, precisely),
-        (lambda lr: 2048 * lr, "moves"),
         (lambda lr: lr * 2**24, "no weight moves"),
-        (lambda lr: 1024 * lr, "moves"),
         (lambda lr: float("nan"), "moves"),
+        known={0: "moves", 1: "moves"},
     ),
     "decay_dead_up_to": Answers(
         (lambda lr: 2.0**-12 / lr,),
-        (lambda lr: 2.0**-11 / lr, "such as"),
         (lambda lr: 2.0**-24 / lr, "moves no weight either"),
-        (lambda lr: 2.0**-12, "moves no weight either"),
-        (lambda lr: 2.0**-12 * lr, "moves no weight either"),
+        known={0: "such as", 1: "moves no weight either", 2: "moves no weight either"},
     ),
     "after_200": Answers(
         ((254.2, 256.0), (254.20, 256), (254.19937, np.float16(256))),

@@ -1,0 +1,37 @@
+"""`minifp teach collect`."""
+
+from pathlib import Path
+
+import click
+
+from minifp.saving import files
+from minifp.shell import options
+from minifp.shell.group import Refusal
+from minifp.teach import collecting
+
+
+@click.command(name="collect")
+@click.argument("paths", nargs=-1, required=True, metavar="FILES...",
+                type=options.Place(exists=True))  # fmt: skip
+@click.option("--out", type=options.Place(dir_okay=False), default="guesses.html",
+              show_default=True, metavar="PATH", help="Write the page here.")  # fmt: skip
+def teach_collect(paths, out):
+    """Show a class what it guessed: a histogram for each question, on one page for the projector.
+
+    FILES are the students' progress.json, or folders with them; `minifp teach status` prints where
+    a student's lies. Of several guesses the first counts. The page needs no network and has no
+    names. Nothing is sent anywhere. Files that cannot be read are named here and left out.
+
+    \b
+    Examples:
+      minifp teach collect handed-in
+      minifp teach collect anna.json bert.json --out guesses.html
+    """
+    found = collecting.collected(collecting.files_in([Path(path) for path in paths]))
+    for told in found.broken:
+        click.echo(f"Left out: {told}", err=True)
+    if not found.questions:
+        raise Refusal("no guesses in these files: expected the progress.json of students")
+    files.write(out, collecting.page(found))
+    click.echo(collecting.text_of(found))
+    click.echo(f"\n{collecting.summary(found)}\nPage: {out}")

@@ -1,0 +1,65 @@
+"""`minifp teach grade`."""
+
+import secrets
+from pathlib import Path
+
+import click
+
+from minifp.runtime.bars import tqdm
+from minifp.saving import files
+from minifp.shell import options
+from minifp.teach.grading import shown
+from minifp.teach.grading.grade import read_class
+from minifp.teach.grading.process import Limits
+
+SEEDS = 2**32
+
+
+@click.command(name="grade")
+@click.argument("folder", type=options.Place(exists=True, file_okay=False))
+@options.checkpoint("--out", "Also write the points and reasons to this file, as CSV.")
+@click.option(
+    "--lesson", "lessons", multiple=True, metavar="NAME",
+    help="Grade the exercises of this lesson (repeat it for others).  [default: of all lessons of "
+    "which a file has an exercise]",
+)  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True,
+              metavar="S", help="Time for an exercise, all its calls together.")  # fmt: skip
+@click.option("--memory", type=click.FloatRange(min=0.1), default=2, show_default=True,
+              metavar="GIB", help="Memory for a student's code, beside Python's.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, SEEDS), metavar="N",
+              help="Draw the same cases as an earlier grading.  [default: new cases]")  # fmt: skip
+@options.quiet
+def teach_grade(folder, out, lessons, seconds, memory, seed, quiet):
+    """Grade a class's exercises: a point for each that is right.
+
+    FOLDER has a notebook or a .py file for each student, or a folder for each student. An exercise
+    is found by the name that its lesson gives to the function or variable.
+
+    A student's code runs in a process of its own. It is given inputs that are drawn anew in each
+    grading, and returns plain numbers and arrays; judges and right answers stay in this process.
+    Only the statements that an exercise needs are run. docs/teaching/instructor.md says what that
+    promises, and what it does not.
+
+    \b
+    Examples:
+      minifp teach grade submitted
+      minifp teach grade submitted --lesson 01-sixteen-bits --out grades.csv
+      minifp teach grade submitted --seed 1234
+    """
+    seed = secrets.randbelow(SEEDS) if seed is None else seed
+    graded = read_class(Path(folder), lessons, seed, Limits(seconds, int(memory * 2**30)))
+    names, done = [e.name for e in graded.exercises], []
+    if out is not None:
+        files.check_writable(out)
+    bar = {"total": len(graded.rows), "desc": "grade", "unit": "student", "leave": False}
+    with tqdm(graded.grade(), disable=quiet, **bar) as rows:
+        for row in rows:
+            rows.set_postfix_str(row.student)
+            done.append(row)
+            if out is not None:
+                files.write(out, shown.csv_of(done, names))
+    click.echo(shown.text_of(done, names))
+    click.echo(f"\n{shown.conclusion(graded)}")
+    if out is not None:
+        click.echo(f"Table: {out}")

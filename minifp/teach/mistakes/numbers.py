@@ -1,0 +1,144 @@
+"""Of lessons 1 to 3."""
+
+import numpy as np
+
+from minifp.teach.mistake import Mistake, like, said
+
+
+def eleven_bits(x):
+    """As if every exponent had room, small and large."""
+    fraction, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(fraction, 11)), exponent - 11).astype(np.float32)
+
+
+def cut_off(x):
+    """Toward zero."""
+    near = x.astype(np.float16)
+    return np.where(np.abs(near) > np.abs(x), np.nextafter(near, np.float16(0)), near)
+
+
+def no_overflow(x):
+    """Beyond 65504 it goes on."""
+    return np.where(np.abs(x) >= 65520, eleven_bits(x), x.astype(np.float16)).astype(np.float32)
+
+
+def no_subnormals(x):
+    """Below 2^-14 it goes on with eleven bits."""
+    return np.where(np.abs(x) >= 65520, x.astype(np.float16), eleven_bits(x)).astype(np.float32)
+
+
+def gap_of(shift, least=-9999):
+    """By the exponent that frexp gives, less `shift`, and at least `least`."""
+    return lambda x: np.ldexp(1.0, np.maximum(np.frexp(x)[1] - shift, least))
+
+
+def upward_gap(w):
+    """The gap above a power of two, also below it."""
+    return np.spacing(w.astype(np.float16)).astype(np.float64) / 2
+
+
+def downward(w):
+    """Half the gap below."""
+    return (w - np.nextafter(w.astype(np.float16), np.float16(0)).astype(np.float64)) / 2
+
+
+def is_even(w):
+    """Whether the last bit is 0."""
+    return w.astype(np.float16).view(np.uint16) % 2 == 0
+
+
+def descent(unscaled, master=np.float32):
+    """Weights after all steps: with what becomes of a gradient, and the format of masters."""
+
+    def descend(w, scaled_gradient, steps, lr, S):
+        kept = w.astype(master)
+        for _ in range(steps):
+            g = unscaled(scaled_gradient(kept.astype(np.float16)), S)
+            kept = (kept.astype(np.float32) - lr * g).astype(master)
+        return kept.astype(np.float16)
+
+    return descend
+
+
+def in_half(g, S):
+    """Divided in float16."""
+    return (g / np.float16(S)).astype(np.float32)
+
+
+MISTAKES: dict[str, tuple[Mistake, ...]] = {
+    "round_f16": (
+        like(cut_off, "It cuts off instead of rounding: the bits behind decide to which side a "
+             "number goes. np.trunc and int() cut off, np.rint does not."),
+        like(no_subnormals, "Right from 2^-14 on. Below that the exponent gets no smaller: numbers "
+             "stay 2^-24 apart."),
+        like(no_overflow, "Right up to 65504. What would be rounded to 65536 does not fit, and is "
+             "Inf with the sign of the number."),
+        like(eleven_bits, "It rounds to eleven bits, whatever the exponent. Which exponents has "
+             "float16? Below 2^-14 numbers stay 2^-24 apart; beyond 65504 there is Inf."),
+    ),
+    "zero_up_to": (
+        like(2.0**-24, "That is the smallest number above zero, so it is stored as itself. The "
+             "question is what is nearer to zero than to it."),
+    ),
+    "gap_above": (
+        like(gap_of(10, -24), "Twice as large as it should be: np.frexp has fractions from 1/2 to "
+             "1, so its power is one above that of the binade."),
+        like(gap_of(11), "Right for normal numbers. Below 2^-14, and at zero, no gap is smaller "
+             "than 2^-24."),
+        like(lambda x: x * 2.0**-10, "It grows with each number. Within a binade, from 2^e to "
+             "2^(e+1), all gaps are alike."),
+    ),
+    "below_normal": (
+        like(1024, "Ten bits have 1,024 patterns, but one of them is the number zero, which is not "
+             "positive."),
+    ),
+    "lost_up_to": (
+        like(lambda w: (upward_gap(w), is_even(w)), "At a power of two this is half the gap above. "
+             "An update that makes a weight smaller meets the gap below, half as wide there."),
+        like(lambda w: (downward(w), np.full(w.shape, True)), "Not every tie is lost: it goes to "
+             "the neighbour whose last bit is 0, and that may be the one below."),
+    ),
+    "adam_stands_still_above": (
+        like(lambda lr: 2048 * lr, "Half the gap *above* w is 2^-11 of it at most. Downward, just "
+             "below a power of two, the gap is half as wide beside w."),
+        like(lambda lr: 1024 * lr, "That compares the update with the whole gap. It is lost when "
+             "it is less than half of it."),
+    ),
+    "decay_dead_up_to": (
+        like(lambda lr: 2.0**-11 / lr, "Twice too much: a power of two has a gap below it of only "
+             "2^-11 of itself, and half of that is the limit."),
+        like(lambda lr: 2.0**-12, "The update is lr times decay times w. Where is lr in your "
+             "answer?"),
+        like(lambda lr: 2.0**-12 * lr, "With a smaller lr the decay may be larger, not smaller: lr "
+             "times decay is what counts."),
+    ),
+    "after_200": (
+        said("float16: 254.2 is", "In float16 each subtraction is rounded before the next. How far "
+             "is 256 - 0.009 from 256, in gaps of float16?"),
+    ),
+    "descend_with_master": (
+        like(descent(in_half), "The gradient is divided by S in float16, where it becomes 0 again. "
+             "Convert it to float32 first, then divide."),
+        like(descent(lambda g, S: g.astype(np.float32)), "The gradient still has the factor S when "
+             "it changes the master."),
+        like(descent(lambda g, S: g.astype(np.float32) / S, np.float16), "No master is kept: each "
+             "step begins again from the rounded weights. Make the float32 copy once, before the "
+             "loop."),
+        said("at weights in float32", "The gradient is asked for at the master. In mixed precision "
+             "the network sees the rounded weights: pass those."),
+    ),
+    "stochastic": (
+        said("went up in 0.0%", "It rounds to nearest, so nothing is left to chance. Draw for each "
+             "number whether it goes up."),
+        said(r" 3% of the way .* went up in (49|50|51)", "Both neighbours are equally likely here. "
+             "The nearer one must come more often: by how far x is on the way to the upper one."),
+        said("same numbers at each call", "A generator made inside the function begins anew at "
+             "each call. Use the one that is passed."),
+    ),
+    "masters_by_need": (
+        like(("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"), "The order is "
+             "reversed: the format that loses the *largest* updates comes first."),
+        said("bfloat16 stands before float8|float16 stands before bfloat16", "Range does not "
+             "matter here, only how many bits the mantissa has."),
+    ),
+}  # fmt: skip
