@@ -4,14 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from minifp.errors import DataError
 from minifp.report import document
-from minifp.report.markup import paragraph, section, table
+from minifp.report.markup import header, paragraph, section, table
 from minifp.report.words import listed, plural, raised
 from minifp.runtime import untrusted
 from minifp.teach.lessons import LESSONS
@@ -21,12 +21,13 @@ LARGEST = 2**22  # bytes of a file
 MOST = 10  # bars of a histogram of numbers
 WIDE = 100  # the largest over the smallest number, from which on bars are powers
 HUGE = 1e30  # beyond which numbers are drawn as that
-STYLE = """\
+STYLE = Markup("""\
 .minifp table { font-size: 1.4rem; }
 .minifp .caption { font-size: 1.6rem; color: var(--ink); margin-top: 2rem; }
 .minifp td.text { width: 55%; }
 .minifp .guesses { display: block; height: 1.2em; background: var(--series-1); }
-"""
+""")
+BAR = Markup('<span class="guesses" style="width: {:.0f}%"></span>')
 HEADS = ("guess", "students", "histogram")
 
 
@@ -150,28 +151,23 @@ def summary(found: Guesses) -> str:
     return f"First guesses of {plural(found.students, 'student')} at {asked}."
 
 
-def page(found: Guesses) -> str:
+def page(found: Guesses) -> Markup:
     """A page with large letters, which needs no network and names nobody."""
-    header = f"<header>\n<h1>{TITLE}</h1>\n{paragraph(summary(found))}\n</header>"
-    parts = [header]
+    parts = [header(TITLE, summary(found))]
     for name in dict.fromkeys(question.lesson for question in found.questions):
         title = LESSONS[name].title if name in LESSONS else "Outside of lessons"
         shown = [histogram(q) for q in found.questions if q.lesson == name]
         parts.append(section(title, *shown))
     if found.broken:
         parts.append(paragraph(f"{plural(len(found.broken), 'file')} could not be read."))
-    return document.document(TITLE, "\n".join(parts), STYLE)
+    return document.document(TITLE, Markup("\n").join(parts), STYLE)
 
 
-def histogram(question: Question) -> str:
+def histogram(question: Question) -> Markup:
     """A question with its bars, the longest of which is as wide as its column."""
     bars = question.bars
     longest = max(count for _, count in bars)
-    rows = [
-        (escape(raised(name)), str(count),
-         f'<span class="guesses" style="width: {100 * count / longest:.0f}%"></span>')
-        for name, count in bars
-    ]  # fmt: skip
+    rows = [(raised(name), count, BAR.format(100 * count / longest)) for name, count in bars]
     caption = f"{raised(question.text)} ({plural(len(question.guesses), 'student')})"
     return table(caption, HEADS, rows, text_columns=(0, 2))
 

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from minifp.errors import DataError, MinifpError
-from minifp.lab.warm_record import kernel_cache
 from minifp.runtime.cpu import blas
+from minifp.runtime.cpu.compile import kernel_cache
 from minifp.teach.checking import NoAnswerError
 from minifp.teach.exercise import Exercise
 from minifp.teach.grading import wire
