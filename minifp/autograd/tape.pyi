@@ -22,7 +22,6 @@ observers: list[Any]
 module_path: ContextVar[str]
 
 def set_grad(self: Tensor, value: Tensor | None) -> None: ...
-
 def drop_gradients(tensors: Iterable[Tensor]) -> None: ...
 
 class Tensor:
