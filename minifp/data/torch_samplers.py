@@ -5,7 +5,7 @@ they are called with these by a DataLoader, and count their epochs themselves wh
 over them. A `Sampler` of your own defines `__iter__`, and `__len__`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def _permuted(n, seed, epoch, turn=0):
 class SequentialSampler(_Drawn):
     """All items in their order."""
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class RandomSampler(_Drawn):
     """
 
     def __init__(
-        self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
         generator: Any = None,
     ) -> None:  # fmt: skip
         check_flag("RandomSampler: replacement", replacement)
@@ -102,7 +102,7 @@ class RandomSampler(_Drawn):
 class SubsetRandomSampler(_Drawn):
     """Some items, each epoch in another order. indices: which."""
 
-    def __init__(self, indices: Any, generator: Any = None) -> None:
+    def __init__(self, indices: Sized, generator: Any = None) -> None:
         _without(generator, "SubsetRandomSampler")
         self.indices = indices
         self.count = len(indices)

@@ -26,15 +26,18 @@ class _Lazy(Module):
 
     ordinary: ClassVar[type]
     size_of: ClassVar[int]
+    __signature__: ClassVar[inspect.Signature]
     weight: Any
     _made_with: tuple[tuple, dict]
 
     def __init_subclass__(cls, size_of: int | None = None) -> None:
         if size_of is not None:
             cls.ordinary, cls.size_of = cls.__mro__[2], size_of
+            ordinary = inspect.signature(cls.ordinary)
+            cls.__signature__ = ordinary.replace(parameters=[*ordinary.parameters.values()][1:])
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        inspect.signature(self.ordinary).bind(1, *args, **settings)
+        self.__signature__.bind(*args, **settings)
         self.__dict__["_made_with"] = args, settings
         self.weight = UninitializedParameter(np.zeros(0, np.float32))
 

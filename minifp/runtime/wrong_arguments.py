@@ -9,7 +9,7 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import suppress
 from dataclasses import InitVar
 from itertools import islice
@@ -31,6 +31,7 @@ WORDS = {
     NoneType: "None", bool: "True or False", int: "an integer",
     float: "a number", str: "a text", dict: "a dict", type: "a class", np.dtype: "a dtype",
     os.PathLike: "a path", np.ndarray: "an array", np.generic: "a number", Callable: "a function",
+    Sized: "what has a length",
 }  # fmt: skip
 PLURALS = {int: "integers", float: "numbers", str: "texts", np.ndarray: "arrays"}
 
@@ -146,6 +147,13 @@ def is_number(value: Any) -> bool:
     return False
 
 
+def has_length(value: Any) -> bool:
+    """Whether `len` answers: an array of no axes has the method, and no length."""
+    with suppress(TypeError):
+        return len(value) >= 0
+    return False
+
+
 def kind_of(value: Any) -> str:
     """The letter by which NumPy knows the kind of an array's numbers; "i" for what is no array."""
     letter = getattr(getattr(value, "dtype", None), "kind", "i")
@@ -157,6 +165,7 @@ ASKED: dict[Any, Callable[[Any], bool]] = {
     int: is_integer,
     float: is_number,
     type: lambda value: isinstance(value, type),
+    Sized: has_length,
     np.ndarray: lambda value: (
         not isinstance(value, (type, np.generic))
         and (hasattr(value, "__array__") or isinstance(value, (list, tuple)))

@@ -18,7 +18,7 @@ from minifp import data, models, nn, optim
 from minifp.checks import shown
 from minifp.ops.public import DECLARED
 
-LEFT_OUT = {"lr_lambda", "sampler", "width"}  # any function is called, any network is made
+LEFT_OUT = {"lr_lambda", "sampler", "width", "config"}  # any function is called, network made
 PLACES = {"fp": fp, "F": nn.functional, "Tensor": fp.Tensor}
 PUBLIC = [getattr(PLACES[d.where[0]], d.names[0]) for d in DECLARED if d.where]
 CODES = {inspect.unwrap(function).__code__: function for function in PUBLIC}
@@ -64,19 +64,20 @@ def valid_constructions():
     sizes = {
         "num_groups": 2, "normalized_shape": 4, "size": 32, "words": 9, "hidden": 4, "samples": 4,
         "width": 1 / 16, "num_heads": 1, "projection": 2, "div_value": 1.0, "total_steps": 9,
+        "d_model": 4, "nhead": 1, "dim_feedforward": 4, "config": models.GPTConfig(n_embd=12),
     }  # fmt: skip
     needed = {
         "params": weights, "optimizer": optim.SGD(weights, lr=0.1), "cutoffs": [2], "mode": True,
         "lr_lambda": float, "gamma": 1, "datasets": [held], "dataset": held, "lengths": [1, 2, 3],
         "text": "to be or not " * 9, "indices": [0, 1], "milestones": [1], "modules": [nn.ReLU()],
         "sources": ["a"], "targets": ["b"], "inputs": [np.ones((2, 3))], "labels": [1],
-        "name": "e5m2", "data": [1.0], **sizes,
+        "name": "e5m2", "data": [1.0], "data_source": held, **sizes,
     }  # fmt: skip
     places = fp, nn, optim, optim.lr_scheduler, data, models
     for kind in {
         getattr(place, name): place for place in places for name in {*dir(place)} - {"Tensor"}
     }:
-        if not isinstance(kind, type) or issubclass(kind, (Exception, np.generic)):
+        if not isinstance(kind, type) or issubclass(kind, (Exception, np.generic, fp.Size)):
             continue
         parameters = inspect.signature(kind).parameters.values()
         parameters = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
