@@ -180,9 +180,7 @@ def test_what_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize(
-    "exhibit",
-    [*EXHIBITS, *detection.EXHIBITS, detection.BATHTUB],
-    ids=lambda e: e.name,
+    "exhibit", [*EXHIBITS, *detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name
 )
 def test_networks_are_as_small_as_is_said(exhibit):
     """Tasks of all scales are built without their pictures; published detectors have 26 and 137

@@ -320,7 +320,7 @@ LOST = {
         lambda x: fp.where(FALSE_TRUE, x, 1e-8),
     ],
     "is beyond the largest": [
-        *(lambda x: F.softmax(x + -1e30, dim=1), lambda x: x * -1e9, lambda x: fp.maximum(x, 1e9)),
+        *(lambda x: F.softmax(x + -1e30, dim=1), lambda x: x * -1e9, lambda x: fp.maximum(x, 1e9))
     ],
 }
 LOST_CASES = [(words, compute) for words, them in LOST.items() for compute in them]
