@@ -35,7 +35,6 @@ class CapturedRead(RuntimeError):
     """What CUDA says of a read while a stream is captured."""
 
 
-# ---- memory -------------------------------------------------------------------------------------
 class OutOfMemoryError(MemoryError):
     """CuPy's, which a pool raises at its limit."""
 
@@ -181,7 +180,6 @@ def _alloc_pinned_memory(size):
     return view
 
 
-# ---- streams and graphs -------------------------------------------------------------------------
 class CUDARuntimeError(RuntimeError):
     """What CUDA refuses."""
 
@@ -304,7 +302,6 @@ def _never_in_capture(what, stream):
         raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while it captures")
 
 
-# ---- work ---------------------------------------------------------------------------------------
 _works: dict = {}  # by number, what a queue or a graph has to do in Python
 _numbers = itertools.count()
 _failed: list = []  # what was raised where nobody could catch it
@@ -377,7 +374,6 @@ def _copy_from_host(target, memory, size, stream):
     )  # fmt: skip
 
 
-# ---- arrays -------------------------------------------------------------------------------------
 class Flags:
     """What CuPy says of how an array lies in memory."""
 
@@ -816,7 +812,6 @@ def ascontiguousarray(a):
     return a if a.flags.c_contiguous else a.copy()
 
 
-# ---- kernels ------------------------------------------------------------------------------------
 @cache
 def _library(text, flags):
     return build.kernels(text, *flags)
@@ -899,7 +894,6 @@ def _as_argument(a):
     raise TypeError(f"Unsupported type {type(a)}")
 
 
-# ---- the device ---------------------------------------------------------------------------------
 class Device:
     compute_capability = "90"
     mem_info = (8 * 2**30, 16 * 2**30)  # free and all bytes

@@ -93,7 +93,6 @@ def test_exponentials_neither_overflow_nor_vanish(in_mixed):
     assert x.grad.tolist() == [0, 0, 1.25, 0, 0]
 
 
-# ---- formats that meet --------------------------------------------------------------------------
 MEETINGS = [
     ("float16", "float16", "float16"), ("float16", "float32", "float32"),
     ("float32", "float64", "float64"), ("float16", "float64", "float64"),
@@ -159,7 +158,6 @@ def test_float64_is_never_computed_in_less_and_to_rounds_once():
     assert x.to(fp.float32) is x
 
 
-# ---- sums in float16, one after the other -------------------------------------------------------
 #
 # Against loops over np.float16 numbers, which NumPy rounds after each operation.
 
@@ -320,7 +318,6 @@ def test_every_operation_sums_in_chunks(switch, fn, shapes):
         assert any((a != b).any() for a, b in zip(found[sums], found["chunked:16"])), sums
 
 
-# ---- each switch --------------------------------------------------------------------------------
 @functools.cache
 def observe(precision):
     """What each switch is said to decide, looked up in what a training step really did."""
@@ -409,7 +406,6 @@ def test_each_switch_changes_what_it_says_and_nothing_else(switch):
     assert changed == {switch} | also.get(switch, set())
 
 
-# ---- whole trainings ----------------------------------------------------------------------------
 def losses(precision, steps=15):
     """The losses of a small model with every kind of layer."""
     fp.manual_seed(1)

@@ -20,7 +20,6 @@ def value_and_gradients(loss, *tensors):
     return loss.item(), [t.grad.array for t in tensors]
 
 
-# ---- formats ------------------------------------------------------------------------------------
 LOSSES = {
     "cross_entropy": lambda x, y, **s: F.cross_entropy(x, np.array([0, 2]), **s),
     "cross_entropy of probabilities": lambda x, y, **s: F.cross_entropy(x, y, **s),
@@ -81,7 +80,6 @@ def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixe
     assert {kernel.rule.role for kernel, *_ in calls} == {"loss"} and len(calls) <= 3
 
 
-# ---- logits -------------------------------------------------------------------------------------
 def test_a_mask_of_minus_a_billion_has_probability_0_and_gradient_0(in_mixed):
     x = fp.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     with pytest.warns(fp.PrecisionWarning):
@@ -187,7 +185,6 @@ def test_batchmean_is_the_divergence_and_mean_is_not():
     assert F.kl_div(fp.tensor([[-1.0, -2.0]]), hot, reduction="sum").item() == 2
 
 
-# ---- connectionist temporal classification ------------------------------------------------------
 def collapse(path, blank):
     return tuple(c for c, _ in groupby(path) if c != blank)
 
@@ -275,7 +272,6 @@ def test_lengths_may_be_tensors_arrays_tuples_or_numbers():
     assert one == F.ctc_loss(x[:, :1], t[:1], (5,), (2,)).item()
 
 
-# ---- layers -------------------------------------------------------------------------------------
 W, ROWS = np.array([0.5, 1.0, 2.0], "float32"), np.array([0, 2])
 LAYERS = [
     ("CrossEntropyLoss", (W,), {"label_smoothing": 0.25, "ignore_index": 2}, (ROWS,)),
@@ -333,7 +329,6 @@ def test_a_loss_layer_that_cannot_work_is_not_made():
     """)
 
 
-# ---- bad input ----------------------------------------------------------------------------------
 Z, T = np.full((2, 3), 0.5, "float32"), np.array([0, 2])
 P, TWO = np.full((4, 2, 3), -1.0, "float32"), (2, 2)
 

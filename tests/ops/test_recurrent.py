@@ -44,7 +44,6 @@ def assert_layers_agree(torch, ours, theirs, results, inputs, close):
         assert_same([p.grad], [q.grad], close)
 
 
-# ---- parity with PyTorch ------------------------------------------------------------------------
 @st.composite
 def layers(draw):
     kind = draw(st.sampled_from(sorted(KINDS)))
@@ -157,7 +156,6 @@ def test_layers_and_cells_show_themselves_as_pytorchs_do(torch):
         assert repr(make(nn)) == repr(make(torch.nn))
 
 
-# ---- sequences of different lengths -------------------------------------------------------------
 @st.composite
 def ragged(draw, least=1):
     """Arrays (L, ...) of different lengths, integers or floats."""
@@ -291,7 +289,6 @@ def test_over_2000_steps_no_step_leaves_its_bound(kind):
     assert max(call.excess() for call in of_layer) <= 1
 
 
-# ---- sums in float16 ----------------------------------------------------------------------------
 def half(x):
     return np.asarray(x, "float32").astype(float16).astype("float32")
 
@@ -363,7 +360,6 @@ def test_with_accumulate_float16_a_bias_below_half_an_ulp_of_the_sum_is_lost(kin
             assert (y == z) == (precision != "float32")
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 def layer_of(kind="LSTM", *args, **options):
     return getattr(nn, kind)(3, 4, *args, **options)
 

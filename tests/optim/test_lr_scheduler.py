@@ -163,7 +163,6 @@ def test_the_docstring_tells_the_truth():
     assert results.failed == 0 < results.attempted
 
 
-# ---- one cycle ----------------------------------------------------------------------------------
 def cycle_settings(optimizer, steps, **arguments):
     """(rate, momentum) of the first group before each step, and after the last."""
     scheduler = OneCycleLR(optimizer, **arguments)
@@ -209,7 +208,6 @@ def test_a_cycle_has_no_step_after_its_last():
     assert (scheduler.state_dict(), scheduler.get_last_lr()) == before
 
 
-# ---- plateau ------------------------------------------------------------------------------------
 def plateau(optimizer, **arguments):
     return ReduceLROnPlateau(optimizer, factor=0.5, patience=1, **arguments)
 
@@ -267,7 +265,6 @@ def test_a_plateaus_state_that_does_not_fit_is_refused(damage):
     assert scheduler.state_dict() == before
 
 
-# ---- groups and optimizers ----------------------------------------------------------------------
 @all_schedules
 def test_every_group_goes_its_way_from_its_own_base(schedule):
     optimizer = mixed_optimizer(0.5, 4.0, 0.0)
@@ -308,7 +305,6 @@ def test_two_schedulers_that_step_in_turn_are_refused_and_one_after_the_other_ar
     second.step()
 
 
-# ---- skipped steps ------------------------------------------------------------------------------
 @all_schedules
 def test_a_skipped_step_does_not_advance_a_schedule_of_steps(schedule):
     """Rates are those of a run without the skips, however these fall."""
@@ -375,7 +371,6 @@ def test_a_step_that_a_grad_scaler_skips_does_not_advance_a_schedule_and_one_too
     schedule.step()
 
 
-# ---- state --------------------------------------------------------------------------------------
 # A schedule, and what its state is loaded into: also one that was made with other settings.
 CONTINUED = {
     **{name: (schedule, schedule) for name, schedule in SCHEDULES.items()},
@@ -480,7 +475,6 @@ def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
         assert scheduler.state_dict() == before
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 NAN = float("nan")
 IMPOSSIBLE = {  # what is given, and what is named
     CosineAnnealingLR: [

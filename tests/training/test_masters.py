@@ -44,7 +44,6 @@ def rounded(x):
     return np.asarray(x, HALF).astype(SINGLE)
 
 
-# ---- from where they begin ----------------------------------------------------------------------
 def every_layer():
     return nn.Sequential(
         *(nn.Linear(5, 3), nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.LayerNorm(6)),
@@ -99,7 +98,6 @@ def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates
         assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
 
 
-# ---- what is assigned later ---------------------------------------------------------------------
 NEW = np.array([0.10001, 7.00007, -2.22222], np.float32)
 
 
@@ -298,7 +296,6 @@ def test_small_updates_count_even_where_a_part_is_written_over_after_each_step()
     assert masters(optimizer)[0][1] == 0.0
 
 
-# ---- several optimizers, one after the other ----------------------------------------------------
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_a_second_optimizer_begins_from_the_masters_of_the_first_and_takes_turns(precision):
     p = parameter(precision=precision)
@@ -333,7 +330,6 @@ def test_an_optimizer_that_is_only_made_takes_nothing_and_without_masters_stored
     assert masters(optimizer_of(p))[0].tolist() == rounded(rounded(FINE) - 0.25).tolist()
 
 
-# ---- formats ------------------------------------------------------------------------------------
 def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_parameters():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 5), nn.LayerNorm(5))
@@ -373,7 +369,6 @@ def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none(
     assert "master" not in state
 
 
-# ---- saving a model -----------------------------------------------------------------------------
 def trained_layer(precision):
     with fp.precision(precision):
         layer = nn.Linear(3, 2)

@@ -81,7 +81,6 @@ def backward(optimizer, *factors):
         optimizer.backward(sum(terms[1:], terms[0]))
 
 
-# ---- a good step --------------------------------------------------------------------------------
 @every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_and_float64_it_is_the_plain_optimizer_whatever_the_dial(precision, rule):
@@ -228,7 +227,6 @@ def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precisio
     assert steps[:2] < steps[2:] == [max(steps)] * 2
 
 
-# ---- Ctrl-C -------------------------------------------------------------------------------------
 class Interrupts:
     """Sends SIGINT, as Ctrl-C does, when a number of parameters has been written."""
 
@@ -303,7 +301,6 @@ def test_ctrl_c_leaves_a_plain_update_whole_and_is_handled_by_whoever_handles_it
     assert at_once(optimizer.step)[0].stepped and p.item() == 0.5
 
 
-# ---- gradients are used once, and are of one scale ----------------------------------------------
 @every_precision
 def test_gradients_serve_one_step_and_the_error_or_the_warning_names_what_to_call(precision):
     model, optimizer = make(precision)
@@ -347,7 +344,6 @@ def test_two_optimizers_with_scales_of_their_own_on_one_graph():
     assert d.item() == 0.25
 
 
-# ---- loss.backward() in the place of optimizer.backward(loss) ------------------------------------
 BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.backward\(loss\)"
 BYPASS += ".*If you multiplied the loss by S yourself"
 
@@ -420,7 +416,6 @@ def test_a_plain_backward_is_right_where_there_is_no_scale_to_bypass(scale):
     assert p.item() == 0.75
 
 
-# ---- a step that is skipped ---------------------------------------------------------------------
 @some_of_both
 @every_precision
 @every_rule
@@ -559,7 +554,6 @@ def test_patience_is_50_steps_and_an_overflow_among_good_micro_batches_is_found(
     refuses(fp.TrainingError, "arose in forward", optimizer.step)
 
 
-# ---- clipping -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("scale", [None, 1024.0, 1000.0, "dynamic"])
 def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
     """Clipping and then unscaling would make it S times too short (TEACHING.md, R17)."""
@@ -598,7 +592,6 @@ def test_clip_norm_is_unscaling_and_clipping_by_hand_of_all_that_step():
     np.testing.assert_allclose([p.exact.item() for p in ps], [-0.6, -1.8], rtol=1e-6)
 
 
-# ---- unscale_ -----------------------------------------------------------------------------------
 @every_precision
 def test_unscale_divides_once_in_float32_however_often_and_the_norm_is_that_of_these(precision):
     model, optimizer = make(precision)
@@ -657,7 +650,6 @@ def test_only_the_scale_less_the_dial_counts_bit_for_bit(rule):
         assert ends[0] == ends[1], power
 
 
-# ---- gradient accumulation ----------------------------------------------------------------------
 def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
     with fp.precision("float32"):
         layer = nn.Linear(16, 5)
@@ -688,7 +680,6 @@ def test_an_overflow_in_one_micro_batch_skips_them_all(precision):
         assert optimizer.step().skipped and kept(optimizer) == before, factors
 
 
-# ---- several optimizers on one scale ------------------------------------------------------------
 def pair(skip="each", **settings):
     """Two parameters, each with an optimizer of its own kind, on one scale."""
     ps = [parameter([1.0, 2.0]), parameter([3.0])]
@@ -752,7 +743,6 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
         expected = optimizer.scale
 
 
-# ---- adding a group -----------------------------------------------------------------------------
 @some_of_both
 @every_rule
 @every_precision
@@ -795,7 +785,6 @@ def test_a_group_is_added_to_the_optimizer_that_is_named_or_refused_and_nothing_
     assert optimizer.optimizers[1].parameters[1] is new
 
 
-# ---- what is refused when one is made -----------------------------------------------------------
 def test_an_impossible_setting_is_refused():
     scales = 0, -8.0, np.inf, np.nan, "dynamical", {"init_scale": 8}
     for setting, error, values in [
@@ -816,7 +805,6 @@ def test_what_cannot_be_trained_is_refused():
     refuses(fp.PrecisionError, "loss_scale=128", fp.MixedOptimizer, optim.SGD([p, other]))
 
 
-# ---- state --------------------------------------------------------------------------------------
 @some_of_both
 @every_precision
 @every_rule
