@@ -752,11 +752,8 @@ FUNCTIONS = {
         a._as_view(part) for part in np.split(a.host, ends, axis=axis)
     ],
     np.reshape: lambda a, shape, order="C": a.reshape(shape, order=order),
-    np.ravel: lambda a, order="C": a.ravel(order),
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a: a.size,
-    np.copyto: _copied,
+    **{np.ravel: lambda a, order="C": a.ravel(order), np.shape: lambda a: a.shape},
+    **{np.ndim: lambda a: a.ndim, np.size: lambda a: a.size, np.copyto: _copied},
     np.shares_memory: lambda a, b: np.shares_memory(_unwrapped(a), _unwrapped(b)),
     np.may_share_memory: lambda a, b: np.may_share_memory(_unwrapped(a), _unwrapped(b)),
 }

@@ -62,10 +62,8 @@ def extent(picture, level):
 
 
 EXACT = {
-    "flip": RandomHorizontalFlip(),
-    "crop": RandomCrop((20, 24)),
-    "padded crop": RandomCrop((32, 30), padding=6),
-    "iou crop": RandomIoUCrop(),
+    **{"flip": RandomHorizontalFlip(), "crop": RandomCrop((20, 24))},
+    **{"padded crop": RandomCrop((32, 30), padding=6), "iou crop": RandomIoUCrop()},
     "zoom out": RandomZoomOut(side_range=(1.0, 2.0)),
     "all": Compose([RandomZoomOut(), RandomIoUCrop(), RandomHorizontalFlip(), RandomIoUCrop()]),
 }

@@ -59,10 +59,8 @@ def gradient(draw, settings, place):
 
 
 LOSSES = {
-    "mse_loss": (difference, {}),
-    "l1_loss": (difference, {}),
-    "smooth_l1_loss": (difference, {"beta": 1.5}),
-    "huber_loss": (difference, {"delta": 0.7}),
+    **{"mse_loss": (difference, {}), "l1_loss": (difference, {})},
+    **{"smooth_l1_loss": (difference, {"beta": 1.5}), "huber_loss": (difference, {"delta": 0.7})},
     "binary_cross_entropy_with_logits": (logits, {}),
     "binary_cross_entropy": (probabilities, {}),
     "sigmoid_focal_loss": (certain_logits, {"alpha": 0.25, "gamma": 2.0}),

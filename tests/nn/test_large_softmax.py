@@ -141,9 +141,7 @@ def test_it_is_as_large_as_published():
 
 
 SMALL = {
-    "sampled": {"samples": 12},
-    "adaptive": {"cutoffs": (6, 12)},
-    "full": {},
+    **{"sampled": {"samples": 12}, "adaptive": {"cutoffs": (6, 12)}, "full": {}},
     "tied": {"output": "full", "tied": True},
 }
 

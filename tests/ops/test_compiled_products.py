@@ -45,8 +45,7 @@ def worst(fn, *arrays, precision="mixed"):
 
 SIZES = [(1, 1, 1), (1, 10, 300), (8, 48, 16), (9, 49, 17), (257, 145, 257), (33, 7, 513)]
 PAIRS = {
-    "NN": lambda a, b: (a, b),
-    "NT": lambda a, b: (a, np.asfortranarray(b)),
+    **{"NN": lambda a, b: (a, b), "NT": lambda a, b: (a, np.asfortranarray(b))},
     "TN": lambda a, b: (np.asfortranarray(a), b),
     "TT": lambda a, b: (np.asfortranarray(a), np.asfortranarray(b)),
     "strided": lambda a, b: (a.repeat(2, 0).repeat(3, 1)[::2, ::3], b.repeat(2, 1)[:, ::2]),

@@ -71,14 +71,12 @@ def test_as_tensor_copies_only_where_it_must_and_tensor_always():
 
 
 MAKERS = {
-    "zeros": lambda m, **s: m.zeros(2, 3, **s),
-    "ones": lambda m, **s: m.ones((2, 3), **s),
+    **{"zeros": lambda m, **s: m.zeros(2, 3, **s), "ones": lambda m, **s: m.ones((2, 3), **s)},
     "empty": lambda m, **s: m.empty([2, 3], **s),
     "full": lambda m, **s: m.full((2, 3), 0.5, **s),
     "arange": lambda m, **s: m.arange(0.0, 1, 0.25, **s),
     "linspace": lambda m, **s: m.linspace(-1, 2, 5, **s),
-    "eye": lambda m, **s: m.eye(2, 3, **s),
-    "rand": lambda m, **s: m.rand(2, 3, **s),
+    **{"eye": lambda m, **s: m.eye(2, 3, **s), "rand": lambda m, **s: m.rand(2, 3, **s)},
     "randn": lambda m, **s: m.randn(2, 3, **s),
 }
 

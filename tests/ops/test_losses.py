@@ -23,14 +23,10 @@ def value_and_gradients(loss, *tensors):
 LOSSES = {
     "cross_entropy": lambda x, y, **s: F.cross_entropy(x, np.array([0, 2]), **s),
     "cross_entropy of probabilities": lambda x, y, **s: F.cross_entropy(x, y, **s),
-    "nll_loss": lambda x, y, **s: F.nll_loss(x, np.array([0, 2]), **s),
-    "mse_loss": F.mse_loss,
-    "l1_loss": F.l1_loss,
-    "smooth_l1_loss": F.smooth_l1_loss,
-    "huber_loss": F.huber_loss,
+    **{"nll_loss": lambda x, y, **s: F.nll_loss(x, np.array([0, 2]), **s), "mse_loss": F.mse_loss},
+    **{"l1_loss": F.l1_loss, "smooth_l1_loss": F.smooth_l1_loss, "huber_loss": F.huber_loss},
     "binary_cross_entropy": F.binary_cross_entropy,
-    "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
-    "kl_div": F.kl_div,
+    **{"binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits, "kl_div": F.kl_div},
     "cosine_embedding_loss": lambda x, y, **s: F.cosine_embedding_loss(
         x, y, np.array([1, -1]), **s
     ),

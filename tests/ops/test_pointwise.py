@@ -106,13 +106,10 @@ def test_arithmetic_and_rounding_of_integers_stay_integers():
         assert z.dtype == np.int64 and z.tolist() == list(expected), name
     assert fp.floor(x).array is not x.array
     results = {
-        "x // y": (x // y, [3, -4, 0]),
-        "x % y": (x % y, [1, 1, 0]),
-        "-7 // y": (-7 // y, [-4, -4, 2]),
-        "7 % y": (7 % y, [1, 1, -2]),
+        **{"x // y": (x // y, [3, -4, 0]), "x % y": (x % y, [1, 1, 0])},
+        **{"-7 // y": (-7 // y, [-4, -4, 2]), "7 % y": (7 % y, [1, 1, -2])},
         "trunc": (fp.div(x, y, rounding_mode="trunc"), [3, -3, 0]),
-        "add": (fp.add(x, y, alpha=3), [13, -1, -9]),
-        "sub": (x.sub(y, alpha=2), [3, -11, 6]),
+        **{"add": (fp.add(x, y, alpha=3), [13, -1, -9]), "sub": (x.sub(y, alpha=2), [3, -11, 6])},
         "clamp": (x.clamp(-2, 5), [5, -2, 0]),
     }
     for name, (z, expected) in results.items():

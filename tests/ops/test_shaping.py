@@ -18,20 +18,13 @@ def counting(*shape):
 
 
 VIEWS = {
-    "view": lambda x: x.view(-1, 2),
-    "view_as": lambda x: x.view_as(fp.zeros(6, 2)),
-    "reshape": lambda x: x.reshape(12),
-    "flatten": lambda x: x.flatten(),
-    "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
-    "permute": lambda x: x.permute(1, 0),
-    "t": lambda x: x.t(),
-    "movedim": lambda x: x.movedim(0, 1),
-    "diagonal": lambda x: x.diagonal(1),
-    "getitem": lambda x: x[1:, ..., None],
-    "a number": lambda x: x[1, 2],
-    "split": lambda x: x.split([1, 2])[1],
-    "chunk": lambda x: x.chunk(2, 1)[0],
-    "unbind": lambda x: x.unbind()[2],
+    **{"view": lambda x: x.view(-1, 2), "view_as": lambda x: x.view_as(fp.zeros(6, 2))},
+    **{"reshape": lambda x: x.reshape(12), "flatten": lambda x: x.flatten()},
+    **{"squeeze": lambda x: x.unsqueeze(0).squeeze(0), "permute": lambda x: x.permute(1, 0)},
+    **{"t": lambda x: x.t(), "movedim": lambda x: x.movedim(0, 1)},
+    **{"diagonal": lambda x: x.diagonal(1), "getitem": lambda x: x[1:, ..., None]},
+    **{"a number": lambda x: x[1, 2], "split": lambda x: x.split([1, 2])[1]},
+    **{"chunk": lambda x: x.chunk(2, 1)[0], "unbind": lambda x: x.unbind()[2]},
 }
 
 
@@ -47,14 +40,10 @@ def test_views_share_their_memory_and_their_version(view):
 
 
 COPIES = {
-    "flip": lambda x: x.flip(0),
-    "roll": lambda x: x.roll(0, 0),
-    "contiguous": lambda x: x.T.contiguous(),
-    "ravel": lambda x: x.T.ravel(),
-    "repeat": lambda x: x.repeat(1, 1),
-    "tril": lambda x: x.tril(9),
-    "sort": lambda x: x.sort().values,
-    "array": lambda x: x[[0, 1, 2]],
+    **{"flip": lambda x: x.flip(0), "roll": lambda x: x.roll(0, 0)},
+    **{"contiguous": lambda x: x.T.contiguous(), "ravel": lambda x: x.T.ravel()},
+    **{"repeat": lambda x: x.repeat(1, 1), "tril": lambda x: x.tril(9)},
+    **{"sort": lambda x: x.sort().values, "array": lambda x: x[[0, 1, 2]]},
     "pad": lambda x: F.pad(x, (0, 0)),
     "gather": lambda x: x.index_select(0, fp.tensor([0, 1, 2])),
 }
@@ -115,8 +104,7 @@ def test_an_index_changed_later_moves_no_gradient_and_slices_run_backwards():
 
 
 READERS = {
-    "getitem": lambda x, i: x[i],
-    "two arrays": lambda x, i: x[i, np.zeros_like(i)],
+    **{"getitem": lambda x, i: x[i], "two arrays": lambda x, i: x[i, np.zeros_like(i)]},
     "gather": lambda x, i: x.gather(0, fp.tensor(i[:, None])),
     "take_along_dim": lambda x, i: x.take_along_dim(fp.tensor(i[:, None]), 0),
     "index_select": lambda x, i: x.index_select(0, fp.tensor(i)),

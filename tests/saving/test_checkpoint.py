@@ -311,8 +311,7 @@ def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
     torch_zip = b"PK\x03\x04" + bytes(22) + b"\x08\0\0\0data.pkl" + bytes(60)
     contents = {
         "pickle": (pickle.dumps({"a": 1}), "pickle.*safetensors.torch.save_file"),
-        "torch": (torch_zip, "pickle"),
-        "empty": (b"", "0 bytes"),
+        **{"torch": (torch_zip, "pickle"), "empty": (b"", "0 bytes")},
         "text": (b"hello, world, this is text", "no safetensors file"),
     }
     for name, (content, problem) in contents.items():

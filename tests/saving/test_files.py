@@ -265,8 +265,7 @@ def everything(monkeypatch):
         "findings": lambda folder: scope.write(folder, progress=False),
         "json, csv": comparison.save,
         "html": lambda folder: comparison.report(folder / "report.html"),
-        "png": comparison.figures,
-        "svg": lambda folder: comparison.figures(folder, "svg"),
+        **{"png": comparison.figures, "svg": lambda folder: comparison.figures(folder, "svg")},
         "pdf": lambda folder: comparison.figures(folder, "pdf"),
     }
 

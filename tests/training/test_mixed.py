@@ -861,8 +861,7 @@ def test_loaded_masters_and_tensors_of_no_precision_are_trained_from():
 
 
 DAMAGES = {
-    "no scale": lambda s: s.pop("loss_scale"),
-    "an unknown entry": lambda s: s.update(epoch=3),
+    **{"no scale": lambda s: s.pop("loss_scale"), "an unknown entry": lambda s: s.update(epoch=3)},
     "an optimizer is missing": lambda s: s["optimizers"].pop(),
     "the scale of another kind": lambda s: s["loss_scale"].update(kind="NoLossScale"),
     "an impossible scale": lambda s: s["loss_scale"].update(value=-1.0),
