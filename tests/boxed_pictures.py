@@ -40,8 +40,7 @@ def write_voc(root, image, objects=OBJECTS, size=SIZE):
         (root / folder).mkdir(parents=True)
     for i, (name, found) in enumerate(objects.items()):
         image.fromarray(pixels(i, size)).save(root / "JPEGImages" / f"{name}.jpg", quality=95)
-        hard = {k for k in range(len(found)) if (name, k) in HARD}
-        text = xml(found, size, hard)
+        text = xml(found, size, {k for k in range(len(found)) if (name, k) in HARD})
         (root / "Annotations" / f"{name}.xml").write_text(text, encoding="utf-8")
     lists = root / "ImageSets" / "Main"
     (lists / "train.txt").write_text("\n".join(objects) + "\n", encoding="utf-8")

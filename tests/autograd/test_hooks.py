@@ -206,8 +206,7 @@ def test_a_retained_gradient_does_not_keep_its_tensor():
     a = leaf(1.0)
     h = a * 3
     h.retain_grad()
-    y = h * 2
-    gone = weakref.ref(h)
+    y, gone = h * 2, weakref.ref(h)
     del h
     gc.collect()
     assert gone() is None

@@ -31,8 +31,7 @@ CASES = [
 def draw_interpolate(draw, name):
     mode = draw(st.sampled_from(["nearest", "nearest-exact", "linear", "bilinear"]))
     ndim = {"linear": 1, "bilinear": 2}.get(mode) or draw(st.integers(1, 2))
-    sizes = draw(st.tuples(*[st.integers(1, 6)] * ndim))
-    settings = {}
+    sizes, settings = draw(st.tuples(*[st.integers(1, 6)] * ndim)), {}
     if draw(st.booleans()):
         settings["size"] = draw(st.integers(1, 9) | st.tuples(*[st.integers(1, 9)] * ndim))
     else:

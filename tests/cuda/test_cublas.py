@@ -501,8 +501,7 @@ def test_on_linux_what_is_loaded_comes_before_pip_and_pip_before_cuda(tmp_path):
     own = "nvidia/cublas/lib/libcublas.so.12"
     wheels = put(tmp_path, "site/nvidia/cu13/lib/libcublas.so.13", f"site/{own}", f"user/{own}")
     put(tmp_path / "site/nvidia/cublas", "lib/libcublasLt.so.12", "bin/cublas64_12.dll")
-    loaded = "/opt/lib/libcublas.so.12.8.4.1"
-    home = str(tmp_path / "home")
+    loaded, home = "/opt/lib/libcublas.so.12.8.4.1", str(tmp_path / "home")
     assert search(tmp_path, maps=MAPS, CUDA_HOME=home) == [loaded, *wheels, kit[1], kit[0]]
     twelve = [loaded, *wheels[1:], kit[0]]
     assert search(tmp_path, 12, maps=MAPS, CUDA_HOME=home) == [*twelve, wheels[0], kit[1]]

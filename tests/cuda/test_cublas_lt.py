@@ -246,8 +246,7 @@ def test_sums_of_fewer_bits_than_float32_are_refused_for_good(bits, is_refused, 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         product.product(a, b, float32)
-        before = calls(library)
-        out = product.product(a, b, float32)
+        before, out = calls(library), product.product(a, b, float32)
     assert calls(library) == before + (not is_refused)
     assert [str(w.message).partition(";")[0] for w in said if "float8" in str(w.message)] == (
         [f"GPU math 'float8': sums of {E4M3} and {E4M3} by cublasLt, into float16, differ from "

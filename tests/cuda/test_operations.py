@@ -77,8 +77,7 @@ def test_formats_that_meet_give_on_the_gpu_what_they_give_on_the_cpu(pair, monke
 
 
 def test_autocast_in_bfloat16_is_what_it_is_on_the_cpu():
-    given = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4)
-    sums = []
+    given, sums = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4), []
     for device in ("cpu", "cuda"):
         x = fp.tensor(given, device=device, requires_grad=True)
         with fp.autocast(device, dtype="bfloat16"):

@@ -141,8 +141,7 @@ def test_a_rule_that_only_the_host_knows_steps_too(name, precision):
 def test_nothing_is_read_until_somebody_asks(monkeypatch):
     model, optimizer = made("cuda", ADAM, clip_norm=1.0)
     losses_of(model, optimizer, 2, "cuda")
-    reads = []
-    read = arrays.to_host
+    reads, read = [], arrays.to_host
     monkeypatch.setattr(step_memory, "to_host", lambda a: reads.append(a) or read(a))
     made_results = losses_of(model, optimizer, 10, "cuda")
     assert not reads
@@ -188,8 +187,7 @@ def test_the_log_normal_scale_is_that_of_the_cpu(dial):
     for device in ("cpu", "cuda"):
         scale = fp.LogNormalLossScale(max_overflow=0.2, max_scale=2.0**30)
         model, optimizer = made(device, PLAIN, loss_scale=scale, dial=dial)
-        random = np.random.default_rng(1)
-        results = []
+        random, results = np.random.default_rng(1), []
         for i in range(16):
             if i == 9:
                 optimizer.load_state_dict(optimizer.state_dict())
@@ -246,8 +244,7 @@ def test_two_optimizers_on_one_scale(skip):
         with fp.precision("mixed"):
             a, b = nn.Linear(3, 2).to(device), nn.Linear(3, 2).to(device)
             rules = optim.SGD(a.parameters(), lr=0.1), optim.Adam(b.parameters())
-            both = fp.MixedOptimizer(rules, skip=skip)
-            results = []
+            both, results = fp.MixedOptimizer(rules, skip=skip), []
             for i in range(4):
                 x = fp.tensor(np.full((2, 3), 1.0 + i), device=device)
                 loss = a(x).sum() * (float("inf") if i == 2 else 1.0) + b(x).sum()

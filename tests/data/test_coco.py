@@ -30,8 +30,7 @@ def test_pictures_are_in_the_order_of_their_ids_with_labels_from_1(tmp_path):
 
 
 def test_areas_are_scaled_with_boxes_and_boxes_without_any_can_be_left_out(tmp_path):
-    data = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10))
-    target = data.load()[1][1]
+    target = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10)).load()[1][1]
     np.testing.assert_array_equal(target["boxes"][0], np.float32([0.5, 1.5, 3.125, 11.5]))
     np.testing.assert_allclose(target["area"], np.float32([99.5, 40.4 * 30]) / 8, rtol=2e-7)
     path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))

@@ -87,8 +87,7 @@ def pooling(d):
     shape, boxes, pictures, size = regions(d)
     if d.special and len(boxes):
         boxes[0, d.size(0, 3)] = np.inf
-    bins = roi_pool.bins_of_boxes(boxes, shape, size, d.choice(1.0, 0.6))
-    return shape, (*bins, pictures)
+    return shape, (*roi_pool.bins_of_boxes(boxes, shape, size, d.choice(1.0, 0.6)), pictures)
 
 
 def roi_pool_forward(d):

@@ -36,8 +36,7 @@ def divergence(d):
 def certain_logits(d):
     """Targets are from 0 to 1, among them both."""
     x, *_ = difference(d)
-    t = np.clip(d.array(*x.shape, low=-1), 0, 1)
-    return x, np.asarray(t, d.dtype), None, None
+    return x, np.asarray(np.clip(d.array(*x.shape, low=-1), 0, 1), d.dtype), None, None
 
 
 def each(draw, settings):

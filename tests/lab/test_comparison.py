@@ -207,8 +207,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
 
 def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name(tmp_path):
     def again(**changes):
-        task = blobs(**{"steps": 3, **changes})
-        compare(task, ["float32"], 1, out=tmp_path, progress=False)
+        compare(blobs(**{"steps": 3, **changes}), ["float32"], 1, out=tmp_path, progress=False)
 
     again()
     for change, named in (
@@ -233,8 +232,7 @@ def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeyp
     monkeypatch.setattr(drawing, "is_available", lambda: True)
     drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
-    given = {"out": tmp_path, "progress": False}
-    task = blobs(steps=3)
+    given, task = {"out": tmp_path, "progress": False}, blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)
     of_one = (tmp_path / "loss.svg").read_bytes()
     compare(task, BOTH, 1, **given)  # the same runs: all stays

@@ -91,8 +91,7 @@ def test_the_command_trains_saves_and_goes_on(tmp_path):
     assert "mixed, seed 0" in result.output and str(path) in result.output
     result = call("train", "mlp", "--steps", 15, "--resume", path, "-q")
     assert result.exit_code == 0 and "15, of which" in result.output
-    model = fp.load_task("mlp").model()
-    assert fp.load(path, model=model)["run"]["steps"] == 15
+    assert fp.load(path, model=fp.load_task("mlp").model())["run"]["steps"] == 15
     result = call("train", "mlp", "--steps", 3, "--precision", "float32", "--seed", 5, "-q")
     assert result.exit_code == 0
     assert "float32, seed 5" in result.output and "Nothing was saved" in result.output
@@ -287,5 +286,4 @@ def test_a_run_that_ends_where_a_checkpoint_lies_between_evaluations_is_evaluate
     with mock.patch.object(checkpoint, "save", copied):
         train_one("mlp", steps=12, save=tmp_path / "c", every=5, progress=False)
     run = train_one("mlp", steps=5, resume=kept, progress=False)
-    straight = train_one("mlp", steps=5, progress=False)
-    assert (run.metric, run.steps) == (straight.metric, 5)
+    assert (run.metric, run.steps) == (train_one("mlp", steps=5, progress=False).metric, 5)

@@ -167,8 +167,7 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
 
 def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
     now = [0.0]
-    clock = SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr(progresses, "time", clock)
+    monkeypatch.setattr(progresses, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     wanted = [SimpleNamespace(comparison=None, arm=arm, steps=100) for arm in "aabb"]
     with progresses.Progress("", wanted, 1, shown=False) as shown:
         shown.begin(wanted[0])

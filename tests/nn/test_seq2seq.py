@@ -204,8 +204,7 @@ def chain(batch, seed):
 def best_of_all(scores, settings):
     """The best of all rows of codes, of which none but the last is `end`, by trying them."""
     log_p = scores - np.log(np.exp(scores.astype(np.float64)).sum(-1, keepdims=True))
-    others = [c for c in range(4) if c != settings.end]
-    found = []
+    others, found = [c for c in range(4) if c != settings.end], []
     for n in range(settings.longest + 1):
         for codes in itertools.product(others, repeat=n):
             row = [settings.begin, *codes, settings.end]

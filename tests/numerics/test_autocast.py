@@ -68,8 +68,7 @@ def test_float64_is_left_alone(in_autocast, name):
 
 def test_values_are_those_of_the_same_casts_by_hand(in_autocast):
     x, w = numbers(5, 7), numbers(3, 7)
-    low = fp.get_precision().autocast_low
-    y = F.softmax(F.linear(x, w), 1)
+    low, y = fp.get_precision().autocast_low, F.softmax(F.linear(x, w), 1)
     y.square().sum().backward()
     with fp.precision("float32"):
         a, b = (fp.tensor(v.array, requires_grad=True) for v in (x, w))

@@ -84,8 +84,7 @@ def test_each_rounding_takes_the_neighbour_that_it_says(format, rounding):
         if high is None or high == low:
             assert high is None or abs(found) == low
             continue
-        place = (exact - low) / (high - low)
-        half = Fraction(1, 2)
+        place, half = (exact - low) / (high - low), Fraction(1, 2)
         if rounding == "stochastic":
             up = math.floor(place * 2**32) > drawn
         elif rounding == "toward-zero":

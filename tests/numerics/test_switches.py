@@ -194,12 +194,10 @@ def test_products_add_in_float16_one_after_the_other_and_then_the_bias():
     expected = [loop_dot(x, y), loop_dot(dz, y.T), loop_dot(x.T, dz)]
     assert_sequential(expected, fp.matmul, x, y, switch="accumulate", gradient=dz)
     x, w, b = random_halves(30, 40), random_halves(20, 40, seed=1), random_halves(20, seed=2)
-    dy = random_halves(30, 20, seed=3)
-    y = loop_dot(x, w.T) + b.astype(float32)
+    dy, y = random_halves(30, 20, seed=3), loop_dot(x, w.T) + b.astype(float32)
     expected = [half(y), loop_dot(dy, w), loop_dot(dy.T, x), None]
     assert_sequential(expected, F.linear, x, w, b, switch="accumulate", gradient=dy)
-    db = fold_axis(dy, (0,))[0]
-    assert_sequential([None, None, None, db], F.linear, x, w, b, gradient=dy)
+    assert_sequential([None, None, None, fold_axis(dy, (0,))[0]], F.linear, x, w, b, gradient=dy)
 
 
 def test_conv2d_adds_in_float16_channels_rows_columns():

@@ -25,8 +25,7 @@ def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
         assert (x.array is a, x.dtype) == (True, dtype)
         x.fill_(1)
         assert a.all()
-    view = np.arange(6.0)[::-2]
-    assert fp.from_numpy(view).tolist() == [5, 3, 1]
+    assert fp.from_numpy(np.arange(6.0)[::-2]).tolist() == [5, 3, 1]
 
 
 class Theirs:
@@ -277,8 +276,7 @@ def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
         fp.manual_seed(0)
         p = fp.full((20000,), 0.25, dtype=dtype)
         weights = fp.tensor([[1.0, 0.0, 3.0], [0.0, 0.0, 2.0]], dtype=dtype)
-        one = weights[0]
-        some = fp.bernoulli(p)
+        one, some = weights[0], fp.bernoulli(p)
         many = fp.multinomial(weights, 20000, replacement=True)
         few = fp.stack([one.multinomial(2) for _ in range(2000)])
         assert some.dtype == dtype and many.dtype == few.dtype == "int64"

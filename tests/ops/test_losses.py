@@ -104,8 +104,7 @@ EXTREME = np.array([[60000.0, -60000.0, 0.0], [-60000.0, 60000.0, 1.0], [0, 0, 6
 def test_small_losses_of_sure_logits_are_not_lost():
     """Where logits are right, PyTorch gives sigmoid(20) - 1 = 0 as the gradient."""
     x = fp.tensor([20.0, -20.0], requires_grad=True)
-    t = np.array([1.0, 0.0], "float32")
-    y = F.binary_cross_entropy_with_logits(x, t, reduction="sum")
+    y = F.binary_cross_entropy_with_logits(x, np.array([1.0, 0.0], "float32"), reduction="sum")
     y.backward()
     assert y.item() == pytest.approx(2 * math.log1p(math.exp(-20)), rel=1e-6)
     small = 1 / (1 + math.exp(20))
@@ -192,8 +191,7 @@ def test_ctc_sums_the_probabilities_of_all_paths(labels, blank):
     random = np.random.default_rng(0)
     with fp.precision("float64"):
         x = F.log_softmax(fp.tensor(random.normal(0, 1, (4, 4))), 1)
-        targets = np.array(labels, int)
-        loss = F.ctc_loss(x, targets, (4,), (len(labels),), blank, "sum").item()
+        loss = F.ctc_loss(x, np.array(labels, int), (4,), (len(labels),), blank, "sum").item()
     p = np.exp(x.array)
     paths = (s for s in product(range(4), repeat=4) if collapse(s, blank) == labels)
     expected = sum(math.prod(p[t, c] for t, c in enumerate(s)) for s in paths)
@@ -247,8 +245,7 @@ def test_a_class_of_probability_0_spoils_no_gradient_and_long_sequences_do_not_u
     mask = np.zeros((4, 1, 3))
     mask[:2, 0, 2] = -np.inf
     x = log_probs(4, 1, 3, requires_grad=True)
-    y = F.log_softmax(x + fp.tensor(mask), -1)
-    loss = F.ctc_loss(y, np.array([[1, 2]]), (4,), (2,))
+    loss = F.ctc_loss(F.log_softmax(x + fp.tensor(mask), -1), np.array([[1, 2]]), (4,), (2,))
     loss.backward()
     assert math.isfinite(loss.item())
     assert np.isfinite(x.grad.array).all() and not x.grad.array[:2, 0, 2].any()

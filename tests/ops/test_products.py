@@ -156,8 +156,7 @@ def test_whole_numbers_are_multiplied_exactly_and_floating_ones_by_them():
 
 
 def test_what_does_not_count_in_addmm_may_be_nan():
-    y = fp.addmm(fp.tensor([np.nan]), X, Y, beta=0, alpha=0.5)
-    assert y.tolist() == [[1.5] * 4] * 2
+    assert fp.addmm(fp.tensor([np.nan]), X, Y, beta=0, alpha=0.5).tolist() == [[1.5] * 4] * 2
 
 
 def test_identity_gives_back_what_it_is_given():

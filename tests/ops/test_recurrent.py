@@ -46,8 +46,7 @@ def assert_layers_agree(torch, ours, theirs, results, inputs, close):
 
 @st.composite
 def layers(draw):
-    kind = draw(st.sampled_from(sorted(KINDS)))
-    hidden = draw(st.integers(1, 4))
+    kind, hidden = draw(st.sampled_from(sorted(KINDS))), draw(st.integers(1, 4))
     options = {
         "num_layers": draw(st.integers(1, 3)),
         **{n: draw(st.booleans()) for n in ("bias", "batch_first", "bidirectional")},
@@ -240,8 +239,7 @@ def test_what_stands_in_the_padding_changes_nothing(kind, precision):
     """Not even Inf and NaN, which 0 times would be NaN."""
     padding = np.arange(6)[:, None] >= np.array(LENGTHS)
     with fp.precision(precision):
-        layer = getattr(nn, kind)(3, 4, 2, bidirectional=True)
-        results = []
+        layer, results = getattr(nn, kind)(3, 4, 2, bidirectional=True), []
         for value in (0.0, 1e4, np.nan, -np.inf):
             x = halves(6, 4, 3)
             x[padding] = value
@@ -325,8 +323,7 @@ def test_with_accumulate_float16_every_sum_of_a_gate_is_rounded_to_it(kind):
     random, rows = np.random.default_rng(0), KINDS[kind] * 3
     shapes = (4, 5), (4, 3), (4, 3), (rows, 5), (rows, 3), (rows,), (rows,)
     x, h, c, *weights = (random.normal(0, 1, s).astype("float32") for s in shapes)
-    states = {"LSTM": [h, c]}.get(kind, [h])
-    found = {}
+    states, found = {"LSTM": [h, c]}.get(kind, [h]), {}
     for precision in ("float32,accumulate=float16", "float32"):
         with fp.precision(precision):
             arguments = [fp.tensor(a) for a in (x[None], *states, *weights)]

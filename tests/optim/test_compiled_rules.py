@@ -219,8 +219,7 @@ def test_no_kernel_looks_for_the_gradient_of_nothing():
 def test_numbers_that_change_from_step_to_step_need_no_further_kernel():
     p = nn.Parameter(np.ones(5, SINGLE))
     optimizer = optim.NAdam([p], lr=0.1)
-    compiled = optimizer.rule.compiled
-    counts = []
+    compiled, counts = optimizer.rule.compiled, []
     for k in range(4):
         betas = (0.9, 0.9 + 0.01 * k)
         optimizer.param_groups[0].update(lr=0.1 / (k + 1), betas=list(betas) if k > 2 else betas)

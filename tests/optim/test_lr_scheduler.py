@@ -122,8 +122,7 @@ def test_a_chain_multiplies_factors_alone_in_a_sequence_and_in_a_chain():
 
     # In PyTorch a chain that begins a sequence begins one step late.
     def in_sequence(optimizer):
-        chain = decays_at_once(optimizer)
-        return SequentialLR(optimizer, [chain, StepLR(optimizer, 1)], [9])
+        return SequentialLR(optimizer, [decays_at_once(optimizer), StepLR(optimizer, 1)], [9])
 
     assert rates_over(in_sequence, 8) == rates_over(decays_at_once, 8)
 
@@ -309,8 +308,7 @@ def test_two_schedulers_that_step_in_turn_are_refused_and_one_after_the_other_ar
 def test_a_skipped_step_does_not_advance_a_schedule_of_steps(schedule):
     """Rates are those of a run without the skips, however these fall."""
     optimizer = mixed_optimizer(0.5)
-    scheduler = schedule(optimizer)
-    seen = []
+    scheduler, seen = schedule(optimizer), []
     for overflow in [True, False, False, True, True, False, True, False, False, False]:
         if not overflow:
             seen += scheduler.get_last_lr()
@@ -340,8 +338,7 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
     with fp.precision("mixed"):
         ps = [nn.Parameter(np.ones(2)) for _ in range(2)]
     optimizer = fp.MixedOptimizer([optim.SGD([p], lr=0.5) for p in ps], loss_scale=8.0)
-    scheduler = cosine(optimizer)
-    counts = []
+    scheduler, counts = cosine(optimizer), []
     for factors in [(1.0, 1.0), (1e30, 1.0), (1e30, 1e30), (1.0, 1.0)]:
         optimizer.zero_grad()
         with fp.precision("mixed"):

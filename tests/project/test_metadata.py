@@ -30,8 +30,7 @@ def test_hosted_tests_begin_with_the_oldest_python_and_numpy_and_end_with_the_ne
     (numpy,) = re.findall(r"^numpy>=.*$", options["install_requires"], re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     newest = max(map(int, re.findall(r"python3\.(\d+)", makefile)))  # of those that it looks for
-    pairs = re.findall(r'{python: "([\d.]+)", numpy: "(.*?)"}', WORKFLOW)
-    assert pairs == [
+    assert re.findall(r'{python: "([\d.]+)", numpy: "(.*?)"}', WORKFLOW) == [
         (lowest(options["python_requires"]), f"numpy=={lowest(numpy)}.*"),
         (f"3.{newest}", "numpy"),
     ]

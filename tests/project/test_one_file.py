@@ -76,8 +76,7 @@ def in_minifp(model, steps, rule="adam", lr=1e-3, clip=None, dial=0):
 def in_one_file(network, began, steps, rule="adam", **settings):
     """The same three there, from the same beginning."""
     p = [ONE.parameter(*pair) for pair in began]
-    optimizer = ONE.MixedOptimizer(p, getattr(ONE, rule), **settings)
-    losses = []
+    optimizer, losses = ONE.MixedOptimizer(p, getattr(ONE, rule), **settings), []
     for x, t in steps:
         losses.append(ONE.cross_entropy(network(x, *p), t))
         optimizer.minimize(losses[-1])

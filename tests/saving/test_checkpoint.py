@@ -274,10 +274,8 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
-    run = Training("mixed").run(4)
-    run.save(tmp_path / "c")
-    other = Training("mixed").run(2)
-    narrow = nn.Linear(3, 3)
+    Training("mixed").run(4).save(tmp_path / "c")
+    other, narrow = Training("mixed").run(2), nn.Linear(3, 3)
     plain = fp.MixedOptimizer(optim.SGD(Training("mixed").model.parameters()))
     small = fp.data.DataLoader(fp.data.TensorDataset(X[:50], T[:50]), 20)
     wrong = {

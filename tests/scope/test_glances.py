@@ -68,8 +68,7 @@ def check_kind(told, h, format, shift):
 def test_no_bit_of_the_run_is_changed(glanced):
     seen = train(*made())
     assert len(glanced) == 5
-    held = mixed.observers.pop()
-    unseen = train(*made())
+    held, unseen = mixed.observers.pop(), train(*made())
     mixed.observers.append(held)
     assert seen == unseen and len(glanced) == 5
 

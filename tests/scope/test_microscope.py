@@ -378,8 +378,7 @@ def test_without_masters_nine_of_ten_updates_are_lost_and_with_them_none():
 
 def test_an_update_is_lost_below_half_a_gap_and_not_above():
     with fp.precision("mixed,master_weights=off,loss_scale=off"):
-        p = nn.Parameter(np.float32([1.0, 1.0, 1.0, 1.0]))
-        holder = nn.Module()
+        p, holder = nn.Parameter(np.float32([1.0, 1.0, 1.0, 1.0])), nn.Module()
         holder.p = p
         optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0))
         gradient = fp.tensor(np.float16([2.0**-13, 2.0**-12, 2.0**-11, 0.0]))
@@ -397,8 +396,7 @@ def test_an_optimizer_that_skipped_has_no_lost_updates():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
         both = [optim.SGD(m.parameters(), lr=0.1) for m in model]
-        optimizer = fp.MixedOptimizer(both, loss_scale=1.0)
-        x = fp.rand(8, 4)
+        optimizer, x = fp.MixedOptimizer(both, loss_scale=1.0), fp.rand(8, 4)
     with fp.microscope(model, optimizer) as scope:
         result = optimizer.minimize(model[0](x).sum() + (model[1](x) * 0).sqrt().sum())
     assert result.each == (True, False)

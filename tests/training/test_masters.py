@@ -214,8 +214,7 @@ VIEWS = {
 @pytest.mark.parametrize("precision", ["mixed", "float32", "float16"])
 def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precision):
     p = parameter(precision=precision)
-    seen = view(p)
-    optimizer = optimizer_of(p, lr=0.25)
+    seen, optimizer = view(p), optimizer_of(p, lr=0.25)
     step(optimizer)
     assert seen.reshape(-1)[-1].item() == p[2].item() != FINE[2]
     with fp.no_grad():

@@ -198,8 +198,7 @@ def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(pr
     to = "float64" if precision != "float64" else "float32"
     train(model, optimizer, [0])
     optimizer.zero_grad()
-    loss = loss_of(model, 1)
-    optimizer.backward(loss)
+    optimizer.backward(loss_of(model, 1))
     model.to(to)
     refuses(fp.PrecisionError, f"{to} .*module.to.* then create the optimizer", optimizer.step)
     assert {p.dtype for p in model.parameters()} == {np.dtype(to)}
@@ -441,8 +440,7 @@ def test_inf_or_nan_in_one_gradient_changes_no_byte_and_is_reported(precision, v
 
 def test_a_scale_that_overflows_is_halved_until_it_fits_and_a_static_one_stays():
     model, optimizer = make("mixed", loss_scale=fp.DynamicLossScale(2.0**24))
-    before = kept(optimizer)
-    skipped = []
+    before, skipped = kept(optimizer), []
     while True:
         optimizer.backward(loss_of(model, 0))
         result = optimizer.step()
@@ -453,8 +451,7 @@ def test_a_scale_that_overflows_is_halved_until_it_fits_and_a_static_one_stays()
     assert skipped == [2.0 ** (24 - k) for k in range(len(skipped))] and len(skipped) > 3
     assert result.scale_before == skipped[-1] / 2 and kept(optimizer) != before
     model, optimizer = make("mixed", loss_scale=2.0**24)
-    before = kept(optimizer)
-    results = train(model, optimizer, range(3))
+    before, results = kept(optimizer), train(model, optimizer, range(3))
     optimizer.backward(loss_of(model, 0))
     optimizer.unscale_()  # which finds them as step() does
     results.append(optimizer.step())
@@ -516,8 +513,7 @@ def test_after_so_many_skipped_steps_training_stops_and_says_where_it_broke(scal
 @pytest.mark.parametrize("fault", ["forward", "backward", "scale", "between", "given"])
 def test_the_error_after_skipped_steps_does_not_contradict_itself(fault, diagnosed):
     """What no loss scale mends is not to be mended by one; and the other way about."""
-    p = parameter([1.0, 2.0])
-    scale = fp.StaticLossScale(2.0**16, patience=1)
+    p, scale = parameter([1.0, 2.0]), fp.StaticLossScale(2.0**16, patience=1)
     optimizer = fp.MixedOptimizer(optim.SGD([p]), scale, diagnose=diagnosed)
     with fp.precision("mixed"):
         if fault == "given":
@@ -561,8 +557,7 @@ def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
     optimizer = fp.MixedOptimizer(
         optim.SGD(model.parameters(), lr=1.0), loss_scale=scale, clip_norm=0.01
     )
-    before = model.state_dict()
-    result = train(model, optimizer, [0])[0]
+    before, result = model.state_dict(), train(model, optimizer, [0])[0]
     after = model.state_dict()
     names = [name for name, _ in model.named_parameters()]
     moved = [after[n].array.astype(np.float64) - before[n].array for n in names]
@@ -672,8 +667,7 @@ def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
 def test_an_overflow_in_one_micro_batch_skips_them_all(precision):
     """Also two of opposite sign, which cancel to nothing good."""
     model, optimizer = make(precision)
-    before = kept(optimizer)
-    inf = np.inf
+    before, inf = kept(optimizer), np.inf
     for factors in ((inf, 1, 1, 1), (1, 1, inf, 1), (1, 1, 1, inf), (1, inf, -inf, 1)):
         for k, factor in enumerate(factors):
             optimizer.backward(loss_of(model, k) * factor)
