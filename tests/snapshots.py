@@ -14,9 +14,7 @@ def frozen(x):
         return tuple(frozen(v) for v in x)
     if isinstance(x, Tensor):
         return frozen(x.array)
-    if isinstance(x, np.ndarray):
-        return str(x.dtype), x.shape, x.tobytes()
-    return repr(x)
+    return (str(x.dtype), x.shape, x.tobytes()) if isinstance(x, np.ndarray) else repr(x)
 
 
 def gradients(optimizer):

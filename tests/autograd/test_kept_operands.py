@@ -112,8 +112,7 @@ def trained(text, steps=4, lr=1e-2, images=None):
     with fp.precision(text):
         fp.manual_seed(0)
         model = fp.assign_precision(fp.models.LeNet(size=8))
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
-        losses = []
+        optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr)), []
         for _ in range(steps):
             loss = F.cross_entropy(model(fp.tensor(images)), random.integers(0, 10, 8))
             losses.append(optimizer.minimize(loss).grad_norm)

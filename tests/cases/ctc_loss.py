@@ -107,8 +107,7 @@ def ctc_loss_total(x, labels, steps, lengths, *, exact, blank, zero_infinity, re
 @magnitude
 def ctc_loss_dx(dl, x, labels, steps, lengths, *, exact, blank, zero_infinity, reduction):
     alpha, beta, losses, gamma = parts(x, labels, steps, lengths, blank)
-    inside = np.arange(len(x))[:, None] < steps
-    forward = np.cumsum(sizes(alpha).max(-1), 0)
+    inside, forward = np.arange(len(x))[:, None] < steps, np.cumsum(sizes(alpha).max(-1), 0)
     backward = np.where(inside, sizes(beta).max(-1), 0)
     backward = np.cumsum(backward[::-1], 0)[::-1]
     spread = (forward + backward)[:, :, None] + of_losses(x, labels, steps, lengths, blank)[0][

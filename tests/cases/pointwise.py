@@ -114,8 +114,7 @@ def draw_sum(draw, name):
 
 @drawn("div")
 def draw_div(draw, name):
-    mode = draw(st.sampled_from([None, "floor", "trunc"]))
-    pair = draw(broadcast_shapes(2))
+    mode, pair = draw(st.sampled_from([None, "floor", "trunc"])), draw(broadcast_shapes(2))
     return alike(name, lambda m, x, y: m.div(x, y, rounding_mode=mode), *pair, low=0.25)
 
 

@@ -32,8 +32,7 @@ def rnn_forward(call):
     hs, h_n = call.results
     worst, n = 0.0, x.shape[-1] + h.shape[-1] + 2
     for start, stop in call.params["steps"]:
-        before = h[: stop - start]
-        of_x = _sum_of_products(x[start:stop], w_ih, b_ih)
+        before, of_x = h[: stop - start], _sum_of_products(x[start:stop], w_ih, b_ih)
         z, m = np.add(of_x, _sum_of_products(before, w_hh, b_hh))
         new = np.tanh(z) if call.params["nonlinearity"] == "tanh" else np.maximum(z, 0)
         worst = max(worst, excess(hs[start:stop], new, m + np.abs(new), n))

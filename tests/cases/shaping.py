@@ -131,8 +131,7 @@ def draw_order(draw, name):
     if name != "movedim":
         dims = draw(axis_of(shape)), draw(axis_of(shape))
         return alike(name, lambda m, x: getattr(m, name)(x, *dims), shape)
-    to = draw(st.permutations(range(len(shape))))
-    count = draw(st.integers(0, len(shape)))
+    to, count = draw(st.permutations(range(len(shape)))), draw(st.integers(0, len(shape)))
     pair = (tuple(order[:count]), tuple(to[:count])) if count != 1 else (order[0], to[0])
     return alike(name, lambda m, x: m.movedim(x, *pair), shape)
 

@@ -585,9 +585,7 @@ def _is_basic(key):
 def _unwrapped(a):
     if isinstance(a, ndarray):
         return a.host
-    if isinstance(a, (tuple, list)):
-        return type(a)(_unwrapped(part) for part in a)
-    return a
+    return type(a)(_unwrapped(part) for part in a) if isinstance(a, (tuple, list)) else a
 
 
 def _check_dtype(*arrays):

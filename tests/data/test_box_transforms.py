@@ -56,9 +56,7 @@ def changed(transform, seed=0, data=PAINTED, **arguments):
 
 def extent(picture, level):
     rows, columns = np.nonzero(picture[0] == level)
-    if not len(rows):
-        return None
-    return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+    return None if not len(rows) else [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
 
 
 EXACT = {
@@ -170,8 +168,7 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
 
 def overlap(window, boxes):
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
-    common = sides.clip(0, None).prod(1)
-    areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+    common, areas = sides.clip(0, None).prod(1), (boxes[:, 2:] - boxes[:, :2]).prod(1)
     return common / (areas + np.prod(np.subtract(window[2:], window[:2])) - common)
 
 

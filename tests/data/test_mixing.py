@@ -78,8 +78,7 @@ def test_cutmix_puts_a_window_of_another_picture_and_mixes_classes_by_areas():
     plain, _, _ = one(flip)
     x, q, _ = one(Compose([flip, CutMix(num_classes=N)]))
     for i in range(N):
-        partner = (q[i] - np.eye(N)[i]).argmax()
-        is_other = (x[i] != plain[i]).any(0)
+        partner, is_other = (q[i] - np.eye(N)[i]).argmax(), (x[i] != plain[i]).any(0)
         np.testing.assert_array_equal(x[i][:, is_other], plain[partner][:, is_other])
         rows, columns = (np.flatnonzero(is_other.any(axis)) for axis in (1, 0))
         assert is_other.sum() == len(rows) * len(columns)

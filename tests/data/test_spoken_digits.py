@@ -136,8 +136,7 @@ def test_the_recordings_are_those_of_the_release(monkeypatch):
     monkeypatch.setattr(fsdd, "recordings", lambda: named)
     train, test = data.spoken_digits()
     assert (len(train), len(test)) == (2700, 300)
-    assert len({*train.speakers}) == 6
-    assert np.bincount(test.labels).tolist() == [30] * 10
+    assert (len({*train.speakers}), np.bincount(test.labels).tolist()) == (6, [30] * 10)
 
 
 @pytest.fixture

@@ -23,8 +23,7 @@ SIX = (*factors.DEFAULT, "reduce", "norm_parameters", "optimizer_state")
 def test_all_combinations_are_precisions_of_their_own():
     chosen = factors.as_factors(SIX, MIXED)
     cells = factors.combinations(MIXED, chosen)
-    assert len(set(cells.values())) == 2**6
-    assert cells[(True,) * 6] == "mixed"
+    assert (len(set(cells.values())), cells[(True,) * 6]) == (2**6, "mixed")
     nothing = policy.as_precision(cells[(False,) * 6])
     assert nothing == policy.as_precision("float16,optimizer_state=float16")
     for present, text in list(cells.items())[::7]:

@@ -252,8 +252,7 @@ def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path,
     plain = drawing.save(figures.figure(four(), "memory"), tmp_path / "plain.svg", "svg")
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
     own = drawing.save(figures.figure(four(), "memory"), tmp_path / "own.svg", "svg")
-    assert own.read_bytes() == plain.read_bytes()
-    assert matplotlib.rcParams["font.size"] == 17
+    assert (own.read_bytes(), matplotlib.rcParams["font.size"]) == (plain.read_bytes(), 17)
 
 
 @needs_pictures

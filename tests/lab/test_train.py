@@ -78,8 +78,7 @@ def test_saved_where_and_when_it_is_asked_for_and_a_finished_run_stays_as_it_is(
         train_one("mlp", steps=12, save=a, every=5, progress=False)
         first = train_one("mlp", steps=14, save=b, resume=a, every=1, progress=False)
     assert saved == [("a", 5), ("a", 10), ("a", 12), ("b", 13), ("b", 14)]
-    before = content(b)
-    again = train_one("mlp", steps=14, resume=b, progress=False)
+    before, again = content(b), train_one("mlp", steps=14, resume=b, progress=False)
     assert content(b) == before
     assert (again.metric, again.history) == (first.metric, first.history)
 

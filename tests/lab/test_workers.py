@@ -83,8 +83,7 @@ def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_pat
     let_die(mortal, "itself")
     out = tmp_path / "out"
     several = compare(mortal, ARMS, 2, jobs=2, out=out, progress=False, keep_weights=True)
-    assert bits(several) == alone
-    assert len([*(out / "runs").glob("*.safetensors")]) == 4
+    assert (bits(several), len([*(out / "runs").glob("*.safetensors")])) == (alone, 4)
     (note,) = [note for note in several.notes() if "twice" in note]
     assert "was run twice: its process died (EXIT(9))" in note
     assert Comparison.load(tmp_path / "out").notes() == several.notes()

@@ -42,8 +42,7 @@ def small(name, precision="float32", classes=3, **more):
 
 
 def trained(model, steps, batch=4, lr=2e-3, fixed=True):
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
-    losses = []
+    optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr)), []
     for step in range(steps):
         images, targets = scenes(batch, seed=0 if fixed else step)
         loss = sum(model(fp.tensor(images, dtype="float32"), targets).values())

@@ -53,8 +53,7 @@ def test_small_ones_are_trained(name, precision):
         fp.manual_seed(0)
         model = getattr(models, name)(classes=4, stem="smaller", width=1 / 8)
     x, t = fp.randn(4, 3, 32, 32), fp.tensor([0, 1, 2, 3])
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3))
-    losses = []
+    optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3)), []
     for _ in range(4):
         loss = F.cross_entropy(model(x), t)
         optimizer.minimize(loss)

@@ -232,8 +232,7 @@ def test_a_narrow_beam_takes_the_best_code_and_a_longer_one_with_a_penalty():
     scores, step = chain(5, seed=3)
     for width in (1, 2):
         settings = Settings(begin=0, end=3, width=width, longest=6, length_penalty=0.0)
-        found = beam_search(step, [np.arange(5)], [np.arange(5)], 5, settings)
-        greedy = []
+        found, greedy = beam_search(step, [np.arange(5)], [np.arange(5)], 5, settings), []
         for table in scores:
             codes = [0]
             while codes[-1] != 3 and len(codes) < 8:

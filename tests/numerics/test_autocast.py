@@ -138,13 +138,11 @@ def test_rows_are_changed_by_text_or_by_a_dict(low):
     built = fp.Precision(operations=(low, edits), loss_scale=scale)
     if low == "float16":
         assert fp.Precision(operations=edits, loss_scale=scale) == built
-    assert fp.Precision.parse(texts) == built
-    assert fp.Precision.parse(str(built)) == built
+    assert (fp.Precision.parse(texts), fp.Precision.parse(str(built))) == (built, built)
     assert fp.op_list(built)["softmax"].reason == "changed by you"
     x = numbers(4, 4)
     with fp.precision(built):
-        assert (x @ x).dtype == float32
-        assert F.softmax(x, 1).dtype == low
+        assert ((x @ x).dtype, F.softmax(x, 1).dtype) == (float32, low)
         assert F.linear(x, x).dtype == low
         assert fp.op_list()["matmul"].format == "float32"  # of the active precision
 
@@ -168,8 +166,7 @@ def test_both_narrow_formats_may_be_in_one_table_and_a_row_given_or_refused():
     with fp.precision(p):
         assert (x @ x).dtype == bfloat16 and F.linear(x, x).dtype == float16
         assert ((x @ x) + F.linear(x, x)).dtype == float32
-    assert p.autocast_formats == {"float16", "bfloat16"}
-    assert largest_gradient_of(p) == 65504
+    assert (p.autocast_formats, largest_gradient_of(p)) == ({"float16", "bfloat16"}, 65504)
     assert largest_gradient_of(fp.Precision(operations="bfloat16")) > 3e38
     x = numbers(4, 4, dtype="float16")
     with fp.precision("autocast,softmax=given"):

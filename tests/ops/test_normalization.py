@@ -35,8 +35,7 @@ FOLLOWED += [("InstanceNorm1d", {"momentum": m, **INSTANCES}) for m in (0.3, Non
 def test_running_statistics_follow_pytorchs(torch, name, options):
     ours, theirs = (getattr(m, name)(3, **options) for m in (nn, torch.nn))
     for step, x in enumerate(batches(4, 3, 5, *[2] * (name[-2] == "2"))):
-        y = ours.train(step != 2)(fp.tensor(x))
-        z = theirs.train(step != 2)(torch.tensor(x))
+        y, z = ours.train(step != 2)(fp.tensor(x)), theirs.train(step != 2)(torch.tensor(x))
         np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
         for key, buffer in ours.named_buffers():
             expected = theirs.get_buffer(key).numpy()

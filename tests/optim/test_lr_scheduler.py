@@ -112,8 +112,7 @@ def test_a_chain_multiplies_factors_alone_in_a_sequence_and_in_a_chain():
         return ChainedScheduler([warm_up(optimizer), StepLR(optimizer, 3), StepLR(optimizer, 2)])
 
     warm = [0.25, 0.4375, 0.625, 0.8125, 1.0, 1.0, 1.0]
-    steps = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5]
-    rates = rates_over(chain, 6, base=1.0)
+    steps, rates = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5], rates_over(chain, 6, base=1.0)
     np.testing.assert_allclose(rates, np.multiply(warm, steps), rtol=1e-12)
     rates = rates_over(
         lambda o: ChainedScheduler([LinearLR(o, 0.0, total_iters=2), ExponentialLR(o, 0.5)]), 3
@@ -314,8 +313,7 @@ def test_a_skipped_step_does_not_advance_a_schedule_of_steps(schedule):
             seen += scheduler.get_last_lr()
         step(optimizer, overflow)
         scheduler.step()
-    assert seen == rates_over(schedule, 5)
-    assert scheduler.count == 6
+    assert (seen, scheduler.count) == (rates_over(schedule, 5), 6)
 
 
 @all_schedules
@@ -346,8 +344,7 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
         optimizer.step()
         scheduler.step()
         counts.append(scheduler.count)
-    assert counts == [1, 2, 2, 3]
-    assert len(set(scheduler.get_last_lr())) == 1
+    assert (counts, len(set(scheduler.get_last_lr()))) == ([1, 2, 2, 3], 1)
 
 
 def test_a_step_that_a_grad_scaler_skips_does_not_advance_a_schedule_and_one_too_early_is_told():
@@ -446,8 +443,7 @@ def test_the_state_of_another_kind_or_of_none_is_refused(take):
     kinds = {**SCHEDULES, "cycle": lambda o: OneCycleLR(o, 1.0, 9), "plateau": plateau}
     schedulers = [kind(mixed_optimizer(0.5)) for kind in kinds.values()]
     for scheduler in schedulers:
-        before = scheduler.state_dict()
-        given = [other.state_dict() for other in schedulers]
+        before, given = scheduler.state_dict(), [other.state_dict() for other in schedulers]
         given = [state for state in given if state["kind"] != before["kind"]]
         for state in [*given, {}, None, [], 3]:
             refuses(fp.ArgumentError, type(scheduler).__name__, getattr(scheduler, take), state)

@@ -243,8 +243,7 @@ def test_masters_are_written_once_and_a_model_alone_leaves_the_rest_as_it_is(tmp
     with fp.precision("float32"):
         other = Training("float32").model
     before = fp.get_state()
-    assert fp.load(tmp_path / "c", model=other) == {"seen": 3}
-    assert fp.get_state() == before
+    assert (fp.load(tmp_path / "c", model=other), fp.get_state()) == ({"seen": 3}, before)
     np.testing.assert_array_equal(other[0].weight.array, run.model[0].weight.exact)
 
 
@@ -366,8 +365,7 @@ def test_a_truncated_file_is_refused(tmp_path_factory, part):
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 def test_a_file_with_one_byte_changed_is_refused(tmp_path_factory, place, change):
     content = bytearray(saved_bytes())
-    header_end = 8 + struct.unpack("<Q", content[:8])[0]
-    i = int(place * len(content))
+    header_end, i = 8 + struct.unpack("<Q", content[:8])[0], int(place * len(content))
     content[i] ^= change
     accepted = loads(bytes(content), tmp_path_factory)
     assert not accepted or i < header_end  # there, the word "format" or a space may differ

@@ -273,8 +273,7 @@ def test_results_are_the_exact_ones_of_what_is_stored_rounded_once(format, a, b,
     if not (op.a.is_finite and op.b.is_finite) or (symbol == "/" and y == 0):
         return
     true = {"+": x + y, "-": x - y, "*": x * y, "/": x / y if y else 0}[symbol]
-    assert op.exact.value == true
-    assert op.result.code == rounded(Exact.of(true), format).code
+    assert (op.exact.value, op.result.code) == (true, rounded(Exact.of(true), format).code)
     assert repr(op)
     if op.alignment:
         left = op.alignment

@@ -56,8 +56,7 @@ def by_hand(x):
 
 def check(x):
     """All that a histogram says of an array, against NumPy."""
-    h = Histogram.of(x)
-    finite = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
+    h, finite = Histogram.of(x), np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
     assert h.exponents == by_hand(x)
     counts = ((x == 0).sum(), np.isinf(x).sum(), np.isnan(x).sum())
     assert (h.zeros, h.infs, h.nans) == tuple(map(int, counts)) and h.total == x.size
@@ -148,8 +147,7 @@ def char_lstm(precision, *, dial=0, steps=1, every=20, hidden=64, length=32, **g
     with fp.precision(precision):
         model = CharLSTM(CHARACTERS, hidden=hidden)
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3), dial=dial, **given)
-        loader = fp.data.DataLoader(train, batch_size=32, shuffle=True)
-        losses = []
+        loader, losses = fp.data.DataLoader(train, batch_size=32, shuffle=True), []
         with fp.microscope(model, optimizer, every=every) as scope:
             while len(losses) < steps:
                 for x, t in loader:
@@ -245,8 +243,7 @@ def test_a_model_inside_of_another_and_layers_called_by_themselves_are_counted()
 
     with fp.precision("float32"):
         model = MLP(64, 16, 10)
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-        found = []
+        optimizer, found = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1)), []
         first = next(m for m in model.modules() if isinstance(m, nn.Linear))
         for call in (model, Wrapper(model), first):
             scope = fp.microscope(model, optimizer)

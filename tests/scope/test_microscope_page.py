@@ -319,8 +319,7 @@ scope
 
 @pytest.mark.nightly
 def test_a_notebook_shows_the_same_inline_and_a_view_that_follows(tmp_path):
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook()
     book.cells = [nbformat.v4.new_code_cell(text.strip()) for text in CELLS.split("|||")]

@@ -246,8 +246,7 @@ def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
         if y:
             sum((t * t).sum() for t in y).backward()
     for i, call in enumerate(calls):
-        before = frozen(call.args)
-        cost = cost_of(call.kernel, call.args, call.params)
+        before, cost = frozen(call.args), cost_of(call.kernel, call.args, call.params)
         assert frozen(call.args) == before
         assert cost.flops >= sum(2 * m * n * k * times for m, n, k, times in cost.products)
         if i < forward and "dot" not in call.kernel.wants:

@@ -227,8 +227,7 @@ def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precisio
 
 def test_a_leaf_that_is_a_part_of_another_tensor_is_refused():
     whole = nn.Parameter(np.arange(10.0))
-    part = whole.data[:4].requires_grad_()
-    turned = fp.ones(2, 3).T.requires_grad_()
+    part, turned = whole.data[:4].requires_grad_(), fp.ones(2, 3).T.requires_grad_()
     row = turned.detach()[0]
     for leaf in (part, turned):
         refuses(fp.ArgumentError, "shares memory.*clone", optim.SGD, [leaf], lr=0.1)
@@ -248,8 +247,7 @@ def test_a_number_without_dimensions_is_a_parameter_like_any_other(precision):
     for number in (module.state_dict()["p"], *copies):
         assert abs(number.item() - 0.1) <= (2.0**-25 if precision == "float32" else 2.0**-12)
     numbers = module.state_dict()["p"].item()
-    assert module.half().p.item() == HALF.type(numbers)
-    assert module.float().p.item() == numbers
+    assert (module.half().p.item(), module.float().p.item()) == (HALF.type(numbers), numbers)
 
 
 def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
@@ -259,8 +257,7 @@ def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     step(optimizer)
     assert p.array.tolist() == NEW.tolist()
     p = parameter()
-    optimizer = optimizer_of(p, lr=1e-5)
-    kept = fp.tensor(p.exact.copy(), dtype="float32")
+    optimizer, kept = optimizer_of(p, lr=1e-5), fp.tensor(p.exact.copy(), dtype="float32")
     for way in (lambda: setattr(p, "data", kept.clone()), lambda: p.data.copy_(kept)):
         step(optimizer)
         way()
@@ -341,8 +338,7 @@ def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_par
         assert {str(a.dtype) for k, a in s.items() if k != "step"} == {"float32"}
     small, norm = 4 * 6 + 6 + 6 * 5 + 5, 2 * 6 + 2 * 5
     held = optimizer.memory()
-    assert held["weights"] == 2 * small + 4 * norm
-    assert held["masters"] == 4 * small
+    assert (held["weights"], held["masters"]) == (2 * small + 4 * norm, 4 * small)
     assert held["optimizer_state"] == 2 * 4 * (small + norm)
 
 

@@ -558,8 +558,7 @@ def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
         optim.SGD(model.parameters(), lr=1.0), loss_scale=scale, clip_norm=0.01
     )
     before, result = model.state_dict(), train(model, optimizer, [0])[0]
-    after = model.state_dict()
-    names = [name for name, _ in model.named_parameters()]
+    after, names = model.state_dict(), [name for name, _ in model.named_parameters()]
     moved = [after[n].array.astype(np.float64) - before[n].array for n in names]
     assert result.grad_norm > 0.1
     assert np.sqrt(sum((d**2).sum() for d in moved)) == pytest.approx(0.01, rel=1e-3)
@@ -649,8 +648,7 @@ def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
     with fp.precision("float32"):
         layer = nn.Linear(16, 5)
     optimizer = fp.MixedOptimizer(optim.SGD(layer.parameters()), loss_scale=256.0)
-    x = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32)
-    found = []
+    x, found = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32), []
     for parts in (1, 16):
         optimizer.zero_grad()
         for part in np.split(x, parts):
@@ -719,8 +717,7 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
         before = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
         optimizer.zero_grad()
         backward(optimizer, *(values[kind] for kind in kinds))
-        result = optimizer.step()
-        finite = [kind in ("good", "none") for kind in kinds]
+        result, finite = optimizer.step(), [kind in ("good", "none") for kind in kinds]
         wanted = finite if skip == "each" else [all(finite)] * len(finite)
         after = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
         assert result.each == tuple(wanted) and result.stepped == all(wanted)

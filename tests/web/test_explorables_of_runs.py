@@ -83,8 +83,7 @@ def test_losses_are_those_of_numbers_that_minifp_rounds(tab, name):  # noqa: F81
         }""",
         [tab.address, name, run, [*SHIFTS]],
     )
-    finite = x[np.isfinite(x) & (x != 0)].astype(np.float64)
-    h = step.total("weights")
+    finite, h = x[np.isfinite(x) & (x != 0)].astype(np.float64), step.total("weights")
     for shift, found in zip(SHIFTS, theirs):
         scaled = np.ldexp(finite, shift)
         stored = np.abs(values_of(codes_of(scaled, format), format).astype(np.float64))
