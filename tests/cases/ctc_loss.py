@@ -73,8 +73,7 @@ def sizes(a):
 
 def parts(x, labels, steps, lengths, blank):
     """alpha, beta, the losses (0 for infinite ones), and gamma: 0 where a sequence has ended."""
-    alpha = alphas(x, labels, blank, np.sum)
-    beta = betas(x, labels, steps, lengths, blank, np.sum)
+    alpha, beta = alphas(x, labels, blank, np.sum), betas(x, labels, steps, lengths, blank, np.sum)
     losses = -np.logaddexp.reduce(alpha[0] + beta[0], axis=-1)
     losses = np.where(np.isfinite(losses), losses, 0)
     inside = (np.arange(len(x))[:, None] < steps)[:, :, None]

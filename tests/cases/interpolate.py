@@ -37,8 +37,7 @@ def draw_interpolate(draw, name):
     else:
         # None that gives twice the size, though it is not 2: PyTorch's gradient is then not that of
         # its value, for sequences.
-        one = draw(st.sampled_from([1, 2, 3, 0.5, 1.5, 0.75, 2.6]))
-        factor = max(one, 1 / min(sizes))
+        factor = max(draw(st.sampled_from([1, 2, 3, 0.5, 1.5, 0.75, 2.6])), 1 / min(sizes))
         settings["scale_factor"] = draw(st.sampled_from([factor, (factor,) * ndim]))
     if "linear" in mode:
         settings["align_corners"] = draw(st.sampled_from([None, False, True]))

@@ -123,8 +123,7 @@ OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operato
 
 @drawn("operators with numbers")
 def draw_operator(draw, name):
-    operation = draw(st.sampled_from(OPERATORS))
-    number = draw(st.sampled_from([2, 3, 0.5, 1.75]))
+    operation, number = draw(st.sampled_from(OPERATORS)), draw(st.sampled_from([2, 3, 0.5, 1.75]))
     if draw(st.booleans()):
         return alike(name, lambda m, x: operation(number, x), draw(shapes()), low=0.25)
     return alike(name, lambda m, x: operation(x, number), draw(shapes()), low=0.25)

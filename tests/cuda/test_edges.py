@@ -76,8 +76,7 @@ def test_views_that_are_not_aligned():
 def test_a_target_that_is_no_class_gives_nan(loss):
     z = Tensor(to_device(np.zeros((4, 3), "float32")), requires_grad=True)
     t = Tensor(to_device(np.array([0, 3, -1, 2])))
-    losses = loss(z, t, reduction="none")
-    assert np.isnan(losses.numpy()).tolist() == [False, True, True, False]
+    assert np.isnan(loss(z, t, reduction="none").numpy()).tolist() == [False, True, True, False]
     loss(z, t, reduction="sum").backward()
     assert np.isnan(z.grad.numpy()).all(1).tolist() == [False, True, True, False]
 
@@ -126,8 +125,7 @@ def test_places_of_the_largest_and_one_hot_are_told_on_the_device():
 
 
 def test_the_largest_along_an_axis_and_its_place():
-    x = np.random.default_rng(0).integers(0, 9, size=(5, 70, 4)).astype("float16")
-    found = []
+    x, found = np.random.default_rng(0).integers(0, 9, size=(5, 70, 4)).astype("float16"), []
     for device in ("cpu", "cuda"):
         leaf = fp.tensor(x, dtype="float16", device=device, requires_grad=True)
         values, indices = fp.max(leaf, 1)

@@ -49,8 +49,7 @@ def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatc
     with warnings.catch_warnings(), precision("float32,storage=float16"):
         warnings.simplefilter("ignore", kernels.OnHostWarning)
         warnings.filterwarnings("ignore", "numbers of a gradient were read")
-        expected = results(case, "cpu", monkeypatch)
-        found = results(case, "cuda", monkeypatch)
+        expected, found = results(case, "cpu", monkeypatch), results(case, "cuda", monkeypatch)
     assert len(expected) == len(found)
     for a, b in zip(expected, found):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)

@@ -169,8 +169,7 @@ def test_a_skipped_step_changes_nothing_but_the_scale_and_says_why():
     (1, {4.0, 8.0, 16.0, 32.0}), (2, {8.0, 16.0, 32.0}), (3, {16.0, 32.0, 64.0, 8.0}),
 ])  # fmt: skip
 def test_the_scale_grows_and_shrinks_as_on_the_cpu(interval, expected):
-    settings = {"max_scale": 64.0, "min_scale": 4.0, "backoff_interval": interval}
-    found = []
+    settings, found = {"max_scale": 64.0, "min_scale": 4.0, "backoff_interval": interval}, []
     for device in ("cpu", "cuda"):
         scale = fp.DynamicLossScale(init_scale=8.0, growth_interval=2, **settings)
         model, optimizer = made(device, PLAIN, loss_scale=scale)

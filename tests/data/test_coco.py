@@ -82,8 +82,7 @@ def test_what_is_no_such_file_is_named(tmp_path, content):
 
 
 def test_a_damaged_or_resized_picture_is_named(tmp_path):
-    data = CocoDetection(tmp_path, write_coco(tmp_path, Image))
-    path = tmp_path / "seven.png"
+    data, path = CocoDetection(tmp_path, write_coco(tmp_path, Image)), tmp_path / "seven.png"
     Image.fromarray(pixels(0, (30, 50))).save(path)
     refuses(DataError, "seven.png has 50 x 30 pixels .*, its annotation says 40", lambda: data[1])
     path.write_bytes(b"no picture")

@@ -77,8 +77,7 @@ def getitem_dx(d):
     whole, index = slice(None), d.choice(0, 1, 2)
     arrays = ((i, whole, whole), (whole, j, whole), (i, j, whole))[index]
     dy = d.array(*np.empty(shape)[arrays].shape)
-    settings = {"shape": shape, "basic": (...,), "arrays": arrays}
-    return (dy,), settings, d.dtype
+    return (dy,), {"shape": shape, "basic": (...,), "arrays": arrays}, d.dtype
 
 
 def gather_dx(d):

@@ -52,8 +52,7 @@ def group_norm_forward(d):
     x = d.array(*d.shape("channels", 2))
     C = x.shape[1]
     args = x, d.parameter(C), d.parameter(C)
-    params = {"groups": groups_of(d, C), "eps": 0.01}
-    return args, params, (d.dtype, float32, float32)
+    return args, {"groups": groups_of(d, C), "eps": 0.01}, (d.dtype, float32, float32)
 
 
 def group_norm_dx(d):

@@ -38,8 +38,7 @@ def test_in_its_own_precision_a_kept_run_is_judged_as_when_it_ended(folder):
     for judged in found.judged:
         run = judged.trained.run
         own, before = judged.results[run["precision"]], runs[run["precision"], run["seed"]]
-        assert own.metrics["accuracy"] == before.metric
-        assert own.loss == before.evaluations[-1][2]
+        assert (own.metrics["accuracy"], own.loss) == (before.metric, before.evaluations[-1][2])
 
 
 def test_runs_that_are_there_without_weights_are_made_again(tmp_path):
@@ -50,8 +49,7 @@ def test_runs_that_are_there_without_weights_are_made_again(tmp_path):
     (again,) = call(seeds=1, keep_weights=True).runs
     assert again.metric == first.metric and path.exists()
     written = path.stat().st_mtime_ns
-    assert len(call(seeds=2, keep_weights=True).runs) == 2
-    assert path.stat().st_mtime_ns == written
+    assert (len(call(seeds=2, keep_weights=True).runs), path.stat().st_mtime_ns) == (2, written)
     other = tmp_path / "other"
     fp.compare(blobs(epochs=1), "float32", 1, out=other, progress=False)
     fp.merge(tmp_path, other, out=tmp_path / "both")

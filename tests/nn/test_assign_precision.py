@@ -67,8 +67,7 @@ def formats(model, of=lambda p: p.dtype):
 
 
 def test_lenet_with_its_last_layer_in_float32():
-    model = made("mixed;fc2=float32", fp.models.LeNet)
-    plain = made("float32", fp.models.LeNet)
+    model, plain = made("mixed;fc2=float32", fp.models.LeNet), made("float32", fp.models.LeNet)
     names = dict.fromkeys(("conv1", "conv2", "fc1"), float16)
     assert formats(model) == formats(model, lambda p: p.gradient_dtype) == names | {"fc2": float32}
     assert str(model.precision) == "mixed;fc2=float32" and str(model.fc2.precision) == "float32"

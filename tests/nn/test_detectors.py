@@ -21,8 +21,7 @@ DETECTORS = tuple(SMALL)
 def scenes(count, size=(32, 40), seed=0, most=2):
     """Pictures with up to so many squares, red or green, and where they are."""
     rng, (height, width) = np.random.default_rng(seed), size
-    images = rng.normal(0.3, 0.05, (count, 3, height, width)).astype(np.float32)
-    targets = []
+    images, targets = rng.normal(0.3, 0.05, (count, 3, height, width)).astype(np.float32), []
     for image in images:
         boxes, labels = [], []
         for _ in range(rng.integers(1, most + 1)):

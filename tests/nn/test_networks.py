@@ -140,6 +140,5 @@ def test_results_and_gradients_are_those_of_torchvision_on_its_weights(torchvisi
     largest = max(p.grad.abs().max().item() for p in their.parameters())
     weights = dict(mine.named_parameters())
     for key, p in their.named_parameters():
-        atol = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest
-        grad = weights[key].grad.numpy()
+        atol, grad = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest, weights[key].grad.numpy()
         np.testing.assert_allclose(grad, p.grad.numpy(), rtol=0, atol=atol, err_msg=key)

@@ -91,8 +91,7 @@ TARGET = np.array([[1, 5, 6, 7], [1, 4, 4, 0]])
 
 def padded_more(model, extra):
     """The scores of a batch whose padding is other codes, and longer."""
-    more = np.full((2, extra), 7)
-    source = np.concatenate([SOURCE, more], 1)
+    source = np.concatenate([SOURCE, np.full((2, extra), 7)], 1)
     source[1, 3:5] = 6
     return model(fp.tensor(source), LENGTHS, fp.tensor(TARGET))
 
@@ -155,8 +154,7 @@ def theirs(torch, w):
             states[i] = call(f"decoder.cells.{i}.", y, states[i])
             y = states[i][0]
         scores = (keys @ w["decoder.attention.key_projection.weight"].T @ y[:, :, None])[..., 0]
-        weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
-        context = (weights[:, None] @ keys)[:, 0]
+        context = (scores.masked_fill(hidden, -torch.inf).softmax(-1)[:, None] @ keys)[:, 0]
         fed = torch.tanh(torch.cat([context, y], -1) @ w["decoder.combination.weight"].T)
         outputs.append(fed)
     return torch.stack(outputs, 1) @ w["decoder.head.weight"].T + w["decoder.head.bias"]

@@ -89,8 +89,7 @@ def test_a_model_keeps_float32_weights_and_narrow_products(low):
     assert logits.dtype == low
     loss = F.cross_entropy(logits, np.zeros(5, int))
     optimizer.backward(loss)
-    assert loss.dtype == float32
-    assert optimizer.scale == {"float16": 2.0**16, "bfloat16": 1.0}[low]
+    assert (loss.dtype, optimizer.scale) == (float32, {"float16": 2.0**16, "bfloat16": 1.0}[low])
     assert {p.grad.dtype for p in model.parameters()} == {float32}
     assert optimizer.step().stepped
     assert optimizer.memory()["masters"] == 0
@@ -118,8 +117,7 @@ def test_the_list_prints_each_row_with_a_reason_that_is_true_for_the_format():
     # What is said of float16's range is not said of bfloat16, which has float32's.
     half, brain = fp.op_list("autocast"), fp.op_list("autocast-bfloat16")
     for a, b in zip(half, brain, strict=True):
-        assert b.operation == a.operation
-        assert b.format == a.format.replace("float16", "bfloat16")
+        assert (b.operation, b.format) == (a.operation, a.format.replace("float16", "bfloat16"))
         assert not {"65504", "float16", "2049"} & {*b.reason.replace("*", " ").split()}
         assert "{" not in a.reason + b.reason and "bfloat16" not in a.reason
     with fp.precision("autocast-bfloat16"):
@@ -133,8 +131,7 @@ def test_the_list_prints_each_row_with_a_reason_that_is_true_for_the_format():
 @pytest.mark.parametrize("low", IN)
 def test_rows_are_changed_by_text_or_by_a_dict(low):
     name, scale = IN[low], "dynamic" if low == "float16" else None
-    texts = f"{name},softmax={low},matmul=float32"
-    edits = {"softmax": low, "matmul": "float32"}
+    texts, edits = f"{name},softmax={low},matmul=float32", {"softmax": low, "matmul": "float32"}
     built = fp.Precision(operations=(low, edits), loss_scale=scale)
     if low == "float16":
         assert fp.Precision(operations=edits, loss_scale=scale) == built
@@ -218,8 +215,7 @@ def test_a_convolutional_network_trains_as_in_storage_bit_for_bit(pair):
                 *(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
                 *(nn.Flatten(), nn.Linear(36, 10)),
             )
-            optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
-            losses = []
+            optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2)), []
             for x, t in fp.data.DataLoader(fp.data.digits()[0], batch_size=64):
                 loss = F.cross_entropy(model(x), t)
                 optimizer.minimize(loss)

@@ -222,8 +222,7 @@ def test_masks_of_booleans_and_of_numbers_mix():
 
 
 def test_dropout_is_of_weights_and_in_training_only():
-    layer = nn.MultiheadAttention(4, 2, dropout=0.5)
-    x = fp.tensor(random_arrays((6, 1, 4))[0])
+    layer, x = nn.MultiheadAttention(4, 2, dropout=0.5), fp.tensor(random_arrays((6, 1, 4))[0])
     _, weights = layer(x, x, x, average_attn_weights=False)
     assert 0.2 < (weights.array == 0).mean() < 0.8
     _, weights = layer.eval()(x, x, x, average_attn_weights=False)

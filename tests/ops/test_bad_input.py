@@ -168,8 +168,7 @@ def test_a_batch_that_is_not_finite_leaves_running_statistics(value, precision):
 
 def test_strides_that_are_far_apart_take_no_plan_by_phases():
     x, kernel = fp.randn(1, 1, 9000), fp.randn(1, 1, 3)
-    near = F.conv1d(x, kernel).array[..., [0, 8000]]
-    far = F.conv1d(x, kernel, stride=8000).array
+    near, far = F.conv1d(x, kernel).array[..., [0, 8000]], F.conv1d(x, kernel, stride=8000).array
     np.testing.assert_allclose(far, near, rtol=1e-5, atol=1e-6)
 
 

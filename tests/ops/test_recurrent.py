@@ -100,8 +100,7 @@ def test_any_layer_is_pytorchs(torch, dtype, close, layer, form, lengths, spare,
         warnings.filterwarnings("ignore", message="LSTM with projections is not supported")
         ours = with_weights_of(theirs, getattr(nn, kind)(*sizes, **options))
         xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
-        results = []
+        ts, results = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays], []
         for module, made, (x, *hx) in ((fp, ours, xs), (torch, theirs, ts)):
             hx = (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None
             y, states = run(module, made, form, x, hx, lengths)
@@ -127,8 +126,7 @@ def test_a_cell_is_pytorchs(torch, dtype, close, kind, inputs, hidden, bias, bat
     with fp.precision(dtype):
         ours = with_weights_of(theirs, getattr(nn, f"{kind}Cell")(inputs, hidden, bias, **options))
         xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
-        results = []
+        ts, results = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays], []
         for cell, (x, *hx) in ((ours, xs), (theirs, ts)):
             y = cell(x, (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None)
             assert isinstance(y, tuple) == (kind == "LSTM")
@@ -183,8 +181,7 @@ def test_packing_and_unpacking_are_pytorchs(torch, arrays, in_order, batch_first
         packed = rnn.pack_sequence([make(a) for a in arrays], enforce_sorted=in_order)
         padded, lengths = rnn.pad_packed_sequence(packed, batch_first, -1, 7)
         copy = padded if rnn is ours_rnn else padded.clone()  # PyTorch's turns it in place
-        parts = rnn.unpad_sequence(copy, lengths, batch_first)
-        again = rnn.unpack_sequence(packed)
+        parts, again = rnn.unpad_sequence(copy, lengths, batch_first), rnn.unpack_sequence(packed)
         results.append([packed.batch_sizes, padded, lengths, *parts, *again])
         assert (packed.sorted_indices is None) == in_order
         if in_order or len({len(a) for a in arrays}) == len(arrays):  # ties may come in any order

@@ -148,8 +148,7 @@ def test_every_reduction_sums_as_the_precision_says():
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "cumsum"])
 def test_a_dtype_is_that_of_the_result(name, in_mixed):
-    x = fp.tensor([[60000.0, 60000.0], [1.0, 2.0]], requires_grad=True)
-    call = getattr(fp, name)
+    x, call = fp.tensor([[60000.0, 60000.0], [1.0, 2.0]], requires_grad=True), getattr(fp, name)
     y = call(x, 1, dtype="float32")
     assert (y.dtype, y.requires_grad) == (float32, True)
     exact = {"sum": 120000, "mean": 60000, "prod": 3.6e9, "cumsum": [60000, 120000]}

@@ -141,8 +141,7 @@ def test_3000_numbers_added_at_one_place_are_counted(precision, expected):
 def test_rows_are_added_up_in_their_order(n, k, width, seed):
     random = np.random.default_rng(seed)
     rows = random.integers(0, max(n, 1), k if n else 0)
-    dy = random.integers(-8, 8, (len(rows), width)).astype(float32)
-    expected = np.zeros((n, width))
+    dy, expected = random.integers(-8, 8, (len(rows), width)).astype(float32), np.zeros((n, width))
     np.add.at(expected, rows, dy)
     seen = []
 

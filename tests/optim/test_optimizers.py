@@ -129,8 +129,7 @@ def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(mak
     optimizer = make([used, unused], weight_decay=0.5)
     optimizer.step()
     state = optimizer.state_dict()["state"]
-    assert unused.array.tolist() == [3.0, 4.0]
-    assert [state[0]["step"], state[1]["step"]] == [1, 0]
+    assert (unused.array.tolist(), [state[0]["step"], state[1]["step"]]) == ([3.0, 4.0], [1, 0])
     assert frozen(state[1]) == frozen(make([unused]).state_dict()["state"][0])
     assert used.array.tolist() != [1.0, 2.0]
     # The first gradient, however late, is a first step: bias correction and momentum begin.

@@ -192,8 +192,7 @@ def test_uniform_numbers_never_reach_the_upper_end(low, span):
 def test_normal_numbers_have_their_moments_and_are_shifted_before_the_one_rounding():
     n = 400_000
     z = random.normal(n, purpose="x").astype(np.float64)
-    moments = [(z**k).mean() for k in (1, 2, 3, 4)]
-    spread = np.sqrt([1, 2, 15, 96]) / n**0.5
+    moments, spread = [(z**k).mean() for k in (1, 2, 3, 4)], np.sqrt([1, 2, 15, 96]) / n**0.5
     assert (np.abs(np.array(moments) - [0, 1, 0, 3]) < 5 * spread).all()
     assert abs((z[::2] * z[1::2]).mean()) < 5 / n**0.5  # the two of a pair
     below = np.count_nonzero(z < -1.0) / n

@@ -61,8 +61,7 @@ def check_kind(told, h, format, shift):
     assert {told["lowest"] + i: n for i, n in enumerate(told["counts"]) if n} == h.exponents
     found = zip(*(told["losses"][name] for name in ("flushed", "subnormal", "overflow")))
     for k, losses in enumerate(found, told["first"] - shift):
-        ours = h.flushed(k, format), h.subnormal(k, format), h.overflowing(k, format)
-        assert losses == ours
+        assert losses == (h.flushed(k, format), h.subnormal(k, format), h.overflowing(k, format))
 
 
 def test_no_bit_of_the_run_is_changed(glanced):

@@ -101,8 +101,7 @@ def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, 
     memory = ledger_of(perceptron, precision, rows).memory
     assert (set(memory.now), memory.always["weights"]) == (set(KINDS), size * NUMBERS)
     assert memory.always["masters"] == masters * NUMBERS
-    assert memory.always["optimizer_state"] == state
-    assert memory.always[WORKSPACE] == ask_threads()
+    assert (memory.always["optimizer_state"], memory.always[WORKSPACE]) == (state, ask_threads())
 
 
 @pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])

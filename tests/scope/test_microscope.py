@@ -68,8 +68,7 @@ def check(x):
         with np.errstate(all="ignore"):
             scaled = np.ldexp(finite, shift)
             half = scaled.astype(np.float16)
-        assert h.flushed(shift) == (half == 0).sum()
-        assert h.overflowing(shift) == np.isinf(half).sum()
+        assert (h.flushed(shift), h.overflowing(shift)) == ((half == 0).sum(), np.isinf(half).sum())
         lower = (scaled < 2.0**-14) & (half != 0)
         assert h.subnormal(shift) == lower.sum()
 
@@ -188,8 +187,7 @@ def test_weights_and_their_gradients_are_counted_whole():
             optimizer.step()
     (step,) = scope.steps
     assert {n: h.exponents for n, h in step.histograms[WEIGHTS].items()} == before
-    found = {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()}
-    assert found == gradients
+    assert {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()} == gradients
     assert (step.scale, step.shift) == (2.0**16, 16)
     assert {*step.formats[WEIGHT_GRADIENTS].values()} == {"float16"}
 
@@ -284,8 +282,7 @@ def simple(loss_scale=1.0, **settings):
     with fp.precision("mixed"):
         model = nn.Linear(6, 4)
         sgd = optim.SGD(model.parameters(), lr=0.1)
-        optimizer = fp.MixedOptimizer(sgd, loss_scale=loss_scale, **settings)
-        return model, optimizer, fp.rand(8, 6)
+        return model, fp.MixedOptimizer(sgd, loss_scale=loss_scale, **settings), fp.rand(8, 6)
 
 
 def test_two_microscopes_on_models_that_are_alike_are_told_apart():
@@ -766,8 +763,7 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
 
 def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
     """On the console, on the page, and after it was saved and read."""
-    task = blobs(schedule=tasks.cosine, steps=4, epochs=1)
-    path = tmp_path / "run.safetensors"
+    task, path = blobs(schedule=tasks.cosine, steps=4, epochs=1), tmp_path / "run.safetensors"
     train_one(task, precision="mixed", save=path, progress=False)
     found = inspecting.inspect(task, checkpoint=path, progress=False)
     said = "The learning rate of step 1 is 0"

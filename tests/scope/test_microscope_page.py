@@ -160,8 +160,7 @@ def page(opened, written):
 
 
 def cells(page, kind, layer):
-    row = page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td')
-    return row.all_text_contents()
+    return page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td').all_text_contents()
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):

@@ -351,8 +351,7 @@ def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none(
     for w in before:
         update = SINGLE.type(0.37) * SINGLE.type(gradient)
         expected.append(HALF.type(SINGLE.type(w) - update))
-    assert p.array.tolist() == [float(w) for w in expected]
-    assert optimizer.memory()["masters"] == 0
+    assert (p.array.tolist(), optimizer.memory()["masters"]) == ([float(w) for w in expected], 0)
     p = parameter(precision="float64")
     optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
     step(optimizer)

@@ -252,8 +252,7 @@ def test_ctrl_c_in_an_update_leaves_all_of_it_done(precision, after, monkeypatch
             models = [nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)) for _ in range(2)]
             groups = [[{"params": part.parameters()} for part in model] for model in models]
             scale = fp.DynamicLossScale(1024.0, growth_interval=1)
-            optimizer = fp.MixedOptimizer([optim.Adam(g) for g in groups], scale)
-            x = fp.rand(8, 4)
+            optimizer, x = fp.MixedOptimizer([optim.Adam(g) for g in groups], scale), fp.rand(8, 4)
             optimizer.backward((models[0](x) + models[1](x)).square().sum())
         with monkeypatch.context() as patched:
             count = Interrupts(patched, after if interrupt else 0)
