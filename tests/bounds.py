@@ -53,8 +53,7 @@ def excess(stored, exact, magnitude, addends=1):
     else:
         bound = bound + UNIT * np.abs(exact) + 2.0**-149
     with np.errstate(all="ignore"):
-        rounded = upcast(downcast(exact, stored.dtype), float64)
-        stored = upcast(stored, float64)
+        rounded, stored = upcast(downcast(exact, stored.dtype), float64), upcast(stored, float64)
         error = np.abs(stored - exact) / bound
     lost = ~np.isfinite(stored) | ~np.isfinite(rounded)
     near = np.abs(np.abs(exact) - format.max) <= bound + half_ulp(format, format.max)

@@ -40,8 +40,7 @@ def write_voc(root, image, objects=OBJECTS, size=SIZE):
         (root / folder).mkdir(parents=True)
     for i, (name, found) in enumerate(objects.items()):
         image.fromarray(pixels(i, size)).save(root / "JPEGImages" / f"{name}.jpg", quality=95)
-        hard = {k for k in range(len(found)) if (name, k) in HARD}
-        text = xml(found, size, hard)
+        text = xml(found, size, {k for k in range(len(found)) if (name, k) in HARD})
         (root / "Annotations" / f"{name}.xml").write_text(text, encoding="utf-8")
     lists = root / "ImageSets" / "Main"
     (lists / "train.txt").write_text("\n".join(objects) + "\n", encoding="utf-8")
@@ -91,8 +90,7 @@ def detections(pictures, seed=0, *, classes=3, most_true=8, most_found=30, side=
         n, m = draw(0, most_true + 1, 1, "n").item(), draw(0, most_found + 1, 1, "m").item()
         corners = draw(0, side - 20, (n, 2), "corners")
         boxes = np.concatenate([corners, corners + draw(6, 130, (n, 2), "sides")], 1)
-        labels = draw(1, classes + 1, n, "labels")
-        wide = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+        labels, wide = draw(1, classes + 1, n, "labels"), (boxes[:, 2:] - boxes[:, :2]).prod(1)
         targets.append(
             {
                 "boxes": boxes.astype(np.float32),

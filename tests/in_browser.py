@@ -46,7 +46,6 @@ def check_accessible(page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     page.evaluate("new Promise(requestAnimationFrame)")
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= page.viewport_size["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     found = axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert not [(v["id"], [node["target"] for node in v["nodes"]]) for v in found]

@@ -11,8 +11,7 @@ from minifp.nn import functional as F
 
 def clouds(n, seed):
     generator = np.random.default_rng(seed)
-    t = generator.integers(0, 4, n)
-    centres = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    t, centres = generator.integers(0, 4, n), np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     x = centres[t] + 0.4 * generator.standard_normal((n, 2))
     return TensorDataset(x.astype(np.float32), t, name="clouds")
 

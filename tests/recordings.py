@@ -13,8 +13,7 @@ RATE = 8000
 def tone(digit, speaker, index):
     """Samples of 16 bits: a length, a pitch and a loudness that depend on what they are of."""
     n = 400 + 16 * digit + 8 * index
-    pitch = 300 + 150 * digit + 40 * SPEAKERS.index(speaker)
-    loudness = 6000 + 100 * index
+    pitch, loudness = 300 + 150 * digit + 40 * SPEAKERS.index(speaker), 6000 + 100 * index
     wave = np.sin(2 * np.pi * pitch * np.arange(n) / RATE) * loudness
     return wave.round().astype("<i2")
 

@@ -14,9 +14,7 @@ def frozen(x):
         return tuple(frozen(v) for v in x)
     if isinstance(x, Tensor):
         return frozen(x.array)
-    if isinstance(x, np.ndarray):
-        return str(x.dtype), x.shape, x.tobytes()
-    return repr(x)
+    return (str(x.dtype), x.shape, x.tobytes()) if isinstance(x, np.ndarray) else repr(x)
 
 
 def gradients(optimizer):
@@ -36,5 +34,4 @@ def refused(optimizer, error, *words, call=None):
     before = snapshot(optimizer)
     with pytest.raises(error) as caught:
         (call or optimizer.step)()
-    assert [w for w in words if w not in str(caught.value)] == []
-    assert snapshot(optimizer) == before
+    assert ([w for w in words if w not in str(caught.value)], snapshot(optimizer)) == ([], before)

@@ -38,8 +38,7 @@ def bytes_of(*nodes):
 
 def made(*shape, seed=0):
     """A tensor that an operation made of a leaf, which other operations let go, and the leaf."""
-    numbers = np.random.default_rng(seed).normal(size=shape)
-    leaf = fp.tensor(numbers, requires_grad=True)
+    leaf = fp.tensor(np.random.default_rng(seed).normal(size=shape), requires_grad=True)
     return leaf * 1.0, leaf
 
 
@@ -112,8 +111,7 @@ def trained(text, steps=4, lr=1e-2, images=None):
     with fp.precision(text):
         fp.manual_seed(0)
         model = fp.assign_precision(fp.models.LeNet(size=8))
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
-        losses = []
+        optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr)), []
         for _ in range(steps):
             loss = F.cross_entropy(model(fp.tensor(images)), random.integers(0, 10, 8))
             losses.append(optimizer.minimize(loss).grad_norm)
@@ -185,8 +183,7 @@ def test_operations_that_multiply_one_array_share_its_codes(in_float8):
             layer(x)
     linear = [ys[0].node for _, op, ys in flow if op == "linear"]
     weights = sum(layer.weight.array.nbytes for layer in layers)
-    assert [in_codes(node) for node in linear] == [[0]] * 3
-    assert bytes_of(*linear) == 3200 + weights
+    assert ([in_codes(node) for node in linear], bytes_of(*linear)) == ([[0]] * 3, 3200 + weights)
     x.data = x.data * 2.0  # whose codes are others, though they lie in the same place
     with Flow() as flow:
         layers[0](x)

@@ -236,8 +236,7 @@ def test_copies_are_deep_and_a_shallow_one_shares_memory():
 def test_a_copied_model_is_the_same_and_its_own(precision):
     with fp.precision(precision):
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
-    other = copy.deepcopy(model)
-    x = fp.tensor(np.linspace(-1, 1, 12).reshape(4, 3))
+    other, x = copy.deepcopy(model), fp.tensor(np.linspace(-1, 1, 12).reshape(4, 3))
     assert (other(x).array == model(x).array).all()
     assert other.precision is model.precision
     for (name, a), (_, b) in zip(model.named_parameters(), other.named_parameters()):

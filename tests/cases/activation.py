@@ -10,8 +10,7 @@ from cases.case import BASIC, Case, drawn, functional, shapes
 PLAIN = ("selu", "silu", "mish", "logsigmoid", "softsign", "relu6", "hardsigmoid", "hardswish")
 SETTINGS = {  # operation -> keywords, and values worth trying
     "leaky_relu": {"negative_slope": [0.01, 0.3, 0.0, -0.5, 2]},
-    "elu": {"alpha": [1.0, 0.3, 0.0, -1]},
-    "celu": {"alpha": [1.0, 0.5, 2]},
+    **{"elu": {"alpha": [1.0, 0.3, 0.0, -1]}, "celu": {"alpha": [1.0, 0.5, 2]}},
     "gelu": {"approximate": ["none", "tanh"]},
     "softplus": {"beta": [1, 0.5, 2.0, -1], "threshold": [20, 1, 0.5]},
     "hardtanh": {"min_val": [-1.0, -2, 0], "max_val": [1.0, 0.1, 3]},
@@ -136,7 +135,6 @@ LAYERS = {
     "Softplus sharp": (lambda m: m.Softplus(2, 1.5), (3, 4)),
     "Hardtanh wider": (lambda m: m.Hardtanh(-0.5, 1.5), (3, 4)),
     "GLU of channels": (lambda m: m.GLU(1), (2, 6, 3)),
-    "Softmax": (lambda m: m.Softmax(-1), (3, 4)),
-    "Softmin": (lambda m: m.Softmin(1), (3, 4)),
+    **{"Softmax": (lambda m: m.Softmax(-1), (3, 4)), "Softmin": (lambda m: m.Softmin(1), (3, 4))},
     "LogSoftmax": (lambda m: m.LogSoftmax(dim=0), (3, 4)),
 }

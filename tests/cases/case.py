@@ -112,11 +112,8 @@ def stretched(a):
 
 
 LAYOUTS = {
-    "contiguous": np.array,
-    "fortran": lambda a: np.array(a, order="F"),
-    "strided": every_other,
-    "reversed": backwards,
-    "stretched": stretched,
+    **{"contiguous": np.array, "fortran": lambda a: np.array(a, order="F"), "strided": every_other},
+    **{"reversed": backwards, "stretched": stretched},
 }
 
 

@@ -57,8 +57,7 @@ def draw_conv(draw, name):
 
     def pick(low, high):
         one = draw(st.integers(low, high))
-        several = draw(st.tuples(*[st.integers(low, high)] * ndim))
-        return draw(st.sampled_from([one, several]))
+        return draw(st.sampled_from([one, draw(st.tuples(*[st.integers(low, high)] * ndim))]))
 
     def each(value):
         return (value,) * ndim if isinstance(value, int) else value

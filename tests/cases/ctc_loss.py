@@ -73,8 +73,7 @@ def sizes(a):
 
 def parts(x, labels, steps, lengths, blank):
     """alpha, beta, the losses (0 for infinite ones), and gamma: 0 where a sequence has ended."""
-    alpha = alphas(x, labels, blank, np.sum)
-    beta = betas(x, labels, steps, lengths, blank, np.sum)
+    alpha, beta = alphas(x, labels, blank, np.sum), betas(x, labels, steps, lengths, blank, np.sum)
     losses = -np.logaddexp.reduce(alpha[0] + beta[0], axis=-1)
     losses = np.where(np.isfinite(losses), losses, 0)
     inside = (np.arange(len(x))[:, None] < steps)[:, :, None]
@@ -107,8 +106,7 @@ def ctc_loss_total(x, labels, steps, lengths, *, exact, blank, zero_infinity, re
 @magnitude
 def ctc_loss_dx(dl, x, labels, steps, lengths, *, exact, blank, zero_infinity, reduction):
     alpha, beta, losses, gamma = parts(x, labels, steps, lengths, blank)
-    inside = np.arange(len(x))[:, None] < steps
-    forward = np.cumsum(sizes(alpha).max(-1), 0)
+    inside, forward = np.arange(len(x))[:, None] < steps, np.cumsum(sizes(alpha).max(-1), 0)
     backward = np.where(inside, sizes(beta).max(-1), 0)
     backward = np.cumsum(backward[::-1], 0)[::-1]
     spread = (forward + backward)[:, :, None] + of_losses(x, labels, steps, lengths, blank)[0][

@@ -158,8 +158,7 @@ def decode_dt(dlow, dhigh, low_r, high_r, *, w, shape, exact):
 
 @magnitude
 def decode_du(dlow, dhigh, u, low_r, high_r, *, v, shape, exact):
-    slope = growth_terms(u, v) * (high_r - low_r) / v
-    counts = u / v <= box_coding.LARGEST
+    slope, counts = growth_terms(u, v) * (high_r - low_r) / v, u / v <= box_coding.LARGEST
     return absolute_sum(np.where(counts, (np.abs(dlow) + np.abs(dhigh)) * slope, 0), shape)
 
 

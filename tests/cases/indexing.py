@@ -144,8 +144,7 @@ def can_be_read(i, shape):
 def draw_scatter(draw, name):
     """No place twice: which source wins there is PyTorch's secret."""
     shape = draw(shapes(1, 3, st.sampled_from([1, 2, 3, 5])))
-    dim = draw(axis_of(shape))
-    sizes = [draw(st.integers(1, n)) for n in shape]
+    dim, sizes = draw(axis_of(shape)), [draw(st.integers(1, n)) for n in shape]
     order = np.random.default_rng(draw(st.integers(0, 99))).permuted(
         np.indices(shape)[dim], axis=dim
     )
@@ -163,8 +162,7 @@ def draw_scatter(draw, name):
 @drawn("gather", "take_along_dim", "scatter_add")
 def draw_gather(draw, name):
     shape = draw(shapes(1, 3, st.sampled_from([1, 2, 3, 5])))
-    dim = draw(axis_of(shape))
-    sizes = [draw(st.integers(0, n)) for n in shape]
+    dim, sizes = draw(axis_of(shape)), [draw(st.integers(0, n)) for n in shape]
     sizes[dim] = draw(st.integers(0, 6))
     if name == "take_along_dim":
         sizes = [draw(st.sampled_from([1, n])) for n in shape]

@@ -31,15 +31,13 @@ CASES = [
 def draw_interpolate(draw, name):
     mode = draw(st.sampled_from(["nearest", "nearest-exact", "linear", "bilinear"]))
     ndim = {"linear": 1, "bilinear": 2}.get(mode) or draw(st.integers(1, 2))
-    sizes = draw(st.tuples(*[st.integers(1, 6)] * ndim))
-    settings = {}
+    sizes, settings = draw(st.tuples(*[st.integers(1, 6)] * ndim)), {}
     if draw(st.booleans()):
         settings["size"] = draw(st.integers(1, 9) | st.tuples(*[st.integers(1, 9)] * ndim))
     else:
         # None that gives twice the size, though it is not 2: PyTorch's gradient is then not that of
         # its value, for sequences.
-        one = draw(st.sampled_from([1, 2, 3, 0.5, 1.5, 0.75, 2.6]))
-        factor = max(one, 1 / min(sizes))
+        factor = max(draw(st.sampled_from([1, 2, 3, 0.5, 1.5, 0.75, 2.6])), 1 / min(sizes))
         settings["scale_factor"] = draw(st.sampled_from([factor, (factor,) * ndim]))
     if "linear" in mode:
         settings["align_corners"] = draw(st.sampled_from([None, False, True]))

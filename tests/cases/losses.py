@@ -138,8 +138,7 @@ def draw_of_probabilities(draw, name):
 
 @drawn("kl_div")
 def draw_divergence(draw, name):
-    reduction = draw(st.sampled_from([*REDUCTIONS, "batchmean"]))
-    pair = draw(broadcast_shapes(2))
+    reduction, pair = draw(st.sampled_from([*REDUCTIONS, "batchmean"])), draw(broadcast_shapes(2))
     if reduction == "batchmean" and pair[0][:1] == (0,):  # the sum of none by none
         pair = ((2, 3), (3,))
     return divergence(*pair, reduction=reduction, log_target=draw(st.booleans()))

@@ -24,8 +24,7 @@ def draw_padded(draw, name):
     if mode == "constant":
         shape = draw(shapes(1, sizes=st.sampled_from([1, 2, 3, 5])))
         value = draw(st.sampled_from([None, 0.0, -1.5]))
-        count = draw(st.integers(1, len(shape)))
-        widths = []
+        count, widths = draw(st.integers(1, len(shape))), []
         for n in shape[::-1][:count]:
             before = draw(st.integers(-n, 3))
             widths += [before, draw(st.integers(-n - min(before, 0), 3))]

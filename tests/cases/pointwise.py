@@ -114,8 +114,7 @@ def draw_sum(draw, name):
 
 @drawn("div")
 def draw_div(draw, name):
-    mode = draw(st.sampled_from([None, "floor", "trunc"]))
-    pair = draw(broadcast_shapes(2))
+    mode, pair = draw(st.sampled_from([None, "floor", "trunc"])), draw(broadcast_shapes(2))
     return alike(name, lambda m, x, y: m.div(x, y, rounding_mode=mode), *pair, low=0.25)
 
 
@@ -124,8 +123,7 @@ OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operato
 
 @drawn("operators with numbers")
 def draw_operator(draw, name):
-    operation = draw(st.sampled_from(OPERATORS))
-    number = draw(st.sampled_from([2, 3, 0.5, 1.75]))
+    operation, number = draw(st.sampled_from(OPERATORS)), draw(st.sampled_from([2, 3, 0.5, 1.75]))
     if draw(st.booleans()):
         return alike(name, lambda m, x: operation(number, x), draw(shapes()), low=0.25)
     return alike(name, lambda m, x: operation(x, number), draw(shapes()), low=0.25)

@@ -77,11 +77,8 @@ def draw_product(draw, name):
         numbers = {key: draw(st.sampled_from([1, 0.5, -2, 3])) for key in ("beta", "alpha")}
         return alike(name, lambda f, *a: f.addmm(*a, **numbers), c, (m, k), (k, n))
     shapes = {
-        "mm": ((m, k), (k, n)),
-        "bmm": ((b, m, k), (b, k, n)),
-        "mv": ((m, k), (k,)),
-        "dot": ((k,), (k,)),
-        "outer": ((m,), (n,)),
+        **{"mm": ((m, k), (k, n)), "bmm": ((b, m, k), (b, k, n)), "mv": ((m, k), (k,))},
+        **{"dot": ((k,), (k,)), "outer": ((m,), (n,))},
     }
     return alike(name, lambda f, *a: getattr(f, name)(*a), *shapes[name])
 

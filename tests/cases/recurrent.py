@@ -108,8 +108,7 @@ def draw_packing(draw, name):
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     if sorted_ := draw(st.booleans()):
         lengths.sort(reverse=True)
-    more = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
-    first = draw(st.booleans())
+    more, first = tuple(draw(st.lists(st.integers(1, 3), max_size=2))), draw(st.booleans())
     axes = (len(lengths), max(lengths) + draw(st.integers(0, 2)))
     shape = (*(axes if first else axes[::-1]), *more)
     value, total = draw(st.sampled_from([0.0, -1.5])), max(lengths) + draw(st.integers(0, 2))

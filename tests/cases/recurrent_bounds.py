@@ -32,8 +32,7 @@ def rnn_forward(call):
     hs, h_n = call.results
     worst, n = 0.0, x.shape[-1] + h.shape[-1] + 2
     for start, stop in call.params["steps"]:
-        before = h[: stop - start]
-        of_x = _sum_of_products(x[start:stop], w_ih, b_ih)
+        before, of_x = h[: stop - start], _sum_of_products(x[start:stop], w_ih, b_ih)
         z, m = np.add(of_x, _sum_of_products(before, w_hh, b_hh))
         new = np.tanh(z) if call.params["nonlinearity"] == "tanh" else np.maximum(z, 0)
         worst = max(worst, excess(hs[start:stop], new, m + np.abs(new), n))
@@ -88,8 +87,7 @@ def _lstm_forward(call, x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, hs, cs, qs, gates
         gate = np.where(is_g, np.tanh(a + a_h), _sigmoid(a + a_h))
         worst = max(worst, excess(gates[rows], gate, m + m_h + np.abs(gate), n))
         i, f, g, o = np.split(upcast(gates[rows], float64), 4, axis=-1)
-        new = f * c[alive] + i * g
-        m = np.abs(f * c[alive]) + np.abs(i * g)
+        new, m = f * c[alive] + i * g, np.abs(f * c[alive]) + np.abs(i * g)
         worst = max(worst, excess(cs[rows], new, m + np.abs(new), 2))
         c[alive] = upcast(cs[rows], float64)
         q = o * np.tanh(c[alive])

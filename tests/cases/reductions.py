@@ -114,8 +114,7 @@ def draw_extreme(draw, name):
 
 @drawn("prod")
 def draw_product(draw, name):
-    shape = draw(shapes(sizes=st.sampled_from([0, 1, 2, 3])))
-    settings = {}
+    shape, settings = draw(shapes(sizes=st.sampled_from([0, 1, 2, 3]))), {}
     if shape and draw(st.booleans()):
         settings = {"dim": draw(axis_of(shape)), "keepdim": draw(st.booleans())}
     return alike(name, lambda m, x: m.prod(x, **settings), shape)
@@ -236,8 +235,7 @@ def still_to_come(v, axis):
 @magnitude
 def cumprod_dx(dy, x, *, exact, axis):
     """A sum of products, each of them of at most k factors, divided by x where it is not 0."""
-    ones = np.where(x == 0, 1, x)
-    zeros = np.cumsum(x == 0, axis)
+    ones, zeros = np.where(x == 0, 1, x), np.cumsum(x == 0, axis)
     first = (x == 0) & (zeros == 1)
     others = np.where((zeros > 1) | ((x == 0) & ~first), 0, np.abs(np.cumprod(ones, axis)))
     before = still_to_come(np.abs(dy) * np.where(zeros == 0, others, 0), axis) / np.abs(ones)

@@ -131,8 +131,7 @@ def draw_order(draw, name):
     if name != "movedim":
         dims = draw(axis_of(shape)), draw(axis_of(shape))
         return alike(name, lambda m, x: getattr(m, name)(x, *dims), shape)
-    to = draw(st.permutations(range(len(shape))))
-    count = draw(st.integers(0, len(shape)))
+    to, count = draw(st.permutations(range(len(shape)))), draw(st.integers(0, len(shape)))
     pair = (tuple(order[:count]), tuple(to[:count])) if count != 1 else (order[0], to[0])
     return alike(name, lambda m, x: m.movedim(x, *pair), shape)
 
@@ -167,8 +166,7 @@ def draw_repeat(draw, name):
 
 @drawn("hstack", "vstack")
 def draw_stacked(draw, name):
-    shape = draw(shapes(0, 3))
-    count = draw(st.integers(1, 3))
+    shape, count = draw(shapes(0, 3)), draw(st.integers(1, 3))
     return alike(name, lambda m, *xs: getattr(m, name)(xs), *[shape] * count)
 
 
@@ -205,13 +203,11 @@ def draw_unflatten(draw, name):
 
 @drawn("cat", "concat", "concatenate", "stack")
 def draw_joined(draw, name):
-    shape = draw(shapes(int(name != "stack"), 3))
-    count = draw(st.integers(1, 3))
+    shape, count = draw(shapes(int(name != "stack"), 3)), draw(st.integers(1, 3))
     if name == "stack":
         dim = draw(axis_of((*shape, 1)))
         return alike(name, lambda m, *xs: m.stack(xs, dim), *[shape] * count)
-    dim = draw(axis_of(shape))
-    parts = [list(shape) for _ in range(count)]
+    dim, parts = draw(axis_of(shape)), [list(shape) for _ in range(count)]
     for part in parts:
         part[dim] = draw(st.sampled_from([0, 1, 2, 3]))
     if any(part == [0] for part in parts):  # PyTorch joins these with anything

@@ -175,5 +175,4 @@ def number_of(word, text):
 
 def library(name, *flags):
     """One of the C++ files here, built with the runtime, such as "fake_cublas.cpp": its path."""
-    text = (HERE / name).read_text(encoding="utf-8")
-    return built(text, "-O3", *flags, link=[runtime().path])
+    return built((HERE / name).read_text(encoding="utf-8"), "-O3", *flags, link=[runtime().path])

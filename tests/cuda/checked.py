@@ -23,8 +23,7 @@ def results_of(name, *args, to, **params):
     """The results of a kernel's compiled kernel for arrays of the host's, the same in every
     order."""
     seed = ctypes.c_uint.in_dll(build.runtime(), "rig_seed") if IMITATED else ctypes.c_uint()
-    placed = [to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    runs = []
+    placed, runs = [to_device(a) if isinstance(a, np.ndarray) else a for a in args], []
     for seed.value in SEEDS:
         results = NAMES[name].device_kernel(*placed, to=tuple(np.dtype(t) for t in to), **params)
         results = results if isinstance(results, tuple) else (results,)

@@ -35,7 +35,6 @@ class CapturedRead(RuntimeError):
     """What CUDA says of a read while a stream is captured."""
 
 
-# ---- memory -------------------------------------------------------------------------------------
 class OutOfMemoryError(MemoryError):
     """CuPy's, which a pool raises at its limit."""
 
@@ -181,7 +180,6 @@ def _alloc_pinned_memory(size):
     return view
 
 
-# ---- streams and graphs -------------------------------------------------------------------------
 class CUDARuntimeError(RuntimeError):
     """What CUDA refuses."""
 
@@ -304,7 +302,6 @@ def _never_in_capture(what, stream):
         raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while it captures")
 
 
-# ---- work ---------------------------------------------------------------------------------------
 _works: dict = {}  # by number, what a queue or a graph has to do in Python
 _numbers = itertools.count()
 _failed: list = []  # what was raised where nobody could catch it
@@ -377,7 +374,6 @@ def _copy_from_host(target, memory, size, stream):
     )  # fmt: skip
 
 
-# ---- arrays -------------------------------------------------------------------------------------
 class Flags:
     """What CuPy says of how an array lies in memory."""
 
@@ -589,9 +585,7 @@ def _is_basic(key):
 def _unwrapped(a):
     if isinstance(a, ndarray):
         return a.host
-    if isinstance(a, (tuple, list)):
-        return type(a)(_unwrapped(part) for part in a)
-    return a
+    return type(a)(_unwrapped(part) for part in a) if isinstance(a, (tuple, list)) else a
 
 
 def _check_dtype(*arrays):
@@ -756,11 +750,8 @@ FUNCTIONS = {
         a._as_view(part) for part in np.split(a.host, ends, axis=axis)
     ],
     np.reshape: lambda a, shape, order="C": a.reshape(shape, order=order),
-    np.ravel: lambda a, order="C": a.ravel(order),
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a: a.size,
-    np.copyto: _copied,
+    **{np.ravel: lambda a, order="C": a.ravel(order), np.shape: lambda a: a.shape},
+    **{np.ndim: lambda a: a.ndim, np.size: lambda a: a.size, np.copyto: _copied},
     np.shares_memory: lambda a, b: np.shares_memory(_unwrapped(a), _unwrapped(b)),
     np.may_share_memory: lambda a, b: np.may_share_memory(_unwrapped(a), _unwrapped(b)),
 }
@@ -816,7 +807,6 @@ def ascontiguousarray(a):
     return a if a.flags.c_contiguous else a.copy()
 
 
-# ---- kernels ------------------------------------------------------------------------------------
 @cache
 def _library(text, flags):
     return build.kernels(text, *flags)
@@ -899,7 +889,6 @@ def _as_argument(a):
     raise TypeError(f"Unsupported type {type(a)}")
 
 
-# ---- the device ---------------------------------------------------------------------------------
 class Device:
     compute_capability = "90"
     mem_info = (8 * 2**30, 16 * 2**30)  # free and all bytes

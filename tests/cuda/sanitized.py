@@ -23,8 +23,7 @@ CALLS, ONE_IN = map(int, sys.argv[1:])  # of each kernel; of how many kernels on
 
 
 def main() -> None:
-    done = 0
-    kernels = [k for k in test_device_kernels.KERNELS if has_text(k)]
+    done, kernels = 0, [k for k in test_device_kernels.KERNELS if has_text(k)]
     for kernel in kernels[number_of(os.environ[ENVIRONMENT]) % ONE_IN :: ONE_IN]:
         calls = test_device_kernels.calls().get(kernel.name, [])
         halves = [c for c in calls if any(getattr(a, "dtype", "") == "float16" for a in c.args)]

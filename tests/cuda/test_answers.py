@@ -10,23 +10,17 @@ import minifp as fp
 NUMBERS = np.array([[0.0, 1.5, np.nan], [np.inf, 0.0, -2.0]], "f4")
 ASKED = {
     "isnan(x).any()": lambda x: fp.isnan(x).any(),
-    "any(x, 1)": lambda x: fp.any(x, 1, keepdim=True),
-    "all(x)": fp.all,
-    "all(x, 0)": lambda x: x.all(0),
-    "count_nonzero": fp.count_nonzero,
+    **{"any(x, 1)": lambda x: fp.any(x, 1, keepdim=True), "all(x)": fp.all},
+    **{"all(x, 0)": lambda x: x.all(0), "count_nonzero": fp.count_nonzero},
     "count_nonzero(x, 0)": lambda x: fp.count_nonzero(x, 0),
     "isclose": lambda x: fp.isclose(x, x, equal_nan=True),
     "isclose(x, 1.5)": lambda x: fp.isclose(x, 1.5),
     "isclose of a number on the CPU": lambda x: fp.isclose(x, fp.tensor(1.5)),
-    "nonzero": fp.nonzero,
-    "nonzero as a tuple": lambda x: fp.nonzero(x, as_tuple=True)[1],
+    **{"nonzero": fp.nonzero, "nonzero as a tuple": lambda x: fp.nonzero(x, as_tuple=True)[1]},
 }
 OF_INTEGERS = {
-    "x & 3": lambda x: x & 3,
-    "x | x": lambda x: x | x,
-    "x ^ 1": lambda x: x ^ 1,
-    "~x": lambda x: ~x,
-    "any": fp.any,
+    **{"x & 3": lambda x: x & 3, "x | x": lambda x: x | x, "x ^ 1": lambda x: x ^ 1},
+    **{"~x": lambda x: ~x, "any": fp.any},
 }
 
 

@@ -77,8 +77,7 @@ def test_every_section_gives_rows(timed, given, capsys):
         for side in (s for row in rows for s in row.get("sides", {}).values()):
             assert "error" not in side and "without_a_graph" not in side, (name, side)
             assert len(side["rounds"]) == 2 and side["seconds"] > 0
-    steps = {row["workload"]: row for row in found.rows["steps"]}
-    for row in steps.values():
+    for row in {row["workload"]: row for row in found.rows["steps"]}.values():
         assert not row["notes"]
         assert all(side["peak"] > 0 for side in row["sides"].values())
         assert row["sides"]["minifp mixed, captured"]["graphs"] == 1

@@ -177,8 +177,7 @@ def test_a_smaller_batch_gets_a_graph_of_its_own():
         sizes = (8, 8, 3) * (WARM_UP + 2)
         losses = [step(x.to("cuda"), t.to("cuda")) for n in sizes for x, t in batches(1, n)]
         found.append([loss.item() for loss in losses])
-    assert found[0] == found[1]
-    assert step.graphs == 2
+    assert (found[0], step.graphs) == (found[1], 2)
 
 
 def test_a_refused_capture_leaves_the_workspaces_that_other_graphs_write_to(monkeypatch):
@@ -216,8 +215,7 @@ def test_a_step_result_tells_of_its_own_step():
 
     step = fp.capture(step, device="cuda")
     results = [step(x.to("cuda"), t.to("cuda")) for x, t in batches(20)]
-    scales = [r.scale_before for r in results]
-    assert scales[1:] == [r.scale_after for r in results[:-1]]
+    assert [r.scale_before for r in results][1:] == [r.scale_after for r in results[:-1]]
     assert any(r.skipped for r in results) and not results[-1].skipped
     assert optimizer.optimizer.steps == sum(r.stepped for r in results)
     assert optimizer.optimizer.attempts == 20
@@ -287,8 +285,7 @@ def test_a_step_that_no_graph_can_do_is_refused_with_its_line(bad, device):
     begins = next(i for i, line in enumerate(lines) if line.startswith(f"def {bad.__name__}"))
     here = next(i for i in range(begins, len(lines)) if lines[i].endswith("# HERE")) + 1
     model, step = bad_step(bad, device)
-    step = fp.capture(step, device=device)
-    before = None
+    step, before = fp.capture(step, device=device), None
     with pytest.raises(fp.CaptureError, match=rf"cannot be captured.*test_capture\.py:{here}\b"):
         for x, t in batches(WARM_UP + 1):
             before = {name: v.numpy() for name, v in model.state_dict().items()}

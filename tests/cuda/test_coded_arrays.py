@@ -155,8 +155,7 @@ def test_products_are_rounded_once(names):
 
 
 def lenet(device):
-    model = models.LeNet(size=8).to(device)
-    x = np.random.default_rng(1).normal(size=(4, 1, 8, 8))
+    model, x = models.LeNet(size=8).to(device), np.random.default_rng(1).normal(size=(4, 1, 8, 8))
     return model, lambda: model(fp.tensor(x, device=device))
 
 

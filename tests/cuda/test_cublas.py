@@ -100,7 +100,6 @@ def is_near(out, a, b, compute="float32", before=0.0, alpha=1.0):
     return np.all(excess(out, y, magnitude, addends=a.shape[-1] + 1) <= 1)
 
 
-# ---- all layouts --------------------------------------------------------------------------------
 def laid_out(shape, layout, dtype, generator):
     """Random numbers, whose rows or columns lie in memory as `layout` says."""
     x = generator.standard_normal(shape).astype(dtype)
@@ -127,15 +126,10 @@ FORMATS = [(F16, F16, "float32"), (F16, F32, "float32"), (F32, F32, "float32")]
 FORMATS += [(F64, F64, "float64"), (F32, F32, "tf32"), (F16, F32, "tf32"), (F16, F16, "float16")]
 SIZES = [(3, 5, 7), (16, 8, 32), (1, 4, 9), (6, 1, 2), (1, 1, 5), (5, 3, 1), (1, 7, 1), (1, 1, 1)]
 BATCHES = {  # leading axes of a, of b, of the result
-    "one": ((), (), ()),
-    "batch": ((3,), (3,), (3,)),
-    "one b": ((4,), (), (4,)),
-    "one a": ((), (4,), (4,)),
-    "two axes": ((2, 3), (2, 3), (2, 3)),
-    "broadcast": ((2, 1), (3,), (2, 3)),
-    "outer": ((2, 3), (2, 1), (2, 3)),
-    "axes of one": ((1, 3), (1,), (1, 3)),
-    "three axes": ((2, 1, 3), (1, 4, 1), (2, 4, 3)),
+    **{"one": ((), (), ()), "batch": ((3,), (3,), (3,)), "one b": ((4,), (), (4,))},
+    **{"one a": ((), (4,), (4,)), "two axes": ((2, 3), (2, 3), (2, 3))},
+    **{"broadcast": ((2, 1), (3,), (2, 3)), "outer": ((2, 3), (2, 1), (2, 3))},
+    **{"axes of one": ((1, 3), (1,), (1, 3)), "three axes": ((2, 1, 3), (1, 4, 1), (2, 4, 3))},
 }
 
 
@@ -172,7 +166,6 @@ def test_what_lies_beside_is_not_touched_and_alpha_is_applied_before_the_only_ro
     assert is_near(out, a, b, alpha=float(F32(0.3)))
 
 
-# ---- how many calls -----------------------------------------------------------------------------
 def calls_of(library, a, b, out, **how):
     """(how many calls a product took, the last of them)."""
     before = last_call(library).calls
@@ -243,13 +236,11 @@ def test_operands_are_copied_only_where_they_must_be(monkeypatch):
         a, b = (laid_out((2, 4, 4), how, F16, generator) for how in (one, other))
         assert copied(a, b) == sum(how in ("every other", "backwards") for how in (one, other))
     once = np.broadcast_to(of_ones(4), (4, 4))  # rows one upon the other
-    assert copied(once, once) == 2
-    assert copied(SLIDING, of_ones(4, 2)) == 1
+    assert (copied(once, once), copied(SLIDING, of_ones(4, 2))) == (2, 1)
     # cuBLAS says nothing of batches that go backwards.
     assert copied(of_ones(3, 4, 4)[::-1], once.copy()) == 1
 
 
-# ---- roundings ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("bias", [F16, F32])
 def test_the_bias_enters_before_the_only_rounding(bias):
     """1 + 2^-11 rounds to 1, and 1 + 2^-12 after it too; but their sum is more than halfway."""
@@ -334,7 +325,6 @@ def test_tf32_is_refused_where_tensor_cores_do_not_take_it(mode, monkeypatch):
     assert math_modes.get_gpu_math() == "tensor_cores"
 
 
-# ---- handles ------------------------------------------------------------------------------------
 def two_by_two(library):
     return calls_of(library, of_ones(2, 2), of_ones(2, 2), np.zeros((2, 2), F16))[1]
 
@@ -399,7 +389,6 @@ def test_handles_that_fail_are_destroyed_and_a_closed_one_is_refused(library):
         library.gemm(handle, cublas.COMPUTE_32F, (1, 1, 1), memory(512), a, a, a)
 
 
-# ---- errors -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("a, b, out", [
     *(((2, 3), (4, 5), (2, 5)), ((2, 3), (3, 5), (2, 6)), ((3,), (3, 5), (5,))),
     *(((2, 2, 3), (3, 3, 5), (2, 2, 5)), ((2, 3), (3, 5), (1, 2, 5))),
@@ -474,7 +463,6 @@ def test_sizes_of_2_to_the_31_take_the_wide_entry_points(library, monkeypatch):
         library.gemm(handle, 68, (1, 1, 1), here, x, far, x)
 
 
-# ---- finding the library ------------------------------------------------------------------------
 MAPS = """\
 7f10-7f20 r-xp 00000000 08:01 42    /opt/lib/libcublas.so.12.8.4.1
 7f20-7f30 r--p 00000000 08:01 42    /opt/lib/libcublas.so.12.8.4.1
@@ -512,8 +500,7 @@ def test_on_linux_what_is_loaded_comes_before_pip_and_pip_before_cuda(tmp_path):
     own = "nvidia/cublas/lib/libcublas.so.12"
     wheels = put(tmp_path, "site/nvidia/cu13/lib/libcublas.so.13", f"site/{own}", f"user/{own}")
     put(tmp_path / "site/nvidia/cublas", "lib/libcublasLt.so.12", "bin/cublas64_12.dll")
-    loaded = "/opt/lib/libcublas.so.12.8.4.1"
-    home = str(tmp_path / "home")
+    loaded, home = "/opt/lib/libcublas.so.12.8.4.1", str(tmp_path / "home")
     assert search(tmp_path, maps=MAPS, CUDA_HOME=home) == [loaded, *wheels, kit[1], kit[0]]
     twelve = [loaded, *wheels[1:], kit[0]]
     assert search(tmp_path, 12, maps=MAPS, CUDA_HOME=home) == [*twelve, wheels[0], kit[1]]

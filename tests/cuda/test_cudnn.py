@@ -200,7 +200,6 @@ def library(monkeypatch):
 only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitation")
 
 
-# ---- results ------------------------------------------------------------------------------------
 def all_three(case, dtype="float16", bias=None, to=None):
     shape, w_shape, given = case
     return check_all(convolved(Numbers(None), shape, w_shape, dtype, bias, to, **given))
@@ -249,7 +248,6 @@ def test_arrays_in_another_order_or_place_are_copied(library):
         assert np.array_equal(to_host(y), same)
 
 
-# ---- plans --------------------------------------------------------------------------------------
 @only_imitated
 def test_a_plan_is_made_once_for_each_geometry_and_device(library):
     for case in (*CASES[:2], *CASES[:2]):
@@ -349,7 +347,6 @@ def test_memory_that_grows_is_not_given_back():
     assert [len(memory) for memory in here.memory] == [100, 5000]
 
 
-# ---- a captured step ----------------------------------------------------------------------------
 def small_net():
     layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5))
@@ -380,7 +377,6 @@ def test_no_plan_is_made_while_a_stream_captures(library):
     assert notes.launches[0][0] == "cudnn.fprop" and len(notes.launches[0][1]) == 18
 
 
-# ---- the choice ---------------------------------------------------------------------------------
 def test_products_are_the_default_and_need_no_cudnn(monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
     all_three(CASES[0])

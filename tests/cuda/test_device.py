@@ -77,8 +77,7 @@ def test_a_module_moves_with_its_buffers_and_unrounded_numbers_and_a_copy_is_whe
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
     before = {name: v.numpy().copy() for name, v in model.state_dict().items()}
     assert model.to("cuda") is model
-    owned = [*model.parameters(), *model.buffers()]
-    assert {t.device for t in owned} == {"cuda"}
+    assert {t.device for t in [*model.parameters(), *model.buffers()]} == {"cuda"}
     for name, value in model.cpu().state_dict().items():
         assert value.numpy().tobytes() == before[name].tobytes()
     model = nn.Linear(2, 2).to("cuda")

@@ -46,8 +46,7 @@ def calls():
 
 
 def run(case):
-    leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
-    y = case.fn(*leaves)
+    y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
     for out in y if isinstance(y, tuple) else (y,):
         if out.requires_grad:
             out.backward(gradient=np.ones(out.shape), retain_graph=True)
@@ -57,8 +56,7 @@ def excess(call, layout="contiguous"):
     """How far the device's results of a call are off: see bounds.py; None if it leaves them."""
     placed = [LAYOUTS[layout](a) if isinstance(a, np.ndarray) else a for a in call.args]
     args = [placed_on_device(a) for a in placed]
-    compiled = call.kernel.device_kernel
-    to = tuple(r.dtype for r in call.results)
+    compiled, to = call.kernel.device_kernel, tuple(r.dtype for r in call.results)
     results = compiled(*args, to=to, **call.params)
     if results is None:
         return None

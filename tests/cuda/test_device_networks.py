@@ -44,8 +44,7 @@ LENGTHS = [5, 3]
 
 @pytest.mark.parametrize("attention", ["luong", "bahdanau"])
 def test_sentences_are_translated_as_on_the_cpu(attention):
-    codes = np.random.default_rng(0).integers(3, 12, (2, 5))
-    found = {}
+    codes, found = np.random.default_rng(0).integers(3, 12, (2, 5)), {}
     for device in ("cpu", "cuda"):
         with fp.precision("mixed,loss_scale=8"):
             fp.manual_seed(0)

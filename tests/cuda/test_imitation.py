@@ -84,8 +84,7 @@ FAULTS = {
 def test_a_planted_fault_is_found(fault, monkeypatch):
     check, right, wrong = FAULTS[fault]
     in_orders(check)
-    launched = source.Module.__init__
-    planted = []
+    launched, planted = source.Module.__init__, []
 
     def init(self, text):
         launched(self, text)
@@ -148,8 +147,7 @@ def sanitized(command):
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_write_beyond_memory_is_found(wrong):
-    text = SANITIZED.format(paths=[str(HERE)], wrong=wrong)
-    done = sanitized([sys.executable, "-c", text])
+    done = sanitized([sys.executable, "-c", SANITIZED.format(paths=[str(HERE)], wrong=wrong)])
     assert (done.returncode != 0) == wrong, done.stderr
     assert ("heap-buffer-overflow" in done.stderr) == wrong
 

@@ -49,8 +49,7 @@ def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatc
     with warnings.catch_warnings(), precision("float32,storage=float16"):
         warnings.simplefilter("ignore", kernels.OnHostWarning)
         warnings.filterwarnings("ignore", "numbers of a gradient were read")
-        expected = results(case, "cpu", monkeypatch)
-        found = results(case, "cuda", monkeypatch)
+        expected, found = results(case, "cpu", monkeypatch), results(case, "cuda", monkeypatch)
     assert len(expected) == len(found)
     for a, b in zip(expected, found):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
@@ -77,8 +76,7 @@ def test_formats_that_meet_give_on_the_gpu_what_they_give_on_the_cpu(pair, monke
 
 
 def test_autocast_in_bfloat16_is_what_it_is_on_the_cpu():
-    given = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4)
-    sums = []
+    given, sums = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4), []
     for device in ("cpu", "cuda"):
         x = fp.tensor(given, device=device, requires_grad=True)
         with fp.autocast(device, dtype="bfloat16"):

@@ -61,8 +61,7 @@ def test_a_reference_on_cupy_stays_within_the_bound(operation):
 
 
 def test_comparisons_and_integers_are_those_of_the_cpu():
-    values = np.array([[0, -0.0, 1, -1], [np.inf, -np.inf, np.nan, 2]], "float16")
-    by_device = []
+    values, by_device = np.array([[0, -0.0, 1, -1], [np.inf, -np.inf, np.nan, 2]], "float16"), []
     for device in ("cpu", "cuda"):
         x, i = (fp.tensor(a, device=device) for a in (values, np.arange(8).reshape(2, 4)))
         y = x[:, [1, 0, 3, 2]]

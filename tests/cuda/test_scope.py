@@ -43,8 +43,7 @@ def test_every_step_is_counted_some_are_looked_at_and_captured_ones_are_as_other
 def test_graphs_go_on_when_the_microscope_is_put_away():
     _, losses = watched(captured=False, count=4)
     model, optimizer = made()
-    step = fp.capture(training_step(model, optimizer), device="cuda")
-    seen = []
+    step, seen = fp.capture(training_step(model, optimizer), device="cuda"), []
     for i, (x, t) in enumerate(batches(12)):
         if i < 4:
             with fp.microscope(model, optimizer, every=1):

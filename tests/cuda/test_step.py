@@ -141,8 +141,7 @@ def test_a_rule_that_only_the_host_knows_steps_too(name, precision):
 def test_nothing_is_read_until_somebody_asks(monkeypatch):
     model, optimizer = made("cuda", ADAM, clip_norm=1.0)
     losses_of(model, optimizer, 2, "cuda")
-    reads = []
-    read = arrays.to_host
+    reads, read = [], arrays.to_host
     monkeypatch.setattr(step_memory, "to_host", lambda a: reads.append(a) or read(a))
     made_results = losses_of(model, optimizer, 10, "cuda")
     assert not reads
@@ -170,15 +169,13 @@ def test_a_skipped_step_changes_nothing_but_the_scale_and_says_why():
     (1, {4.0, 8.0, 16.0, 32.0}), (2, {8.0, 16.0, 32.0}), (3, {16.0, 32.0, 64.0, 8.0}),
 ])  # fmt: skip
 def test_the_scale_grows_and_shrinks_as_on_the_cpu(interval, expected):
-    settings = {"max_scale": 64.0, "min_scale": 4.0, "backoff_interval": interval}
-    found = []
+    settings, found = {"max_scale": 64.0, "min_scale": 4.0, "backoff_interval": interval}, []
     for device in ("cpu", "cuda"):
         scale = fp.DynamicLossScale(init_scale=8.0, growth_interval=2, **settings)
         model, optimizer = made(device, PLAIN, loss_scale=scale)
         steps = losses_of(model, optimizer, 14, device, bad={5, 6, 7, 8})
         found.append([(r.scale_before, r.scale_after, r.stepped) for _, r in steps])
-    assert found[0] == found[1]
-    assert {s for s, _, _ in found[0]} == expected
+    assert (found[0], {s for s, _, _ in found[0]}) == (found[1], expected)
 
 
 @pytest.mark.parametrize("dial", [0, 3])
@@ -188,8 +185,7 @@ def test_the_log_normal_scale_is_that_of_the_cpu(dial):
     for device in ("cpu", "cuda"):
         scale = fp.LogNormalLossScale(max_overflow=0.2, max_scale=2.0**30)
         model, optimizer = made(device, PLAIN, loss_scale=scale, dial=dial)
-        random = np.random.default_rng(1)
-        results = []
+        random, results = np.random.default_rng(1), []
         for i in range(16):
             if i == 9:
                 optimizer.load_state_dict(optimizer.state_dict())
@@ -246,8 +242,7 @@ def test_two_optimizers_on_one_scale(skip):
         with fp.precision("mixed"):
             a, b = nn.Linear(3, 2).to(device), nn.Linear(3, 2).to(device)
             rules = optim.SGD(a.parameters(), lr=0.1), optim.Adam(b.parameters())
-            both = fp.MixedOptimizer(rules, skip=skip)
-            results = []
+            both, results = fp.MixedOptimizer(rules, skip=skip), []
             for i in range(4):
                 x = fp.tensor(np.full((2, 3), 1.0 + i), device=device)
                 loss = a(x).sum() * (float("inf") if i == 2 else 1.0) + b(x).sum()

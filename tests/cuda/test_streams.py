@@ -160,8 +160,7 @@ def test_a_capture_that_was_made_invalid_is_ended(wrong):
     refuses(fp.CaptureError, rf"StreamCapture.*test_streams\.py:{line}\b", step, x)
     assert not before.is_capturing() and step.stream != before
     assert (x + 1.0).tolist() == [2] * 5
-    assert [step(x).tolist() for _ in range(2)] == [[3] * 5] * 2
-    assert step.graphs == 1
+    assert ([step(x).tolist() for _ in range(2)], step.graphs) == ([[3] * 5] * 2, 1)
 
 
 def test_an_error_that_is_caught_in_a_capture_is_not_forgotten():
@@ -209,8 +208,7 @@ def test_a_capture_that_runs_out_of_memory_is_refused(refusals, monkeypatch):
     for _ in range(WARM_UP):
         captured(x)
     refuses(fp.CaptureError, r"runs out of memory.*test_streams.py:\d+", captured, x)
-    assert captured(x).tolist() == [6] * 50_000
-    assert captured.graphs == 1
+    assert (captured(x).tolist(), captured.graphs) == ([6] * 50_000, 1)
 
 
 def of_graphs():

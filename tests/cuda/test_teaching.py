@@ -80,8 +80,7 @@ def test_products_are_exact_before_they_are_added():
 def test_inf_nan_and_overflow():
     big = np.full((1, 8), 65504, np.float16)
     assert emulated(big, big.T, "float32", "float32") == 8 * 65504.0**2
-    assert emulated(big, big.T, "float32") == np.inf
-    assert emulated(big, -big.T, "float16") == -np.inf
+    assert (emulated(big, big.T, "float32"), emulated(big, -big.T, "float16")) == (np.inf, -np.inf)
     a = np.array([[np.inf, 1], [np.nan, 1], [np.inf, -np.inf]], np.float16)
     y = emulated(a, np.ones((2, 1), np.float16))
     assert y[0] == np.inf and np.isnan(y[1:]).all()

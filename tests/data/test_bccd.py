@@ -95,8 +95,7 @@ def test_an_archive_is_unpacked_once_into_the_cache(folder, tmp_path, cache, mon
 
 def test_it_is_downloaded_where_it_is_not_there(folder, tmp_path, cache, monkeypatch):
     monkeypatch.delenv("MINIFP_DATA", raising=False)
-    archive = packed(folder, tmp_path / "mirror" / blood_cells.PUBLISHED)
-    asked = []
+    archive, asked = packed(folder, tmp_path / "mirror" / blood_cells.PUBLISHED), []
 
     def retrieve(url, known, name, path, progressbar):
         asked.append((url, known))

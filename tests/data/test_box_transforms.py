@@ -56,16 +56,12 @@ def changed(transform, seed=0, data=PAINTED, **arguments):
 
 def extent(picture, level):
     rows, columns = np.nonzero(picture[0] == level)
-    if not len(rows):
-        return None
-    return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+    return None if not len(rows) else [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
 
 
 EXACT = {
-    "flip": RandomHorizontalFlip(),
-    "crop": RandomCrop((20, 24)),
-    "padded crop": RandomCrop((32, 30), padding=6),
-    "iou crop": RandomIoUCrop(),
+    **{"flip": RandomHorizontalFlip(), "crop": RandomCrop((20, 24))},
+    **{"padded crop": RandomCrop((32, 30), padding=6), "iou crop": RandomIoUCrop()},
     "zoom out": RandomZoomOut(side_range=(1.0, 2.0)),
     "all": Compose([RandomZoomOut(), RandomIoUCrop(), RandomHorizontalFlip(), RandomIoUCrop()]),
 }
@@ -172,8 +168,7 @@ def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others()
 
 def overlap(window, boxes):
     sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
-    common = sides.clip(0, None).prod(1)
-    areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+    common, areas = sides.clip(0, None).prod(1), (boxes[:, 2:] - boxes[:, :2]).prod(1)
     return common / (areas + np.prod(np.subtract(window[2:], window[:2])) - common)
 
 

@@ -30,8 +30,7 @@ def test_pictures_are_in_the_order_of_their_ids_with_labels_from_1(tmp_path):
 
 
 def test_areas_are_scaled_with_boxes_and_boxes_without_any_can_be_left_out(tmp_path):
-    data = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10))
-    target = data.load()[1][1]
+    target = CocoDetection(tmp_path, write_coco(tmp_path, Image), size=(15, 10)).load()[1][1]
     np.testing.assert_array_equal(target["boxes"][0], np.float32([0.5, 1.5, 3.125, 11.5]))
     np.testing.assert_allclose(target["area"], np.float32([99.5, 40.4 * 30]) / 8, rtol=2e-7)
     path = write_coco(tmp_path, Image, **one(bbox=[1, 2, 0, 3]))
@@ -83,8 +82,7 @@ def test_what_is_no_such_file_is_named(tmp_path, content):
 
 
 def test_a_damaged_or_resized_picture_is_named(tmp_path):
-    data = CocoDetection(tmp_path, write_coco(tmp_path, Image))
-    path = tmp_path / "seven.png"
+    data, path = CocoDetection(tmp_path, write_coco(tmp_path, Image)), tmp_path / "seven.png"
     Image.fromarray(pixels(0, (30, 50))).save(path)
     refuses(DataError, "seven.png has 50 x 30 pixels .*, its annotation says 40", lambda: data[1])
     path.write_bytes(b"no picture")

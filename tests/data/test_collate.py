@@ -41,8 +41,7 @@ def test_order_and_state_are_those_of_other_loaders():
     loader = DataLoader(WORDS, 1, shuffle=True, seed=4, collate_fn=padded)
     epoch = iter(loader)
     first = [next(epoch)["lengths"].item() for _ in range(2)]
-    state = loader.state_dict()
-    rest = [b["lengths"].item() for b in epoch]
+    state, rest = loader.state_dict(), [b["lengths"].item() for b in epoch]
     again = DataLoader(WORDS, 1, shuffle=True, seed=4, collate_fn=padded)
     again.load_state_dict(state)
     assert [b["lengths"].item() for b in again] == rest and sorted(first + rest) == [1, 2, 3, 4, 5]

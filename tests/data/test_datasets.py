@@ -48,8 +48,7 @@ def test_digits_are_1437_and_360_pictures_of_8_by_8_whatever_the_seed():
     random.manual_seed(1)
     first = [part.fingerprint() for part in digits()]
     random.manual_seed(2)
-    assert [part.fingerprint() for part in digits()] == first
-    assert random.get_state()["calls"] == {}
+    assert ([part.fingerprint() for part in digits()], random.get_state()["calls"]) == (first, {})
 
 
 def test_digits_are_the_pictures_whose_checksum_their_licence_names():
@@ -352,8 +351,7 @@ def compressed(small):
 @pytest.mark.parametrize("form", ["small", "compressed"])
 @pytest.mark.parametrize("named", ["mnist", "."])
 def test_mnist_is_found_in_the_folder_or_in_its_own_inside_it(form, named, request, monkeypatch):
-    folder = request.getfixturevalue(form)
-    monkeypatch.setenv("MINIFP_DATA", str(folder.parent / named))
+    monkeypatch.setenv("MINIFP_DATA", str(request.getfixturevalue(form).parent / named))
     train, test = mnist()
     pixels = random.integers(0, 256, (6, 1, 28, 28), purpose="train", call=0)
     x, t = train.arrays

@@ -74,8 +74,7 @@ def test_they_depend_on_their_seed_alone_and_are_the_same_on_every_machine():
 def test_every_precision_sees_the_same_bits(name):
     train, _ = digit_scenes(8, 1)
     with fp.precision(name):
-        loader = DataLoader(train, 8, collate_fn=detection_collate)
-        (pictures, targets) = next(iter(loader))
+        (pictures, targets) = next(iter(DataLoader(train, 8, collate_fn=detection_collate)))
     for i, (picture, target) in enumerate(zip(pictures, targets)):
         np.testing.assert_array_equal(picture.numpy().astype(np.float32), train.pictures[i])
         assert target["boxes"].dtype == np.float32

@@ -34,8 +34,7 @@ def by_item(batches):
 
 
 def one(transform, **arguments):
-    loader = DataLoader(pictures(), N, transform=transform, seed=3, **arguments)
-    return next(loader.arrays())
+    return next(DataLoader(pictures(), N, transform=transform, seed=3, **arguments).arrays())
 
 
 def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
@@ -53,8 +52,7 @@ def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
 
 
 def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():
-    some = np.array([3, 3, 20, 7, 11, 2, 5])
-    mix = MixUp(num_classes=N, alpha=50)
+    some, mix = np.array([3, 3, 20, 7, 11, 2, 5]), MixUp(num_classes=N, alpha=50)
     loader = DataLoader(pictures(), 4, sampler=some, transform=mix, seed=3)
     x, q, i = map(np.concatenate, zip(*loader.arrays()))
     assert {*np.flatnonzero(q.sum(0))} <= {*some.tolist()}
@@ -80,8 +78,7 @@ def test_cutmix_puts_a_window_of_another_picture_and_mixes_classes_by_areas():
     plain, _, _ = one(flip)
     x, q, _ = one(Compose([flip, CutMix(num_classes=N)]))
     for i in range(N):
-        partner = (q[i] - np.eye(N)[i]).argmax()
-        is_other = (x[i] != plain[i]).any(0)
+        partner, is_other = (q[i] - np.eye(N)[i]).argmax(), (x[i] != plain[i]).any(0)
         np.testing.assert_array_equal(x[i][:, is_other], plain[partner][:, is_other])
         rows, columns = (np.flatnonzero(is_other.any(axis)) for axis in (1, 0))
         assert is_other.sum() == len(rows) * len(columns)
@@ -150,8 +147,7 @@ def test_values_are_a_number_one_a_channel_or_each_pictures_own():
     x = erased(p=1, value="random")
     values = x[x != 1]
     assert abs(values.mean()) < 0.02 and abs(values.std() - 1) < 0.02
-    indices = np.array([7, 300])
-    ones = np.ones((2, 3, 20, 30), np.float32)
+    indices, ones = np.array([7, 300]), np.ones((2, 3, 20, 30), np.float32)
     (some,) = RandomErasing(1, value="random")((ones,), indices, Draws(1, 0, 400))
     np.testing.assert_array_equal(some, x[indices])
     (other,) = RandomErasing(1, value="random")((ones,), indices, Draws(1, 1, 400))

@@ -108,8 +108,7 @@ def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_ep
         with pytest.raises(DataError, match=f"item {broken} is broken"):
             for _, t in loader:
                 used += t.numpy().tolist()
-        assert used == list(range(broken // 2 * 2))
-        assert loader.state_dict()["position"] == len(used)
+        assert (used, loader.state_dict()["position"]) == (list(range(broken // 2 * 2)), len(used))
         data.broken = None
         assert len(list(loader)) == 10 and loader.epoch == 2
 

@@ -111,8 +111,7 @@ def release(held):
 
 
 def test_else_the_release_is_downloaded_and_its_recordings_are_checked(tmp_path, monkeypatch):
-    held = recordings.files()
-    asked = []
+    held, asked = recordings.files(), []
 
     def download(dataset, name, checksum, mirrors, instead):
         asked.append((dataset, name, mirrors, instead))
@@ -137,8 +136,7 @@ def test_the_recordings_are_those_of_the_release(monkeypatch):
     monkeypatch.setattr(fsdd, "recordings", lambda: named)
     train, test = data.spoken_digits()
     assert (len(train), len(test)) == (2700, 300)
-    assert len({*train.speakers}) == 6
-    assert np.bincount(test.labels).tolist() == [30] * 10
+    assert (len({*train.speakers}), np.bincount(test.labels).tolist()) == (6, [30] * 10)
 
 
 @pytest.fixture
@@ -151,8 +149,7 @@ def pieces(samples):
     """What is between the silences of at least 0.05 seconds: a tone is never 0 for so long."""
     loud = np.flatnonzero(samples)
     ends = np.flatnonzero(np.diff(loud) > 0.04 * RATE)
-    firsts = np.concatenate([[loud[0]], loud[ends + 1]])
-    return firsts, np.concatenate([loud[ends], [loud[-1]]])
+    return np.concatenate([[loud[0]], loud[ends + 1]]), np.concatenate([loud[ends], [loud[-1]]])
 
 
 def test_a_string_is_recordings_of_one_speaker_with_silence_between(parts):
@@ -181,8 +178,7 @@ def test_a_string_depends_on_its_seed_its_recordings_and_its_index_alone(parts):
         data.digit_strings(parts[0], 40, seed=2),
         data.digit_strings(parts[1], 40, seed=1),
     ):
-        same = [np.array_equal(a, b) for a, b in zip(many.labels, other.labels)]
-        assert sum(same) < 5
+        assert sum([np.array_equal(a, b) for a, b in zip(many.labels, other.labels)]) < 5
     train, test = data.spoken_digit_strings(3, 2, seed=1, held_out="bert")
     assert (len(train), len(test)) == (3, 2) and {*test.speakers} == {"bert"}
 

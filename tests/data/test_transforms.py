@@ -96,8 +96,7 @@ def test_the_global_seed_is_taken_when_an_epoch_begins_and_a_subset_counts_its_o
     random.manual_seed(4)
     loader = DataLoader(pictures(20), 20, transform=AUGMENT)
     random.manual_seed(5)
-    first = next(loader.arrays())[0]
-    own = DataLoader(pictures(20), 20, transform=AUGMENT, seed=5)
+    first, own = next(loader.arrays())[0], DataLoader(pictures(20), 20, transform=AUGMENT, seed=5)
     np.testing.assert_array_equal(first, next(own.arrays())[0])
     assert random.get_state()["calls"] == {}
     data = Subset(pictures(10), [9, 8, 7])

@@ -16,8 +16,7 @@ def sequences(d):
     blank = d.size(0, C - 1)
     steps, lengths = d.random.integers(0, T + 1, N), d.random.integers(0, 20, N)
     inside = np.arange(lengths.max()) < lengths[:, None]
-    drawn = (blank + d.random.integers(1, C, inside.shape)) % C
-    labels = np.where(inside, drawn, blank)
+    labels = np.where(inside, (blank + d.random.integers(1, C, inside.shape)) % C, blank)
     settings = {"blank": blank, "zero_infinity": bool(d.choice(True, False))}
     return (d.array(T, N, C), labels, steps, lengths), settings
 

@@ -18,32 +18,22 @@ def shapes(d):
 
 VALUES = {  # by setting
     **{
-        "a": (0.0, 1.0),
-        "b": (1.0, -0.5),
-        "most": (0.75,),
-        "sign": (-1.0, 1.0),
+        **{"a": (0.0, 1.0), "b": (1.0, -0.5), "most": (0.75,), "sign": (-1.0, 1.0)},
         "is_low": (True, False),
     },
     **{"generalized": (True, False), "eps": (0.0, 0.01), "w": (10.0, 0.3), "v": (5.0, 0.7)},
 }
 EDGES = {  # by kernel: its arguments, its settings, whose shape its result has, and its format
-    "box_area_forward": ("ffff", "", None, float32),
-    "box_area_dx": ("fffff", "sign"),
-    "box_convert_forward": ("ff", "a b", None, float32),
-    "box_convert_dx": ("ff", "a b"),
-    "clip_edge": ("f", "most", None, float32),
-    "clip_edge_dx": ("ff", "most"),
+    **{"box_area_forward": ("ffff", "", None, float32), "box_area_dx": ("fffff", "sign")},
+    **{"box_convert_forward": ("ff", "a b", None, float32), "box_convert_dx": ("ff", "a b")},
+    **{"clip_edge": ("f", "most", None, float32), "clip_edge_dx": ("ff", "most")},
     "box_iou_forward": ("ffffssss", "generalized eps", None, float32),
     "box_iou_slope": ("ffssffss", "generalized eps is_low", None, float32),
-    "box_iou_dx": ("gg", "", 0),
-    "encode_shift": ("ffss", "w", None, float32),
-    "encode_growth": ("ffss", "v", None, float32),
-    "encode_dx": ("ggffss", "w v sign", 0),
+    **{"box_iou_dx": ("gg", "", 0), "encode_shift": ("ffss", "w", None, float32)},
+    **{"encode_growth": ("ffss", "v", None, float32), "encode_dx": ("ggffss", "w v sign", 0)},
     "encode_dreference": ("ggffss", "w v sign", 1),
-    "decode_edge": ("ffss", "w v sign", None, float32),
-    "decode_dt": ("ggss", "w", 0),
-    "decode_du": ("ggfss", "v", 0),
-    "decode_dreference": ("ggff", "w v sign", 1),
+    **{"decode_edge": ("ffss", "w v sign", None, float32), "decode_dt": ("ggss", "w", 0)},
+    **{"decode_du": ("ggfss", "v", 0), "decode_dreference": ("ggff", "w v sign", 1)},
 }
 
 
@@ -97,8 +87,7 @@ def pooling(d):
     shape, boxes, pictures, size = regions(d)
     if d.special and len(boxes):
         boxes[0, d.size(0, 3)] = np.inf
-    bins = roi_pool.bins_of_boxes(boxes, shape, size, d.choice(1.0, 0.6))
-    return shape, (*bins, pictures)
+    return shape, (*roi_pool.bins_of_boxes(boxes, shape, size, d.choice(1.0, 0.6)), pictures)
 
 
 def roi_pool_forward(d):

@@ -20,13 +20,9 @@ ONE = {
     )
 } | {name: ("p", {}) for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt")}
 SETTINGS = {
-    "leaky_relu": {"negative_slope": 0.01},
-    "elu": {"alpha": 1.5},
-    "celu": {"alpha": 0.7},
-    "softplus": {"beta": 2.0, "threshold": 3},
-    "hardtanh": {"min_val": -1, "max_val": 0.5},
-    "clamp": {"min": -0.5, "max": 0.75},
-    "gelu": {"approximate": "none"},
+    **{"leaky_relu": {"negative_slope": 0.01}, "elu": {"alpha": 1.5}, "celu": {"alpha": 0.7}},
+    **{"softplus": {"beta": 2.0, "threshold": 3}, "hardtanh": {"min_val": -1, "max_val": 0.5}},
+    **{"clamp": {"min": -0.5, "max": 0.75}, "gelu": {"approximate": "none"}},
 }
 WITHOUT = {"neg", "sign", *STEPS}  # whose slopes need nothing that is stored
 TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "floor_divide", "remainder")

@@ -36,8 +36,7 @@ def divergence(d):
 def certain_logits(d):
     """Targets are from 0 to 1, among them both."""
     x, *_ = difference(d)
-    t = np.clip(d.array(*x.shape, low=-1), 0, 1)
-    return x, np.asarray(t, d.dtype), None, None
+    return x, np.asarray(np.clip(d.array(*x.shape, low=-1), 0, 1), d.dtype), None, None
 
 
 def each(draw, settings):
@@ -59,10 +58,8 @@ def gradient(draw, settings, place):
 
 
 LOSSES = {
-    "mse_loss": (difference, {}),
-    "l1_loss": (difference, {}),
-    "smooth_l1_loss": (difference, {"beta": 1.5}),
-    "huber_loss": (difference, {"delta": 0.7}),
+    **{"mse_loss": (difference, {}), "l1_loss": (difference, {})},
+    **{"smooth_l1_loss": (difference, {"beta": 1.5}), "huber_loss": (difference, {"delta": 0.7})},
     "binary_cross_entropy_with_logits": (logits, {}),
     "binary_cross_entropy": (probabilities, {}),
     "sigmoid_focal_loss": (certain_logits, {"alpha": 0.25, "gamma": 2.0}),

@@ -13,8 +13,7 @@ from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
 
 
 def pooled(d, kind):
-    ndim = d.choice(1, 2, 2)
-    lead = d.choice((2, 3), (d.size(1, 40),), (1, 1), (0, 2))
+    ndim, lead = d.choice(1, 2, 2), d.choice((2, 3), (d.size(1, 40),), (1, 1), (0, 2))
     x = d.array(*lead, *(d.size(1, 40) for _ in range(ndim)))
     tensor = fp.Tensor(x)
     if d.choice(True, False, False):
@@ -78,8 +77,7 @@ def getitem_dx(d):
     whole, index = slice(None), d.choice(0, 1, 2)
     arrays = ((i, whole, whole), (whole, j, whole), (i, j, whole))[index]
     dy = d.array(*np.empty(shape)[arrays].shape)
-    settings = {"shape": shape, "basic": (...,), "arrays": arrays}
-    return (dy,), settings, d.dtype
+    return (dy,), {"shape": shape, "basic": (...,), "arrays": arrays}, d.dtype
 
 
 def gather_dx(d):

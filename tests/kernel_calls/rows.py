@@ -52,8 +52,7 @@ def group_norm_forward(d):
     x = d.array(*d.shape("channels", 2))
     C = x.shape[1]
     args = x, d.parameter(C), d.parameter(C)
-    params = {"groups": groups_of(d, C), "eps": 0.01}
-    return args, params, (d.dtype, float32, float32)
+    return args, {"groups": groups_of(d, C), "eps": 0.01}, (d.dtype, float32, float32)
 
 
 def group_norm_dx(d):
@@ -280,37 +279,23 @@ CALLS = {
     "local_response_norm_forward": of_one(windows_of_channels),
     **{name + "_forward": of_one(along) for name in ("softmax", "softmin", "log_softmax")},
     **{name + "_dx": softmax_gradient for name in ("softmax", "softmin")},
-    "log_softmax_dx": log_softmax_gradient,
-    "cross_entropy_each": each_of(smoothed),
-    "cross_entropy_total": total_of(smoothed),
-    "cross_entropy_dz": gradient_of(smoothed),
-    "nll_loss_each": each_of(classes),
-    "nll_loss_total": total_of(classes),
-    "nll_loss_dx": gradient_of(classes),
-    "sum_forward": reduced(),
-    "mean_forward": reduced(),
-    "logsumexp_forward": reduced(),
-    "logsumexp_dx": reduced_gradient(),
+    **{"log_softmax_dx": log_softmax_gradient, "cross_entropy_each": each_of(smoothed)},
+    **{"cross_entropy_total": total_of(smoothed), "cross_entropy_dz": gradient_of(smoothed)},
+    **{"nll_loss_each": each_of(classes), "nll_loss_total": total_of(classes)},
+    **{"nll_loss_dx": gradient_of(classes), "sum_forward": reduced(), "mean_forward": reduced()},
+    **{"logsumexp_forward": reduced(), "logsumexp_dx": reduced_gradient()},
     **{f"{name}_forward": reduced(correction=[0.5, 0]) for name in ("var", "std")},
     **{f"{name}_dx": reduced_gradient(correction=[0.5, 0]) for name in ("var", "std")},
     "norm_forward": reduced(p=[1.0, 2.0, 3.0, 0.5, np.inf]),
-    "norm_dx": reduced_gradient(p=[1.0, 2.0, 3.0, 0.5, np.inf]),
-    "normalize_forward": normalize,
-    "normalize_dx": normalize_gradient,
-    "soft_cross_entropy_each": each_of(soft),
-    "soft_cross_entropy_total": total_of(soft),
-    "soft_cross_entropy_dz": soft_gradient,
-    "soft_cross_entropy_dq": soft_gradient,
-    "cosine_embedding_loss_each": each_of(alike),
-    "cosine_embedding_loss_total": alike_total,
-    "cosine_embedding_loss_dx": alike_gradient,
-    "cosine_similarity_forward": cosine,
-    "cosine_similarity_dx": cosine_gradient,
-    "pairwise_distance_forward": distance,
-    "pairwise_distance_dx": distance_gradient,
+    **{"norm_dx": reduced_gradient(p=[1.0, 2.0, 3.0, 0.5, np.inf]), "normalize_forward": normalize},
+    **{"normalize_dx": normalize_gradient, "soft_cross_entropy_each": each_of(soft)},
+    **{"soft_cross_entropy_total": total_of(soft), "soft_cross_entropy_dz": soft_gradient},
+    **{"soft_cross_entropy_dq": soft_gradient, "cosine_embedding_loss_each": each_of(alike)},
+    **{"cosine_embedding_loss_total": alike_total, "cosine_embedding_loss_dx": alike_gradient},
+    **{"cosine_similarity_forward": cosine, "cosine_similarity_dx": cosine_gradient},
+    **{"pairwise_distance_forward": distance, "pairwise_distance_dx": distance_gradient},
     **{f"{name}_forward": lambda d: (*reduced()(d)[:2], (d.dtype,)) for name in ("amax", "amin")},
     **dict.fromkeys(("cumsum_forward", "cumsum_dx", "cumprod_forward"), of_one(along)),
     **{"cumprod_dx": running_gradient, "prod_forward": reduced(), "prod_dx": reduced_gradient()},
-    "share_dx": share,
-    **{"select_forward": select, "select_dx": select_gradient},
+    **{"share_dx": share, "select_forward": select, "select_dx": select_gradient},
 }

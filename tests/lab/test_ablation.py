@@ -23,8 +23,7 @@ SIX = (*factors.DEFAULT, "reduce", "norm_parameters", "optimizer_state")
 def test_all_combinations_are_precisions_of_their_own():
     chosen = factors.as_factors(SIX, MIXED)
     cells = factors.combinations(MIXED, chosen)
-    assert len(set(cells.values())) == 2**6
-    assert cells[(True,) * 6] == "mixed"
+    assert (len(set(cells.values())), cells[(True,) * 6]) == (2**6, "mixed")
     nothing = policy.as_precision(cells[(False,) * 6])
     assert nothing == policy.as_precision("float16,optimizer_state=float16")
     for present, text in list(cells.items())[::7]:
@@ -133,9 +132,7 @@ def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
     assert [(x["factor"], x["way"]) for x in lines] == [
         (factor, way) for factor in ("loss_scale", "reduce") for way in effects.WAYS
     ]
-    assert {x["pairs"] for x in lines} == {"2"}
-    held = fp.Comparison.load(tmp_path)
-    assert len(held.runs) == 5 * 2
+    assert ({x["pairs"] for x in lines}, len(fp.Comparison.load(tmp_path).runs)) == ({"2"}, 5 * 2)
     assert "<svg" in (tmp_path / "effects.html").read_text(encoding="utf-8")
     assert (tmp_path / "effects.svg").is_file()
 

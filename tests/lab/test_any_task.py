@@ -229,6 +229,5 @@ NO_TARGETS = {"data": lambda: (TensorDataset(clouds(32, 1).arrays[0]), clouds(16
 ])  # fmt: skip
 def test_what_is_wrong_with_a_task_is_said(make, said):
     with pytest.raises((fp.ArgumentError, fp.DataError)) as caught:
-        task = make()
-        train(task, "float32", 0)
+        train(make(), "float32", 0)
     assert said in str(caught.value)

@@ -118,8 +118,7 @@ def test_what_is_perfect_and_what_is_not_there():
     _, targets = detections(6, most_true=3)
     perfect = [{**t, "scores": np.ones(len(t["labels"]))} for t in targets]
     assert coco_map(perfect, targets) == pytest.approx(100)
-    nothing = [found() for _ in targets]
-    assert coco_map(nothing, targets) == 0.0
+    assert coco_map([found() for _ in targets], targets) == 0.0
     assert math.isnan(coco_map([found(A)], [true()]))
     stats = CocoEvaluation([found(A)], [true(A)]).stats
     assert stats["AP_small"] == pytest.approx(100) and math.isnan(stats["AP_large"])

@@ -117,8 +117,7 @@ def test_a_diverged_run_is_counted_and_never_averaged():
     lost = made_up("mixed", 1, 10.0, "diverged")
     row = from_runs(*base, made_up("mixed", 0, 95.0), lost, made_up("mixed", 2, 95.0)).row("mixed")
     assert (row.n, row.diverged, row.pairs) == (3, 1, 2)
-    assert row.mean == 95.0
-    assert row.verdict == "DIVERGED"
+    assert (row.mean, row.verdict) == (95.0, "DIVERGED")
     result = from_runs(*base, *[made_up("mixed", s, None, "stopped") for s in range(3)])
     row = result.row("mixed")  # of which all are lost
     assert (row.mean, row.sd, row.difference) == (None, None, None)
@@ -137,8 +136,7 @@ def test_an_inconclusive_row_says_how_many_seeds_are_needed():
     runs = [made_up("float32", s, 90.0) for s in range(4)]
     runs += [made_up("mixed", s, 90.0 + d) for s, d in enumerate((1, -1, 1, -1))]
     result = from_runs(*runs)
-    assert result.row("mixed").verdict == "INCONCLUSIVE"
-    assert result.row("mixed").needed == 48
+    assert (result.row("mixed").verdict, result.row("mixed").needed) == ("INCONCLUSIVE", 48)
     assert "INCONCLUSIVE at a margin of 0.5 points; about 48 seeds" in result.verdict_sentence()
     assert "mixed: inconclusive with 4 seeds; about 48 are needed" in result.table()
 
@@ -150,8 +148,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     assert str(loaded.runs) == str(result.runs)  # as texts: NaN is not equal to itself
     assert loaded.rows() == result.rows()
     assert (loaded.task, loaded.dial, loaded.config) == (result.task, 1, result.config)
-    assert loaded.notes() == result.notes()
-    assert loaded.environment == result.environment
+    assert (loaded.notes(), loaded.environment) == (result.notes(), result.environment)
 
 
 def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
@@ -164,8 +161,7 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
     assert "Exponent dial k = 3" in held["notes"][0]
     with open(tmp_path / "history.csv", newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert lines[0]["dial"] == "3"
-    assert len(lines) == sum(run["steps"] for run in held["runs"])
+    assert (lines[0]["dial"], len(lines)) == ("3", sum(run["steps"] for run in held["runs"]))
 
 
 def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):
@@ -207,8 +203,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
 
 def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name(tmp_path):
     def again(**changes):
-        task = blobs(**{"steps": 3, **changes})
-        compare(task, ["float32"], 1, out=tmp_path, progress=False)
+        compare(blobs(**{"steps": 3, **changes}), ["float32"], 1, out=tmp_path, progress=False)
 
     again()
     for change, named in (
@@ -233,8 +228,7 @@ def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeyp
     monkeypatch.setattr(drawing, "is_available", lambda: True)
     drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
-    given = {"out": tmp_path, "progress": False}
-    task = blobs(steps=3)
+    given, task = {"out": tmp_path, "progress": False}, blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)
     of_one = (tmp_path / "loss.svg").read_bytes()
     compare(task, BOTH, 1, **given)  # the same runs: all stays

@@ -33,8 +33,7 @@ LOSS = {"metric_name": "validation loss", "metric_unit": "nats", "goal": "min", 
 
 def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), scale=1.0, **more):
     """A run whose loss falls from 2.3; from step `lost_at` on it is NaN."""
-    rng = np.random.default_rng(seed)
-    step = np.arange(1, steps + 1)
+    rng, step = np.random.default_rng(seed), np.arange(1, steps + 1)
     loss = 2.3 * np.exp(-step / 15) + 0.05 * rng.random(steps) + 0.01
     scales = scale / 2.0 ** np.cumsum(np.isin(step - 1, skipped))
     if lost_at is not None:
@@ -253,8 +252,7 @@ def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path,
     plain = drawing.save(figures.figure(four(), "memory"), tmp_path / "plain.svg", "svg")
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
     own = drawing.save(figures.figure(four(), "memory"), tmp_path / "own.svg", "svg")
-    assert own.read_bytes() == plain.read_bytes()
-    assert matplotlib.rcParams["font.size"] == 17
+    assert (own.read_bytes(), matplotlib.rcParams["font.size"]) == (plain.read_bytes(), 17)
 
 
 @needs_pictures
@@ -268,8 +266,7 @@ def test_drawing_imports_no_pyplot():
 def test_a_lost_run_ends_in_a_cross():
     from matplotlib.figure import Figure
 
-    axes = Figure().subplots()
-    c = four()
+    axes, c = Figure().subplots(), four()
     figures.PANELS["loss"].draw(axes, c, styles_of(c.precisions, c.baseline))
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
@@ -302,8 +299,7 @@ def test_the_data_of_the_charts_are_the_histories_and_cannot_end_their_script():
     c = four(2)
     c.runs[0].history["loss"][3] = math.inf
     text = comparison_page.body(c)
-    held = text.split('<script type="application/json">')[1].split("</script>")[0]
-    told = json.loads(held)
+    told = json.loads(text.split('<script type="application/json">')[1].split("</script>")[0])
     assert [arm["name"] for arm in told["arms"]] == c.precisions and told["seeds"] == [0, 1]
     assert [arm["astray"] for arm in told["arms"]] == [False, False, False, True]
     loss = told["panels"][0]

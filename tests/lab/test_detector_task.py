@@ -104,8 +104,7 @@ def test_a_detector_is_trained_in_every_precision_and_judged(made):
     for run in made.runs:
         assert run.finished and 0 <= run.metrics["AP"][-1] <= 100 and 0 <= run.metrics["F1"][-1]
         assert run.history["loss"][-1] < run.history["loss"][0]
-    again = train(task(), "mixed", made.runs[1].seed)
-    assert again.metrics == made.runs_of("mixed")[0].metrics
+    assert train(task(), "mixed", made.runs[1].seed).metrics == made.runs_of("mixed")[0].metrics
     assert "RandomHorizontalFlip(p=0.5)" in made.config["augmentation"]
     assert "coco_map" in made.config["evaluation"] and " at 0x" not in made.config["evaluation"]
 
@@ -181,8 +180,7 @@ def test_lists_of_dicts_have_one_for_each_example():
     pictures = [np.ones((3, 5, 5))] * 2
     assert count((pictures, batches[0])) == count((pictures, tuple(batches[0]))) == 2
     assert count(batches[0]) == 2 and count(np.ones((7, 2))) == 7
-    pair = {"x": np.ones(3)}, {"x": np.ones(3)}
-    assert count(pair) == 3  # a tuple of fields
+    assert count(({"x": np.ones(3)}, {"x": np.ones(3)})) == 3  # a tuple of fields
 
 
 def test_nan_in_a_target_is_found_and_no_boxes_are_no_error():

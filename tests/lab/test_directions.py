@@ -27,8 +27,7 @@ def learned(precision, seed, build, loss_of, steps, lr, dial=0):
     with fp.precision(precision):
         fp.manual_seed(seed)
         model = build()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr), dial=dial)
-        losses = []
+        optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr), dial=dial), []
         for _ in range(steps):
             loss = loss_of(model, rng)
             optimizer.minimize(loss)

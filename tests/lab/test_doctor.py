@@ -76,8 +76,7 @@ def test_a_gpu_is_named_and_a_cupy_without_one_is_no_error(monkeypatch):
     runtime = SimpleNamespace(getDeviceCount=fails, getDeviceProperties=lambda i: {"name": b"K80"})
     of_device = SimpleNamespace(compute_capability="37")
     cuda = SimpleNamespace(runtime=runtime, Device=lambda i: of_device)
-    fake = SimpleNamespace(__version__="14.0", cuda=cuda)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(__version__="14.0", cuda=cuda))
     assert doctor.cupy_text() == "installed, but it sees no GPU: no CUDA-capable device is detected"
     runtime.getDeviceCount = lambda: 0
     assert doctor.on_gpu().startswith("no GPU here; on one, ")

@@ -41,8 +41,7 @@ def test_a_seat_that_is_not_says_what_mends_it(monkeypatch):
     monkeypatch.setattr(seat, "CHECKS", (seat.python, lambda: wrong))
     monkeypatch.setattr(seat, "speed", lambda: pytest.fail("it would time a compiler"))
     result = doctor("--lab")
-    assert result.exit_code == 1
-    assert result.output.splitlines()[-1] == "NOT READY: kernels, speed"
+    assert (result.exit_code, result.output.splitlines()[-1]) == (1, "NOT READY: kernels, speed")
     assert result.output.count(f"-> {seat.warmup()}\n") == 2
     told = json.loads(doctor("--lab", "--json").output)
     assert told["ready"] is False

@@ -55,12 +55,10 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     for seeds in ("1", "2"):
         result = call(*words, seeds)
         assert result.exit_code == 0 and "70.0 / 70.1" in result.output
-    held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))
-    (blob,) = held["exhibits"]
+    (blob,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
     assert blob["seeds"] == [0, 1]
     assert blob["results"].keys() == {"float32", "mixed,loss_scale=1", "mixed"}
-    lines = (tmp_path / "gallery.csv").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 1 + 3 * 2
+    assert len((tmp_path / "gallery.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
     assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     assert "12 runs, 6 of which are there" in call(*words, "4", "--dry-run").output
@@ -180,9 +178,7 @@ def test_what_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize(
-    "exhibit",
-    [*EXHIBITS, *detection.EXHIBITS, detection.BATHTUB],
-    ids=lambda e: e.name,
+    "exhibit", [*EXHIBITS, *detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name
 )
 def test_networks_are_as_small_as_is_said(exhibit):
     """Tasks of all scales are built without their pictures; published detectors have 26 and 137
@@ -234,8 +230,7 @@ def test_a_finding_says_on_how_little_it_rests_and_a_run_how_it_came_to_nothing(
     assert finding(line).endswith("loss scaling (weak, of 3 pairs, by its test loss)")
     line.baseline.mean = 14.0  # of ten classes
     assert finding(line).startswith("float32 itself has learned nothing")
-    base = Run("float32", 0, metric=80.0)
-    losses = {"loss": [1.0, 2.0]}
+    base, losses = Run("float32", 0, metric=80.0), {"loss": [1.0, 2.0]}
     runs = {
         None: Run("mixed", 0, metric=21.0),
         NOTHING: Run("mixed", 0, metric=19.0),
@@ -270,8 +265,7 @@ def test_a_bathtub_has_a_floor_and_walls(wing, monkeypatch, tmp_path):
 @pytest.mark.nightly
 def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_path):
     monkeypatch.setitem(detection.DIGIT_STEPS, "quick", 3)
-    few = partial(detection.data.digit_scenes, 64, 8)
-    monkeypatch.setattr(detection, "SCENES", few)
+    monkeypatch.setattr(detection, "SCENES", partial(detection.data.digit_scenes, 64, 8))
     for _ in range(2):  # what was seen, and all runs, are read the second time
         how = {"out": tmp_path, "progress": False, "look": beforehand.look}
         shown = fp.gallery("ssd-digits", "quick", seeds=1, **how)

@@ -111,8 +111,7 @@ def test_both_optimizers_are_on_one_scale_and_skip_as_is_said(small, skip, moved
         real = fp.tensor(parts[0][np.arange(16)][0])
         both = networks.generator, networks.discriminator
         before = [n.parameters()[0].numpy().copy() for n in both]
-        made = networks.generator(gan.noise(16, gan.NOISE))
-        optimizer.backward(made.mean())
+        optimizer.backward(networks.generator(gan.noise(16, gan.NOISE)).mean())
         optimizer.backward(networks.discriminator(real).mean() * float("inf"))
         scale, result = optimizer.scale, optimizer.step()
     after = [n.parameters()[0].numpy() for n in both]

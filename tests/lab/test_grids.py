@@ -122,8 +122,7 @@ def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
 def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(drawing, "is_available", lambda: True)
-    of_cells = dict.fromkeys(figures.FIGURES, ())
-    monkeypatch.setattr(figures, "FIGURES", of_cells)
+    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
     swept = fp.sweep(
         *(blobs(), SET, ["float32", "mixed"], 2),
         **{"steps": 2, "out": tmp_path, "figures": "svg", "progress": False},

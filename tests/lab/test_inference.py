@@ -38,8 +38,7 @@ def test_in_its_own_precision_a_kept_run_is_judged_as_when_it_ended(folder):
     for judged in found.judged:
         run = judged.trained.run
         own, before = judged.results[run["precision"]], runs[run["precision"], run["seed"]]
-        assert own.metrics["accuracy"] == before.metric
-        assert own.loss == before.evaluations[-1][2]
+        assert (own.metrics["accuracy"], own.loss) == (before.metric, before.evaluations[-1][2])
 
 
 def test_runs_that_are_there_without_weights_are_made_again(tmp_path):
@@ -50,8 +49,7 @@ def test_runs_that_are_there_without_weights_are_made_again(tmp_path):
     (again,) = call(seeds=1, keep_weights=True).runs
     assert again.metric == first.metric and path.exists()
     written = path.stat().st_mtime_ns
-    assert len(call(seeds=2, keep_weights=True).runs) == 2
-    assert path.stat().st_mtime_ns == written
+    assert (len(call(seeds=2, keep_weights=True).runs), path.stat().st_mtime_ns) == (2, written)
     other = tmp_path / "other"
     fp.compare(blobs(epochs=1), "float32", 1, out=other, progress=False)
     fp.merge(tmp_path, other, out=tmp_path / "both")
@@ -136,8 +134,7 @@ def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path, monkeypatch):
     assert judged.difference("mixed") == -100 and change.p == 2 * 0.5**40
     html = (out / "evaluation.html").read_text(encoding="utf-8")
     assert html.count("<img") == 40 and "float32: dog, 5" in html and "mixed: &lt;cat&gt;, " in html
-    lines = (out / "changed.csv").read_text(encoding="utf-8").splitlines()
-    rows = [*csv.DictReader(lines)]
+    rows = [*csv.DictReader((out / "changed.csv").read_text(encoding="utf-8").splitlines())]
     assert len(rows) == 40 and {(r["true"], r["before"], r["now"]) for r in rows} == {
         ("dog", "dog", "<cat>")
     }  # fmt: skip
@@ -187,8 +184,7 @@ def test_outputs_that_are_not_finite_name_no_class():
 
 @pytest.mark.parametrize("gained, lost", [(0, 0), (3, 3), (0, 7), (10, 2), (40, 61)])
 def test_the_p_value_is_that_of_a_fair_coin(gained, lost):
-    stats = pytest.importorskip("scipy.stats")
-    n = gained + lost
+    stats, n = pytest.importorskip("scipy.stats"), gained + lost
     expected = stats.binomtest(gained, n).pvalue if n else 1.0
     assert mcnemar_p(gained, lost) == pytest.approx(expected, rel=1e-12)
 

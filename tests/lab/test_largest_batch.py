@@ -138,8 +138,7 @@ def test_mixed_precision_takes_larger_batches(here, tmp_path):
 
 
 def test_the_command_says_where_nothing_fits(here):
-    words = "largest-batch mlp --memory 20kB --precision mixed -q"
-    result = call(*words.split())
+    result = call(*"largest-batch mlp --memory 20kB --precision mixed -q".split())
     assert result.exit_code == 0 and "not even one example fits" in result.output
 
 

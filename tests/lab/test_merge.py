@@ -56,8 +56,7 @@ def changed(folder, precision="mixed", seed=1, /, **fields):
 def test_the_whole_is_what_one_call_makes(halves, tmp_path):
     whole = lab.merge(*halves, out=tmp_path / "whole")
     at_once = fp.Comparison.load(made(tmp_path / "at once", seeds=3))
-    read = fp.Comparison.load(tmp_path / "whole")
-    for merged in (whole, read):
+    for merged in (whole, fp.Comparison.load(tmp_path / "whole")):
         assert (merged.precisions, merged.seeds) == (at_once.precisions, [0, 1, 2])
         assert sorted(merged.asked) == sorted(at_once.asked) and not merged.missing()
         assert [r.verdict for r in merged.rows()] == [r.verdict for r in at_once.rows()]

@@ -79,8 +79,7 @@ def test_axe_has_nothing_against_any_page_and_all_fit(opened, written, tmp_path,
 def test_values_means_and_intervals_are_told_at_the_cursor(opened, written, comparison):
     page = opened(written)
     page.locator(".charts-smooth").evaluate(MOVE, 0)
-    plot = page.locator('[data-panel="loss"] .chart-plot')
-    plot.focus()
+    page.locator('[data-panel="loss"] .chart-plot').focus()
     page.keyboard.press("Home")
     for _ in range(9):
         page.keyboard.press("ArrowRight")
@@ -134,8 +133,7 @@ def test_the_difference_is_paired_by_seed(opened, written, comparison):
     page.locator(".charts-single").check()
     button(page, "arms", MIXED).click()
     settle(page)
-    gaps = (losses(comparison, MIXED) - losses(comparison, BASE))[:, -1]
-    found = told(page)[1]
+    gaps, found = (losses(comparison, MIXED) - losses(comparison, BASE))[:, -1], told(page)[1]
     assert found[MIXED][0] == pytest.approx(gaps.mean(), rel=1e-3)
     assert [found[f"{MIXED}#{seed}"][-1] for seed in range(5)] == pytest.approx(gaps, rel=1e-3)
 

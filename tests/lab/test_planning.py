@@ -45,8 +45,7 @@ def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
 
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
     plan = fp.Plan(pilot())
-    text = repr(plan)
-    most = plan.needs[0].at_worst
+    text, most = repr(plan), plan.needs[0].at_worst
     assert f"Take {plan.seeds} seeds, or to be cautious {most}." in text
     assert "Power, by the number of seeds" in text
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -100,8 +99,7 @@ def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused
 
     again()
     path = tmp_path / registration.FILE
-    held = path.read_text(encoding="utf-8")
-    changed = again(margin=5.0)
+    held, changed = path.read_text(encoding="utf-8"), again(margin=5.0)
     told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
     assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
     first, second = registered(tmp_path)

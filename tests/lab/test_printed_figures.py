@@ -101,8 +101,7 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
 
 
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
-    drawn = {"loss": ("loss",), "difference": (), "memory": ()}
-    monkeypatch.setattr(figures, "FIGURES", drawn)
+    monkeypatch.setattr(figures, "FIGURES", {"loss": ("loss",), "difference": (), "memory": ()})
     monkeypatch.setattr(fp.Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
     fp.compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")

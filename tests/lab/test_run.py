@@ -66,8 +66,7 @@ def test_training_batches_are_transformed_in_every_precision_alike_and_test_batc
 
 def test_the_history_has_a_line_for_every_step_and_the_metric_is_the_last_and_improves():
     run = train(blobs(), "mixed", 0)
-    assert tuple(run.history) == COLUMNS
-    assert run.history["step"] == list(range(1, 41))
+    assert (tuple(run.history), run.history["step"]) == (COLUMNS, list(range(1, 41)))
     assert {len(column) for column in run.history.values()} == {40}
     assert sum(run.history["skipped"]) == run.skipped
     assert all(math.isfinite(loss) for loss in run.history["loss"])
@@ -146,8 +145,7 @@ def test_a_run_leaves_seed_precision_and_recording_as_they_were():
     random.uniform((3,), purpose="mine")
     before = random.get_state()
     train(blobs(steps=2), "mixed", 0)
-    assert random.get_state() == before
-    assert str(policy.get_precision()) == "float32"
+    assert (random.get_state(), str(policy.get_precision())) == (before, "float32")
     assert (fp.tensor([1.0], requires_grad=True) * 2).requires_grad
 
 

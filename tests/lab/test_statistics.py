@@ -140,8 +140,7 @@ def test_power_is_the_share_of_simulated_experiments_that_show_equivalence(n, sd
 def test_far_from_one_border_power_is_scipys_of_one_test():
     """Then the other test always rejects, and what remains is a noncentral t."""
     n, sd = 20, 1.0
-    t = scipy.stats.t.ppf(0.95, n - 1)
-    theirs = scipy.stats.nct.sf(t, n - 1, 0.5 * math.sqrt(n) / sd)
+    theirs = scipy.stats.nct.sf(scipy.stats.t.ppf(0.95, n - 1), n - 1, 0.5 * math.sqrt(n) / sd)
     assert power.tost_power(n, sd, 10.0, 9.5) == pytest.approx(theirs, abs=1e-6)
 
 

@@ -78,8 +78,7 @@ def test_saved_where_and_when_it_is_asked_for_and_a_finished_run_stays_as_it_is(
         train_one("mlp", steps=12, save=a, every=5, progress=False)
         first = train_one("mlp", steps=14, save=b, resume=a, every=1, progress=False)
     assert saved == [("a", 5), ("a", 10), ("a", 12), ("b", 13), ("b", 14)]
-    before = content(b)
-    again = train_one("mlp", steps=14, resume=b, progress=False)
+    before, again = content(b), train_one("mlp", steps=14, resume=b, progress=False)
     assert content(b) == before
     assert (again.metric, again.history) == (first.metric, first.history)
 
@@ -91,8 +90,7 @@ def test_the_command_trains_saves_and_goes_on(tmp_path):
     assert "mixed, seed 0" in result.output and str(path) in result.output
     result = call("train", "mlp", "--steps", 15, "--resume", path, "-q")
     assert result.exit_code == 0 and "15, of which" in result.output
-    model = fp.load_task("mlp").model()
-    assert fp.load(path, model=model)["run"]["steps"] == 15
+    assert fp.load(path, model=fp.load_task("mlp").model())["run"]["steps"] == 15
     result = call("train", "mlp", "--steps", 3, "--precision", "float32", "--seed", 5, "-q")
     assert result.exit_code == 0
     assert "float32, seed 5" in result.output and "Nothing was saved" in result.output
@@ -287,5 +285,4 @@ def test_a_run_that_ends_where_a_checkpoint_lies_between_evaluations_is_evaluate
     with mock.patch.object(checkpoint, "save", copied):
         train_one("mlp", steps=12, save=tmp_path / "c", every=5, progress=False)
     run = train_one("mlp", steps=5, resume=kept, progress=False)
-    straight = train_one("mlp", steps=5, progress=False)
-    assert (run.metric, run.steps) == (straight.metric, 5)
+    assert (run.metric, run.steps) == (train_one("mlp", steps=5, progress=False).metric, 5)

@@ -83,8 +83,7 @@ def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_pat
     let_die(mortal, "itself")
     out = tmp_path / "out"
     several = compare(mortal, ARMS, 2, jobs=2, out=out, progress=False, keep_weights=True)
-    assert bits(several) == alone
-    assert len([*(out / "runs").glob("*.safetensors")]) == 4
+    assert (bits(several), len([*(out / "runs").glob("*.safetensors")])) == (alone, 4)
     (note,) = [note for note in several.notes() if "twice" in note]
     assert "was run twice: its process died (EXIT(9))" in note
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
@@ -167,8 +166,7 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
 
 def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
     now = [0.0]
-    clock = SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr(progresses, "time", clock)
+    monkeypatch.setattr(progresses, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     wanted = [SimpleNamespace(comparison=None, arm=arm, steps=100) for arm in "aabb"]
     with progresses.Progress("", wanted, 1, shown=False) as shown:
         shown.begin(wanted[0])

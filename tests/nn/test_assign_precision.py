@@ -67,15 +67,13 @@ def formats(model, of=lambda p: p.dtype):
 
 
 def test_lenet_with_its_last_layer_in_float32():
-    model = made("mixed;fc2=float32", fp.models.LeNet)
-    plain = made("float32", fp.models.LeNet)
+    model, plain = made("mixed;fc2=float32", fp.models.LeNet), made("float32", fp.models.LeNet)
     names = dict.fromkeys(("conv1", "conv2", "fc1"), float16)
     assert formats(model) == formats(model, lambda p: p.gradient_dtype) == names | {"fc2": float32}
     assert str(model.precision) == "mixed;fc2=float32" and str(model.fc2.precision) == "float32"
     # From the unrounded numbers, not from those that float16 has kept.
     np.testing.assert_array_equal(model.fc2.weight.array, plain.fc2.weight.array)
-    optimizer = trainer(model)
-    logits = model(fp.ones(2, 1, 28, 28))
+    optimizer, logits = trainer(model), model(fp.ones(2, 1, 28, 28))
     assert logits.dtype == float32 and logits.node.parents[0][0].op == "cast"  # at the door
     optimizer.backward(F.cross_entropy(logits, np.array([1, 2])))
     assert formats(model, lambda p: p.grad.dtype) == names | {"fc2": float32}
@@ -87,8 +85,7 @@ def test_operations_compute_and_store_as_the_part_of_their_module_says():
     text = "mixed;decoder=bfloat16,accumulate=float16;decoder.0=float32;attention=bfloat16"
     model = made(text)
     ((x, t),) = batches(1)
-    y = model(x)
-    seen = {}
+    y, seen = model(x), {}
     for node in toposort([F.cross_entropy(y, t).gradient_node]):
         if getattr(node, "module", None):  # not a leaf
             path = node.module.removeprefix("Translator.")

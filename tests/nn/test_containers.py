@@ -163,8 +163,7 @@ IN_PLACE = (
 def test_inplace_overwrites_nothing(name):
     x = fp.randn(2, 3, 4, 5)[(0,) * (name == "Dropout1d")]
     x = x if name != "Dropout1d" else fp.randn(2, 3, 4)
-    before = x.array.copy()
-    results = []
+    before, results = x.array.copy(), []
     for inplace in (False, True):
         fp.manual_seed(0)
         results.append(getattr(nn, name)(inplace=inplace)(x).array)

@@ -12,8 +12,7 @@ from minifp.models import DCGAN, DCGAN128
 def test_radfords_networks_are_as_large_as_drawn():
     """Figure 1 of the paper: 1,024 channels at 4x4, 512, 256, 128, and 3 at 64x64; its weights are
     16 for each pair of channels, and two for each that is normalised."""
-    found = fp.summary(DCGAN, (100,), precisions=["mixed"])
-    sizes = [100, 1024, 512, 256, 128, 3]
+    found, sizes = fp.summary(DCGAN, (100,), precisions=["mixed"]), [100, 1024, 512, 256, 128, 3]
     made = sum(16 * a * b for a, b in zip(sizes, sizes[1:])) + 2 * sum(sizes[1:-1])
     judged = sum(16 * a * b for a, b in zip(sizes[1:-1], sizes[2:])) + 16 * 1024
     judged += 2 * sum(sizes[1:-2])

@@ -157,8 +157,7 @@ def predictions(pictures, classes=5, spread=1.0, requires_grad=False):
 def test_the_multibox_loss_is_its_formula_and_gradients_its_slopes():
     mine = objects(2, 0, 4)
     logits, deltas = predictions(3)
-    found = MultiBoxLoss()(logits, deltas, BOXES, mine)
-    z = logits.array.astype(np.float64)
+    found, z = MultiBoxLoss()(logits, deltas, BOXES, mine), logits.array.astype(np.float64)
     surprise = np.log(np.exp(z).sum(2, keepdims=True)) - z
     matched, regression, entropy = 0, 0.0, 0.0
     for its_surprise, its_rows, (boxes, labels) in zip(surprise, deltas.array, mine):

@@ -21,8 +21,7 @@ DETECTORS = tuple(SMALL)
 def scenes(count, size=(32, 40), seed=0, most=2):
     """Pictures with up to so many squares, red or green, and where they are."""
     rng, (height, width) = np.random.default_rng(seed), size
-    images = rng.normal(0.3, 0.05, (count, 3, height, width)).astype(np.float32)
-    targets = []
+    images, targets = rng.normal(0.3, 0.05, (count, 3, height, width)).astype(np.float32), []
     for image in images:
         boxes, labels = [], []
         for _ in range(rng.integers(1, most + 1)):
@@ -42,8 +41,7 @@ def small(name, precision="float32", classes=3, **more):
 
 
 def trained(model, steps, batch=4, lr=2e-3, fixed=True):
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
-    losses = []
+    optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr)), []
     for step in range(steps):
         images, targets = scenes(batch, seed=0 if fixed else step)
         loss = sum(model(fp.tensor(images, dtype="float32"), targets).values())
@@ -70,8 +68,7 @@ def test_ssd300_has_the_published_maps_and_boxes():
     assert [x.shape[1:] for x in maps] == [
         *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1))
     ]
-    boxes = model.default_boxes((300, 300), [x.shape[2:] for x in maps])
-    assert len(boxes) == 8732
+    assert len(model.default_boxes((300, 300), [x.shape[2:] for x in maps])) == 8732
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed,loss_scale=8", "float16,loss_scale=8"])
@@ -136,8 +133,7 @@ def test_a_small_ssd_finds_squares():
     assert losses[-1] < 0.5 * losses[0]
     model.eval()
     images, targets = scenes(8, seed=1000, most=1)
-    found = model(fp.tensor(images, dtype="float32"))
-    hits = 0
+    found, hits = model(fp.tensor(images, dtype="float32")), 0
     for detected, target in zip(found, targets):
         best = detected["boxes"][:1]
         overlap = nn.functional.box_iou(best, fp.tensor(target["boxes"])).numpy()
@@ -246,8 +242,7 @@ def losses_alike(mine, their, images, targets, rtol):
         assert found[name].item() == pytest.approx(loss.item(), rel=rtol), name
     weights = dict(mine.named_parameters())
     for key, p in their.named_parameters():
-        atol = 1e-10 * p.grad.abs().max().item()
-        grad = weights[key].grad.numpy()
+        atol, grad = 1e-10 * p.grad.abs().max().item(), weights[key].grad.numpy()
         np.testing.assert_allclose(grad, p.grad.numpy(), rtol=0, atol=atol, err_msg=key)
 
 

@@ -46,8 +46,7 @@ def test_an_adaptive_softmax_is_pytorchs(torch, head_bias):
 def test_probabilities_of_an_adaptive_softmax_sum_to_1_and_are_those_of_the_loss():
     with fp.precision("float64"):
         layer, x = adaptive(), fp.randn(7, 8)
-        p = layer.log_prob(x).numpy()
-        found = layer(x, TARGETS)
+        p, found = layer.log_prob(x).numpy(), layer(x, TARGETS)
     np.testing.assert_allclose(np.exp(p).sum(1), 1, rtol=1e-14)
     np.testing.assert_allclose(found.output.numpy(), p[np.arange(7), TARGETS], rtol=1e-12)
     assert found.loss.item() == pytest.approx(-p[np.arange(7), TARGETS].mean(), rel=1e-12)
@@ -141,9 +140,7 @@ def test_it_is_as_large_as_published():
 
 
 SMALL = {
-    "sampled": {"samples": 12},
-    "adaptive": {"cutoffs": (6, 12)},
-    "full": {},
+    **{"sampled": {"samples": 12}, "adaptive": {"cutoffs": (6, 12)}, "full": {}},
     "tied": {"output": "full", "tied": True},
 }
 

@@ -53,8 +53,7 @@ def test_small_ones_are_trained(name, precision):
         fp.manual_seed(0)
         model = getattr(models, name)(classes=4, stem="smaller", width=1 / 8)
     x, t = fp.randn(4, 3, 32, 32), fp.tensor([0, 1, 2, 3])
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3))
-    losses = []
+    optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3)), []
     for _ in range(4):
         loss = F.cross_entropy(model(x), t)
         optimizer.minimize(loss)
@@ -141,6 +140,5 @@ def test_results_and_gradients_are_those_of_torchvision_on_its_weights(torchvisi
     largest = max(p.grad.abs().max().item() for p in their.parameters())
     weights = dict(mine.named_parameters())
     for key, p in their.named_parameters():
-        atol = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest
-        grad = weights[key].grad.numpy()
+        atol, grad = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest, weights[key].grad.numpy()
         np.testing.assert_allclose(grad, p.grad.numpy(), rtol=0, atol=atol, err_msg=key)

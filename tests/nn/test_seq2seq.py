@@ -91,8 +91,7 @@ TARGET = np.array([[1, 5, 6, 7], [1, 4, 4, 0]])
 
 def padded_more(model, extra):
     """The scores of a batch whose padding is other codes, and longer."""
-    more = np.full((2, extra), 7)
-    source = np.concatenate([SOURCE, more], 1)
+    source = np.concatenate([SOURCE, np.full((2, extra), 7)], 1)
     source[1, 3:5] = 6
     return model(fp.tensor(source), LENGTHS, fp.tensor(TARGET))
 
@@ -155,8 +154,7 @@ def theirs(torch, w):
             states[i] = call(f"decoder.cells.{i}.", y, states[i])
             y = states[i][0]
         scores = (keys @ w["decoder.attention.key_projection.weight"].T @ y[:, :, None])[..., 0]
-        weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
-        context = (weights[:, None] @ keys)[:, 0]
+        context = (scores.masked_fill(hidden, -torch.inf).softmax(-1)[:, None] @ keys)[:, 0]
         fed = torch.tanh(torch.cat([context, y], -1) @ w["decoder.combination.weight"].T)
         outputs.append(fed)
     return torch.stack(outputs, 1) @ w["decoder.head.weight"].T + w["decoder.head.bias"]
@@ -204,8 +202,7 @@ def chain(batch, seed):
 def best_of_all(scores, settings):
     """The best of all rows of codes, of which none but the last is `end`, by trying them."""
     log_p = scores - np.log(np.exp(scores.astype(np.float64)).sum(-1, keepdims=True))
-    others = [c for c in range(4) if c != settings.end]
-    found = []
+    others, found = [c for c in range(4) if c != settings.end], []
     for n in range(settings.longest + 1):
         for codes in itertools.product(others, repeat=n):
             row = [settings.begin, *codes, settings.end]
@@ -233,8 +230,7 @@ def test_a_narrow_beam_takes_the_best_code_and_a_longer_one_with_a_penalty():
     scores, step = chain(5, seed=3)
     for width in (1, 2):
         settings = Settings(begin=0, end=3, width=width, longest=6, length_penalty=0.0)
-        found = beam_search(step, [np.arange(5)], [np.arange(5)], 5, settings)
-        greedy = []
+        found, greedy = beam_search(step, [np.arange(5)], [np.arange(5)], 5, settings), []
         for table in scores:
             codes = [0]
             while codes[-1] != 3 and len(codes) < 8:

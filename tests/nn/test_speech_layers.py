@@ -114,8 +114,7 @@ def test_deep_speech_is_as_large_as_published(network, millions):
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_an_utterance_is_understood_alike_alone_and_in_a_batch(bidirectional):
     model = DeepSpeech2(**SMALL, bidirectional=bidirectional).eval()
-    x = np.random.default_rng(0).normal(size=(3, 21, 12))
-    lengths = np.array([21, 9, 14])
+    x, lengths = np.random.default_rng(0).normal(size=(3, 21, 12)), np.array([21, 9, 14])
     y, steps = model(fp.tensor(x), fp.tensor(lengths))
     np.testing.assert_array_equal(steps.array, [11, 5, 7])
     assert y.shape == (11, 3, 5)
@@ -132,8 +131,7 @@ def test_padding_does_not_count_in_training():
     outcomes = []
     for filler in (0.0, 7.0):
         fp.manual_seed(0)
-        model = DeepSpeech2(**SMALL)
-        x = np.random.default_rng(0).normal(size=(2, 21, 12))
+        model, x = DeepSpeech2(**SMALL), np.random.default_rng(0).normal(size=(2, 21, 12))
         x[1, 12:] = filler
         y, steps = model(fp.tensor(x), [21, 12])
         targets = np.array([[1, 2, 3], [4, 1, 0]])

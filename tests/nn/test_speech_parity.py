@@ -97,8 +97,7 @@ def test_loss_gradients_and_statistics_are_pytorchs_on_the_same_weights(bidirect
     with fp.precision("float64"):
         ours = DeepSpeech2(**SMALL, bidirectional=bidirectional)
         z, steps = ours(fp.tensor(x), lengths)
-        theirs = Theirs(bidirectional).double()
-        state = ours.state_dict()
+        theirs, state = Theirs(bidirectional).double(), ours.state_dict()
         held = {name: torch.tensor(np.array(t.array)) for name, t in state.items()}
         before = theirs.state_dict()
         held |= {name: before[name] for name in held if "running" in name or "num_" in name}

@@ -146,11 +146,9 @@ def test_a_skipped_step_is_one_with_the_next_and_its_inf_is_forgotten():
         optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
     for amax, factor in ((2.0, 1.0), (4.0, np.inf), (1.0, 1.0)):
         optimizer.backward(model(x_of(amax)).sum() * factor)
-        stepped = optimizer.step().stepped
-        assert stepped == np.isfinite(factor)
+        assert optimizer.step().stepped == np.isfinite(factor)
         optimizer.zero_grad()
-    assert amaxes(model) == [(2.0, 4.0)]
-    assert amaxes(model, "dy", "linear.linear_dw") == [(1.0, 1.0)]
+    assert (amaxes(model), amaxes(model, "dy", "linear.linear_dw")) == ([(2.0, 4.0)], [(1.0, 1.0)])
 
 
 def test_histories_are_those_of_a_model_whose_copy_goes_on_by_itself():
@@ -200,8 +198,7 @@ def test_convolutions_and_products_with_a_parameter_are_covered_and_others_warn_
             self.conv, self.w = nn.Conv2d(1, 2, 3), nn.Parameter(np.ones((2, 2), "f4"))
 
         def forward(self, x):
-            h = self.conv(x).mean((2, 3))
-            return fp.einsum("ni,ij->nj", h @ self.w, self.w.T)
+            return fp.einsum("ni,ij->nj", self.conv(x).mean((2, 3)) @ self.w, self.w.T)
 
     model, optimizer = made(Net, lr=0.01)
     x = fp.tensor(np.ones((2, 1, 4, 4), "f4"))

@@ -68,8 +68,7 @@ def test_float64_is_left_alone(in_autocast, name):
 
 def test_values_are_those_of_the_same_casts_by_hand(in_autocast):
     x, w = numbers(5, 7), numbers(3, 7)
-    low = fp.get_precision().autocast_low
-    y = F.softmax(F.linear(x, w), 1)
+    low, y = fp.get_precision().autocast_low, F.softmax(F.linear(x, w), 1)
     y.square().sum().backward()
     with fp.precision("float32"):
         a, b = (fp.tensor(v.array, requires_grad=True) for v in (x, w))
@@ -90,8 +89,7 @@ def test_a_model_keeps_float32_weights_and_narrow_products(low):
     assert logits.dtype == low
     loss = F.cross_entropy(logits, np.zeros(5, int))
     optimizer.backward(loss)
-    assert loss.dtype == float32
-    assert optimizer.scale == {"float16": 2.0**16, "bfloat16": 1.0}[low]
+    assert (loss.dtype, optimizer.scale) == (float32, {"float16": 2.0**16, "bfloat16": 1.0}[low])
     assert {p.grad.dtype for p in model.parameters()} == {float32}
     assert optimizer.step().stepped
     assert optimizer.memory()["masters"] == 0
@@ -119,8 +117,7 @@ def test_the_list_prints_each_row_with_a_reason_that_is_true_for_the_format():
     # What is said of float16's range is not said of bfloat16, which has float32's.
     half, brain = fp.op_list("autocast"), fp.op_list("autocast-bfloat16")
     for a, b in zip(half, brain, strict=True):
-        assert b.operation == a.operation
-        assert b.format == a.format.replace("float16", "bfloat16")
+        assert (b.operation, b.format) == (a.operation, a.format.replace("float16", "bfloat16"))
         assert not {"65504", "float16", "2049"} & {*b.reason.replace("*", " ").split()}
         assert "{" not in a.reason + b.reason and "bfloat16" not in a.reason
     with fp.precision("autocast-bfloat16"):
@@ -134,18 +131,15 @@ def test_the_list_prints_each_row_with_a_reason_that_is_true_for_the_format():
 @pytest.mark.parametrize("low", IN)
 def test_rows_are_changed_by_text_or_by_a_dict(low):
     name, scale = IN[low], "dynamic" if low == "float16" else None
-    texts = f"{name},softmax={low},matmul=float32"
-    edits = {"softmax": low, "matmul": "float32"}
+    texts, edits = f"{name},softmax={low},matmul=float32", {"softmax": low, "matmul": "float32"}
     built = fp.Precision(operations=(low, edits), loss_scale=scale)
     if low == "float16":
         assert fp.Precision(operations=edits, loss_scale=scale) == built
-    assert fp.Precision.parse(texts) == built
-    assert fp.Precision.parse(str(built)) == built
+    assert (fp.Precision.parse(texts), fp.Precision.parse(str(built))) == (built, built)
     assert fp.op_list(built)["softmax"].reason == "changed by you"
     x = numbers(4, 4)
     with fp.precision(built):
-        assert (x @ x).dtype == float32
-        assert F.softmax(x, 1).dtype == low
+        assert ((x @ x).dtype, F.softmax(x, 1).dtype) == (float32, low)
         assert F.linear(x, x).dtype == low
         assert fp.op_list()["matmul"].format == "float32"  # of the active precision
 
@@ -169,8 +163,7 @@ def test_both_narrow_formats_may_be_in_one_table_and_a_row_given_or_refused():
     with fp.precision(p):
         assert (x @ x).dtype == bfloat16 and F.linear(x, x).dtype == float16
         assert ((x @ x) + F.linear(x, x)).dtype == float32
-    assert p.autocast_formats == {"float16", "bfloat16"}
-    assert largest_gradient_of(p) == 65504
+    assert (p.autocast_formats, largest_gradient_of(p)) == ({"float16", "bfloat16"}, 65504)
     assert largest_gradient_of(fp.Precision(operations="bfloat16")) > 3e38
     x = numbers(4, 4, dtype="float16")
     with fp.precision("autocast,softmax=given"):
@@ -222,8 +215,7 @@ def test_a_convolutional_network_trains_as_in_storage_bit_for_bit(pair):
                 *(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
                 *(nn.Flatten(), nn.Linear(36, 10)),
             )
-            optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
-            losses = []
+            optimizer, losses = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2)), []
             for x, t in fp.data.DataLoader(fp.data.digits()[0], batch_size=64):
                 loss = F.cross_entropy(model(x), t)
                 optimizer.minimize(loss)

@@ -41,8 +41,7 @@ def test_a_dtype_is_its_name_and_numpy_does_not_take_numbers_for_codes():
 
 @each
 def test_all_that_name_a_format_give_its_dtype(name):
-    format = format_named(name)
-    dtype = as_dtype(name)
+    format, dtype = format_named(name), as_dtype(name)
     for given in (name, dtype, format, format.text, fp.tensor(1.0, dtype=name).dtype):
         assert as_dtype(given) == dtype and format_of(given).text == format.text
     assert dtype.itemsize == code_dtype(format).itemsize == format.bytes

@@ -14,11 +14,8 @@ from minifp.numerics.formats import DESCRIBED, FORMATS
 from minifp.numerics.number_format import Format
 
 THEIRS = {  # as ml_dtypes calls them
-    "bfloat16": Format("e8m7"),
-    "float8_e4m3fn": Format("float8_e4m3fn", 4, 3, "last"),
-    "float8_e5m2": Format("e5m2"),
-    "float8_e3m4": Format("e3m4"),
-    "float8_e4m3": Format("e4m3"),
+    **{"bfloat16": Format("e8m7"), "float8_e4m3fn": Format("float8_e4m3fn", 4, 3, "last")},
+    **{"float8_e5m2": Format("e5m2"), "float8_e3m4": Format("e3m4"), "float8_e4m3": Format("e4m3")},
     "float6_e3m2fn": Format("float6_e3m2", 3, 2, "none"),
     "float6_e2m3fn": Format("float6_e2m3", 2, 3, "none"),
     "float4_e2m1fn": Format("float4_e2m1", 2, 1, "none"),
@@ -87,8 +84,7 @@ def test_each_rounding_takes_the_neighbour_that_it_says(format, rounding):
         if high is None or high == low:
             assert high is None or abs(found) == low
             continue
-        place = (exact - low) / (high - low)
-        half = Fraction(1, 2)
+        place, half = (exact - low) / (high - low), Fraction(1, 2)
         if rounding == "stochastic":
             up = math.floor(place * 2**32) > drawn
         elif rounding == "toward-zero":

@@ -149,8 +149,7 @@ def test_every_memory_order_is_rounded_alike(source):
         a, before = np.asarray(a), np.array(a)
         for y in (downcast(a, float16), formats.round_to(a, float16).astype(float16)):
             assert same_bits(np.array(y), np.array(cast(a, float16))), name
-        assert y.shape == a.shape
-        assert formats.round_to(a, float16).dtype == source
+        assert (y.shape, formats.round_to(a, float16).dtype) == (a.shape, source)
         assert source == float64 or downcast(a, float16).flags.forc
         np.testing.assert_array_equal(a, before, err_msg=name)
         wide = upcast(downcast(a, float16), source)

@@ -44,8 +44,7 @@ def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_for
 
 
 def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_alone():
-    amax = np.array([0, np.inf, np.nan], float32)
-    np.testing.assert_array_equal(scale_of(amax, 448.0), 1)
+    np.testing.assert_array_equal(scale_of(np.array([0, np.inf, np.nan], float32), 448.0), 1)
     x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
     y = rounded(x, Rounding(E4M3, CURRENT), (0,))
     np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
@@ -65,8 +64,7 @@ def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_
 def test_an_operand_is_what_ml_dtypes_rounds_over_the_scale(scale, name):
     theirs = getattr(pytest.importorskip("ml_dtypes"), name)
     x, format = numbers(3, 700, size=1e-4), format_of(name)
-    wide = upcast(x, float32)
-    axes = {CURRENT: (0, 1), ROW: (1,)}
+    wide, axes = upcast(x, float32), {CURRENT: (0, 1), ROW: (1,)}
     s = np.float32(1)
     if scale:
         amax = np.abs(wide).max(axes[scale], keepdims=True)
@@ -172,8 +170,7 @@ def sums_before(args, left=(), right=(), out=(), shape=(), **_):
 def test_all_that_enters_a_product_is_rounded_and_gradients_to_a_format_of_their_own(monkeypatch):
     """Operands have 2 significant bits, gradients 4, wherever products are, between the steps of
     sequences too."""
-    seen = []
-    plain = kernels.primitives(float32)
+    seen, plain = [], kernels.primitives(float32)
 
     def dot(a, b):
         seen.append((significant_bits(a), significant_bits(b)))
@@ -183,8 +180,7 @@ def test_all_that_enters_a_product_is_rounded_and_gradients_to_a_format_of_their
     p = policy.by_references(
         fp.Precision.parse("float32,operands=e6m1,gradient_operands=e6m3,operand_scale=row")
     )
-    called = set()
-    original = kernels.Kernel.__call__
+    called, original = set(), kernels.Kernel.__call__
 
     def noted(kernel, *args, **how):
         seen.clear()
@@ -201,8 +197,7 @@ def test_all_that_enters_a_product_is_rounded_and_gradients_to_a_format_of_their
     with fp.precision(p):
         for case in CASES:
             if case.operation in PRODUCTS:
-                xs = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
-                y = case.fn(*xs)
+                y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
                 sum((t * t).sum() for t in (y if isinstance(y, tuple) else (y,))).backward()
     assert {k for k in products if k.reference.__name__ not in SCALED} <= called
 

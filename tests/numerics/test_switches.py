@@ -53,14 +53,12 @@ def test_a_python_number_enters_in_float32_and_a_loss_by_hand_does_not_overflow(
     for y in (x * 1e5, 1e5 * x, x / 1e-5):
         assert (y.dtype, y.item()) == (float16, 100.0625)
     assert (fp.tensor([3.0]) - 70000.0 + 70000).item() == -np.inf  # each result is rounded
-    assert (fp.tensor([1.0]) * 1e300).item() == np.inf
-    assert (fp.tensor([2.0]) ** 15).item() == 32768
+    assert ((fp.tensor([1.0]) * 1e300).item(), (fp.tensor([2.0]) ** 15).item()) == (np.inf, 32768)
     x = fp.tensor(np.full(60000, 10.0), requires_grad=True)
     loss = x.sum() / 60000
     assert (loss.dtype, loss.item()) == (float32, 10)
     loss.backward(seed=2.0**24)  # 2^24 / 60000 is 279.6
-    assert x.grad.dtype == float16
-    assert x.grad.array[0] == half(2.0**24 / 60000)
+    assert (x.grad.dtype, x.grad.array[0]) == (float16, half(2.0**24 / 60000))
     x = fp.tensor([1e-3, 1e-3], requires_grad=True)
     s = fp.tensor(1e5, dtype="float32", requires_grad=True)
     y = x * s
@@ -87,13 +85,11 @@ def test_exponentials_neither_overflow_nor_vanish(in_mixed):
     assert F.cross_entropy(fp.tensor([[0.0, 40.0]]), [0]).item() == 40
     assert F.log_softmax(fp.tensor([[0.0, 40.0]]), 1).tolist() == [[-40, 0]]
     x = fp.tensor([-60000.0, -100.0, 0.0, 100.0, 60000.0], requires_grad=True)
-    assert x.sigmoid().tolist() == [0, 0, 0.5, 1, 1]
-    assert x.tanh().tolist() == [-1, -1, 0, 1, 1]
+    assert (x.sigmoid().tolist(), x.tanh().tolist()) == ([0, 0, 0.5, 1, 1], [-1, -1, 0, 1, 1])
     (x.sigmoid() + x.tanh()).sum().backward()
     assert x.grad.tolist() == [0, 0, 1.25, 0, 0]
 
 
-# ---- formats that meet --------------------------------------------------------------------------
 MEETINGS = [
     ("float16", "float16", "float16"), ("float16", "float32", "float32"),
     ("float32", "float64", "float64"), ("float16", "float64", "float64"),
@@ -159,7 +155,6 @@ def test_float64_is_never_computed_in_less_and_to_rounds_once():
     assert x.to(fp.float32) is x
 
 
-# ---- sums in float16, one after the other -------------------------------------------------------
 #
 # Against loops over np.float16 numbers, which NumPy rounds after each operation.
 
@@ -196,12 +191,10 @@ def test_products_add_in_float16_one_after_the_other_and_then_the_bias():
     expected = [loop_dot(x, y), loop_dot(dz, y.T), loop_dot(x.T, dz)]
     assert_sequential(expected, fp.matmul, x, y, switch="accumulate", gradient=dz)
     x, w, b = random_halves(30, 40), random_halves(20, 40, seed=1), random_halves(20, seed=2)
-    dy = random_halves(30, 20, seed=3)
-    y = loop_dot(x, w.T) + b.astype(float32)
+    dy, y = random_halves(30, 20, seed=3), loop_dot(x, w.T) + b.astype(float32)
     expected = [half(y), loop_dot(dy, w), loop_dot(dy.T, x), None]
     assert_sequential(expected, F.linear, x, w, b, switch="accumulate", gradient=dy)
-    db = fold_axis(dy, (0,))[0]
-    assert_sequential([None, None, None, db], F.linear, x, w, b, gradient=dy)
+    assert_sequential([None, None, None, fold_axis(dy, (0,))[0]], F.linear, x, w, b, gradient=dy)
 
 
 def test_conv2d_adds_in_float16_channels_rows_columns():
@@ -214,8 +207,7 @@ def test_conv2d_adds_in_float16_channels_rows_columns():
         y[n, o, p, q] = loop_sum((window * w[o]).reshape(-1)) + b[o].astype(float32)
     for o, c, i, j in np.ndindex(*w.shape):
         dw[o, c, i, j] = loop_sum((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
-    padded = np.pad(dy, ((0, 0), (0, 0), (2, 2), (1, 1)))
-    turned = w[:, :, ::-1, ::-1]
+    padded, turned = np.pad(dy, ((0, 0), (0, 0), (2, 2), (1, 1))), w[:, :, ::-1, ::-1]
     for n, c, h, v in np.ndindex(*x.shape):
         window = padded[n, :, h : h + 3, v : v + 2]
         dx[n, c, h, v] = loop_sum((window * turned[:, c]).reshape(-1))
@@ -306,8 +298,7 @@ CHUNKED = [
 @pytest.mark.parametrize("switch, fn, shapes", [(s, fn, shapes) for s, fn, *shapes in CHUNKED])
 def test_every_operation_sums_in_chunks(switch, fn, shapes):
     """Of more addends than there are it is float16; of fewer, neither that nor float32."""
-    arrays = [random_halves(*s, seed=i, low=0.0) for i, s in enumerate(shapes)]
-    found = {}
+    arrays, found = [random_halves(*s, seed=i, low=0.0) for i, s in enumerate(shapes)], {}
     for sums in ("float16", "chunked:100000", "chunked:16", "float32"):
         with fp.precision(f"mixed,{switch}={sums}"):
             xs = [fp.tensor(a, dtype="float16", requires_grad=True) for a in arrays]
@@ -320,7 +311,6 @@ def test_every_operation_sums_in_chunks(switch, fn, shapes):
         assert any((a != b).any() for a, b in zip(found[sums], found["chunked:16"])), sums
 
 
-# ---- each switch --------------------------------------------------------------------------------
 @functools.cache
 def observe(precision):
     """What each switch is said to decide, looked up in what a training step really did."""
@@ -409,7 +399,6 @@ def test_each_switch_changes_what_it_says_and_nothing_else(switch):
     assert changed == {switch} | also.get(switch, set())
 
 
-# ---- whole trainings ----------------------------------------------------------------------------
 def losses(precision, steps=15):
     """The losses of a small model with every kind of layer."""
     fp.manual_seed(1)
@@ -420,8 +409,7 @@ def losses(precision, steps=15):
             *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
             *(nn.Flatten(), nn.Dropout(0.1), nn.Linear(36, 8), nn.LayerNorm(8), nn.Linear(8, 3)),
         )
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
-        found = []
+        optimizer, found = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2)), []
         for _ in range(steps):
             loss = F.cross_entropy(model(fp.tensor(images)), targets)
             found.append(loss.item())

@@ -87,8 +87,7 @@ def test_the_numbers_of_a_product_are_those_of_the_precision_that_has_its_switch
     calls = {FPROP: (linear_forward, x, w, None), DGRAD: (linear_dx, dy, w)}
     calls[WGRAD] = linear_dw, dy, x
     for product, (called, *args) in calls.items():
-        how = {"to": None if product == FPROP else float16}
-        results = {}
+        how, results = {"to": None if product == FPROP else float16}, {}
         texts = "float16", "float16,accumulate=float32", f"float16,{product}:accumulate=bfloat16"
         for text in texts:
             with fp.precision(text):

@@ -78,8 +78,7 @@ def test_dropout_drops_the_same_weights_in_every_precision():
         with fp.precision(precision):
             fp.manual_seed(1)
             q, k = map(fp.tensor, arrays)
-            y = attention(q, k, fp.tensor(np.eye(6)), dropout_p=0.5)
-            found.append(y.array == 0)
+            found.append(attention(q, k, fp.tensor(np.eye(6)), dropout_p=0.5).array == 0)
     np.testing.assert_array_equal(*found)
     assert 0 < found[0].sum() < 12
 
@@ -203,8 +202,7 @@ def test_keys_are_left_out_without_a_batch_too_and_a_query_without_keys_has_weig
     with pytest.raises(fp.ShapeError, match=r"key_padding_mask of shape \(5,\): expected \(1, 5\)"):
         x = keys.unsqueeze(1)
         layer(x, x, x, key_padding_mask=fp.tensor(HALF_SEEN[0]))
-    layer = nn.MultiheadAttention(4, 2)
-    x = fp.tensor(random_arrays((3, 1, 4))[0])
+    layer, x = nn.MultiheadAttention(4, 2), fp.tensor(random_arrays((3, 1, 4))[0])
     mask = fp.tensor(np.array([[False] * 3, [True] * 3, [False] * 3]))
     y, weights = layer(x, x, x, attn_mask=mask)
     assert weights.tolist()[0][1] == [0, 0, 0]
@@ -224,11 +222,9 @@ def test_masks_of_booleans_and_of_numbers_mix():
 
 
 def test_dropout_is_of_weights_and_in_training_only():
-    layer = nn.MultiheadAttention(4, 2, dropout=0.5)
-    x = fp.tensor(random_arrays((6, 1, 4))[0])
+    layer, x = nn.MultiheadAttention(4, 2, dropout=0.5), fp.tensor(random_arrays((6, 1, 4))[0])
     _, weights = layer(x, x, x, average_attn_weights=False)
-    dropped = (weights.array == 0).mean()
-    assert 0.2 < dropped < 0.8
+    assert 0.2 < (weights.array == 0).mean() < 0.8
     _, weights = layer.eval()(x, x, x, average_attn_weights=False)
     np.testing.assert_allclose(weights.array.sum(-1), 1, rtol=1e-6)
 

@@ -41,19 +41,15 @@ def check(name, args, to=float16, **params):
 
 
 LAYOUTS = {
-    "broadcast rows": lambda x: (x, x[:1]),
-    "broadcast columns": lambda x: (x, x[:, :1]),
+    **{"broadcast rows": lambda x: (x, x[:1]), "broadcast columns": lambda x: (x, x[:, :1])},
     "an outer product": lambda x: (x[:1], x[:, :1].copy()),
     "a missing axis": lambda x: (x, x[0]),
     "an array without dimensions": lambda x: (x, x[3, 4]),
-    "transposed": lambda x: (x.T, x.T.copy()),
-    "both transposed": lambda x: (x.T, x.T),
+    **{"transposed": lambda x: (x.T, x.T.copy()), "both transposed": lambda x: (x.T, x.T)},
     "in steps": lambda x: (x[1::2, 2::3], x[: len(x) // 2, 2::3]),
-    "backwards": lambda x: (x[::-1, ::-1], x),
-    "read-only": lambda x: (readonly(x), x),
+    **{"backwards": lambda x: (x[::-1, ::-1], x), "read-only": lambda x: (readonly(x), x)},
     "stretched": lambda x: (np.broadcast_to(x[:1], x.shape), x),
-    "unaligned": lambda x: (unaligned(x), x),
-    "other formats": lambda x: (x, x.astype(float32)),
+    **{"unaligned": lambda x: (unaligned(x), x), "other formats": lambda x: (x, x.astype(float32))},
 }
 
 
@@ -118,16 +114,10 @@ def test_mixed_formats_masks_that_broadcast_and_a_reduced_gradient_that_keeps_it
 
 
 FUNCTIONS = {  # the exact one, and the largest error in ulp that elementary.py states
-    "exp": (np.exp, 1.2),
-    "expm1": (np.expm1, 1.5),
-    "log": (np.log, 0.9),
-    "log1p": (np.log1p, 1.4),
-    "log2": (np.log2, 2.0),
-    "log10": (np.log10, 2.2),
-    "tanh": (np.tanh, 2.4),
-    "erf": (np.vectorize(math.erf, otypes=[float64]), 1.3),
-    "sin": (np.sin, 2.3),
-    "cos": (np.cos, 2.3),
+    **{"exp": (np.exp, 1.2), "expm1": (np.expm1, 1.5), "log": (np.log, 0.9)},
+    **{"log1p": (np.log1p, 1.4), "log2": (np.log2, 2.0), "log10": (np.log10, 2.2)},
+    **{"tanh": (np.tanh, 2.4), "erf": (np.vectorize(math.erf, otypes=[float64]), 1.3)},
+    **{"sin": (np.sin, 2.3), "cos": (np.cos, 2.3)},
 }
 OF_HALVES = ("sin", "cos")  # arithmetic of these alone
 

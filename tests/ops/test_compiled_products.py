@@ -36,8 +36,7 @@ def random(*shape, seed=0, scale=1.0):
 def worst(fn, *arrays, precision="mixed"):
     """The worst error of all kernels that fn and its backward call, in units of the bound."""
     with fp.precision(precision) as p, Calls() as calls:
-        xs = [fp.tensor(a, dtype=p.activations, requires_grad=True) for a in arrays]
-        y = fn(*xs)
+        y = fn(*[fp.tensor(a, dtype=p.activations, requires_grad=True) for a in arrays])
         y = y[0] if isinstance(y, tuple) else y
         y.backward(gradient=random(*y.shape, seed=9))
     return max((call.excess(), call.kernel.name) for call in calls)
@@ -45,8 +44,7 @@ def worst(fn, *arrays, precision="mixed"):
 
 SIZES = [(1, 1, 1), (1, 10, 300), (8, 48, 16), (9, 49, 17), (257, 145, 257), (33, 7, 513)]
 PAIRS = {
-    "NN": lambda a, b: (a, b),
-    "NT": lambda a, b: (a, np.asfortranarray(b)),
+    **{"NN": lambda a, b: (a, b), "NT": lambda a, b: (a, np.asfortranarray(b))},
     "TN": lambda a, b: (np.asfortranarray(a), b),
     "TT": lambda a, b: (np.asfortranarray(a), np.asfortranarray(b)),
     "strided": lambda a, b: (a.repeat(2, 0).repeat(3, 1)[::2, ::3], b.repeat(2, 1)[:, ::2]),
@@ -183,14 +181,12 @@ def trained(model, loss, steps):
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_no_bit_depends_on_the_number_of_threads(threads, precision):
     pictures, classes = random(48, 1, 28, 28), np.arange(48) % 10
-    words = np.random.default_rng(3).integers(0, 30, (20, 24))
-    results = set()
+    words, results = np.random.default_rng(3).integers(0, 30, (20, 24)), set()
     for count in (1, 2, 3, 5):
         threads(count)
         fp.manual_seed(0)
         with fp.precision(precision):
-            x = fp.tensor(pictures)
-            cnn = LeNet(10, 28)
+            x, cnn = fp.tensor(pictures), LeNet(10, 28)
             lstm = CharLSTM(30)
             a = trained(cnn, lambda m, x=x: F.cross_entropy(m(x), classes), 3)
             b = trained(lstm, lambda m: char_loss(m, words), 2)

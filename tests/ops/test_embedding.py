@@ -21,8 +21,7 @@ def test_the_padding_row_begins_as_zeros_and_stays(torch):
 
 
 def test_a_pretrained_table_is_frozen_unless_it_is_told_not_to():
-    rows = np.random.default_rng(0).normal(0, 1, (4, 3))
-    before = fp.get_state()
+    rows, before = np.random.default_rng(0).normal(0, 1, (4, 3)), fp.get_state()
     with fp.precision("mixed"):
         frozen = nn.Embedding.from_pretrained(fp.tensor(rows, dtype="float32"))
         free = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=0)

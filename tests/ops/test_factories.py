@@ -25,8 +25,7 @@ def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
         assert (x.array is a, x.dtype) == (True, dtype)
         x.fill_(1)
         assert a.all()
-    view = np.arange(6.0)[::-2]
-    assert fp.from_numpy(view).tolist() == [5, 3, 1]
+    assert fp.from_numpy(np.arange(6.0)[::-2]).tolist() == [5, 3, 1]
 
 
 class Theirs:
@@ -71,14 +70,12 @@ def test_as_tensor_copies_only_where_it_must_and_tensor_always():
 
 
 MAKERS = {
-    "zeros": lambda m, **s: m.zeros(2, 3, **s),
-    "ones": lambda m, **s: m.ones((2, 3), **s),
+    **{"zeros": lambda m, **s: m.zeros(2, 3, **s), "ones": lambda m, **s: m.ones((2, 3), **s)},
     "empty": lambda m, **s: m.empty([2, 3], **s),
     "full": lambda m, **s: m.full((2, 3), 0.5, **s),
     "arange": lambda m, **s: m.arange(0.0, 1, 0.25, **s),
     "linspace": lambda m, **s: m.linspace(-1, 2, 5, **s),
-    "eye": lambda m, **s: m.eye(2, 3, **s),
-    "rand": lambda m, **s: m.rand(2, 3, **s),
+    **{"eye": lambda m, **s: m.eye(2, 3, **s), "rand": lambda m, **s: m.rand(2, 3, **s)},
     "randn": lambda m, **s: m.randn(2, 3, **s),
 }
 
@@ -108,8 +105,7 @@ def test_shapes_and_dtypes_are_pytorchs(torch, make):
 
 def test_numbers_without_a_point_stay_integers_and_eye_is_the_identity():
     assert fp.full((2,), 3).dtype == fp.arange(3).dtype == fp.arange(1, 7, 2).dtype == int64
-    assert fp.full((2,), True).dtype == bool_
-    assert fp.full((2,), 3, dtype="float16").dtype == float16
+    assert (fp.full((2,), True).dtype, fp.full((2,), 3, dtype="float16").dtype) == (bool_, float16)
     assert fp.arange(3.0).dtype == fp.tensor([1, 2], dtype="float32").dtype == float32
     assert fp.full((), 2.5).shape == ()
     assert fp.full((2,), fp.tensor(2.5)).tolist() == [2.5, 2.5]
@@ -279,8 +275,7 @@ def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
         fp.manual_seed(0)
         p = fp.full((20000,), 0.25, dtype=dtype)
         weights = fp.tensor([[1.0, 0.0, 3.0], [0.0, 0.0, 2.0]], dtype=dtype)
-        one = weights[0]
-        some = fp.bernoulli(p)
+        one, some = weights[0], fp.bernoulli(p)
         many = fp.multinomial(weights, 20000, replacement=True)
         few = fp.stack([one.multinomial(2) for _ in range(2000)])
         assert some.dtype == dtype and many.dtype == few.dtype == "int64"

@@ -36,8 +36,7 @@ def test_the_compiled_suppression_keeps_what_the_reference_keeps(n):
     """Among scores and edges that are alike, and classes of no, one and many boxes."""
     random = np.random.default_rng(n)
     boxes = fp.tensor(random_boxes(n, n, picture=60, largest=30).round())
-    scores = fp.tensor(random.integers(0, 9, n) / 8)
-    classes = random.integers(0, 9, n) // 2
+    scores, classes = fp.tensor(random.integers(0, 9, n) / 8), random.integers(0, 9, n) // 2
     kept = F.nms(boxes, scores, 0.5).array, F.batched_nms(boxes, scores, classes, 0.5).array
     with fp.precision(by_references(get_precision())):
         expected = F.nms(boxes, scores, 0.5), F.batched_nms(boxes, scores, classes, 0.5)

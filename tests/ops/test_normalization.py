@@ -35,8 +35,7 @@ FOLLOWED += [("InstanceNorm1d", {"momentum": m, **INSTANCES}) for m in (0.3, Non
 def test_running_statistics_follow_pytorchs(torch, name, options):
     ours, theirs = (getattr(m, name)(3, **options) for m in (nn, torch.nn))
     for step, x in enumerate(batches(4, 3, 5, *[2] * (name[-2] == "2"))):
-        y = ours.train(step != 2)(fp.tensor(x))
-        z = theirs.train(step != 2)(torch.tensor(x))
+        y, z = ours.train(step != 2)(fp.tensor(x)), theirs.train(step != 2)(torch.tensor(x))
         np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
         for key, buffer in ours.named_buffers():
             expected = theirs.get_buffer(key).numpy()
@@ -58,8 +57,7 @@ def test_a_batch_that_is_not_finite_does_not_count_in_the_average_of_all_batches
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_running_statistics_of_instances_refuse_what_is_not_finite(value):
-    norm = nn.InstanceNorm1d(2, track_running_stats=True)
-    x = np.ones((3, 2, 4))
+    norm, x = nn.InstanceNorm1d(2, track_running_stats=True), np.ones((3, 2, 4))
     x[1, 0, 2] = value
     y = norm(fp.tensor(x))
     assert np.isnan(y.array[1, 0]).all() and np.isfinite(y.array[:, 1]).all()
@@ -78,8 +76,7 @@ def test_one_group_is_a_layer_and_a_group_for_each_channel_an_instance_also_with
     one = F.group_norm(x, 1).array
     np.testing.assert_allclose(one, F.layer_norm(x, (4, 5)).array, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(F.group_norm(x, 4).array, F.instance_norm(x).array)
-    x = batches(3, 5)[0]
-    norm = nn.InstanceNorm1d(3)
+    x, norm = batches(3, 5)[0], nn.InstanceNorm1d(3)
     np.testing.assert_array_equal(norm(fp.tensor(x)).array, norm(fp.tensor(x[None])).array[0])
 
 

@@ -158,12 +158,9 @@ BEGINNINGS = {
     "Conv2d": lambda m: m.Conv2d(16, 32, (3, 5), groups=2),
     "LSTM": lambda m: m.LSTM(64, 40, 2, bidirectional=True),
     "LSTM with projection": lambda m: m.LSTM(64, 40, proj_size=9),
-    "GRU": lambda m: m.GRU(64, 40, 2),
-    "RNN": lambda m: m.RNN(64, 40, 2, bidirectional=True),
-    "GRUCell": lambda m: m.GRUCell(64, 40),
-    "Embedding": lambda m: m.Embedding(500, 60),
-    "BatchNorm2d": lambda m: m.BatchNorm2d(7),
-    "LayerNorm": lambda m: m.LayerNorm((3, 4)),
+    **{"GRU": lambda m: m.GRU(64, 40, 2), "RNN": lambda m: m.RNN(64, 40, 2, bidirectional=True)},
+    **{"GRUCell": lambda m: m.GRUCell(64, 40), "Embedding": lambda m: m.Embedding(500, 60)},
+    **{"BatchNorm2d": lambda m: m.BatchNorm2d(7), "LayerNorm": lambda m: m.LayerNorm((3, 4))},
 }
 
 

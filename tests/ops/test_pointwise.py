@@ -106,13 +106,10 @@ def test_arithmetic_and_rounding_of_integers_stay_integers():
         assert z.dtype == np.int64 and z.tolist() == list(expected), name
     assert fp.floor(x).array is not x.array
     results = {
-        "x // y": (x // y, [3, -4, 0]),
-        "x % y": (x % y, [1, 1, 0]),
-        "-7 // y": (-7 // y, [-4, -4, 2]),
-        "7 % y": (7 % y, [1, 1, -2]),
+        **{"x // y": (x // y, [3, -4, 0]), "x % y": (x % y, [1, 1, 0])},
+        **{"-7 // y": (-7 // y, [-4, -4, 2]), "7 % y": (7 % y, [1, 1, -2])},
         "trunc": (fp.div(x, y, rounding_mode="trunc"), [3, -3, 0]),
-        "add": (fp.add(x, y, alpha=3), [13, -1, -9]),
-        "sub": (x.sub(y, alpha=2), [3, -11, 6]),
+        **{"add": (fp.add(x, y, alpha=3), [13, -1, -9]), "sub": (x.sub(y, alpha=2), [3, -11, 6])},
         "clamp": (x.clamp(-2, 5), [5, -2, 0]),
     }
     for name, (z, expected) in results.items():
@@ -179,8 +176,7 @@ def test_where_and_masked_fill_take_numbers_which_decide_no_format():
         assert fp.where(c, x, 0).dtype == fp.where(c, 0.1, x).dtype == float16
         assert fp.where(c, 1.0, 0.0).dtype == float16
         assert fp.where(c, fp.tensor([1, 2]), 0.5).tolist() == [1, 0.5]
-    assert fp.where(c, 1, 0).dtype == np.int64
-    assert x.where(c, 0.0).tolist() == [3, 0]
+    assert (fp.where(c, 1, 0).dtype, x.where(c, 0.0).tolist()) == (np.int64, [3, 0])
     mask = fp.tensor([True, False])
     with fp.precision("mixed"):
         assert fp.tensor([1.0, 2.0]).masked_fill(mask, float("-inf")).tolist() == [-np.inf, 2]

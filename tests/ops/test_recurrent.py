@@ -44,11 +44,9 @@ def assert_layers_agree(torch, ours, theirs, results, inputs, close):
         assert_same([p.grad], [q.grad], close)
 
 
-# ---- parity with PyTorch ------------------------------------------------------------------------
 @st.composite
 def layers(draw):
-    kind = draw(st.sampled_from(sorted(KINDS)))
-    hidden = draw(st.integers(1, 4))
+    kind, hidden = draw(st.sampled_from(sorted(KINDS))), draw(st.integers(1, 4))
     options = {
         "num_layers": draw(st.integers(1, 3)),
         **{n: draw(st.booleans()) for n in ("bias", "batch_first", "bidirectional")},
@@ -102,8 +100,7 @@ def test_any_layer_is_pytorchs(torch, dtype, close, layer, form, lengths, spare,
         warnings.filterwarnings("ignore", message="LSTM with projections is not supported")
         ours = with_weights_of(theirs, getattr(nn, kind)(*sizes, **options))
         xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
-        results = []
+        ts, results = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays], []
         for module, made, (x, *hx) in ((fp, ours, xs), (torch, theirs, ts)):
             hx = (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None
             y, states = run(module, made, form, x, hx, lengths)
@@ -129,8 +126,7 @@ def test_a_cell_is_pytorchs(torch, dtype, close, kind, inputs, hidden, bias, bat
     with fp.precision(dtype):
         ours = with_weights_of(theirs, getattr(nn, f"{kind}Cell")(inputs, hidden, bias, **options))
         xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
-        results = []
+        ts, results = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays], []
         for cell, (x, *hx) in ((ours, xs), (theirs, ts)):
             y = cell(x, (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None)
             assert isinstance(y, tuple) == (kind == "LSTM")
@@ -157,7 +153,6 @@ def test_layers_and_cells_show_themselves_as_pytorchs_do(torch):
         assert repr(make(nn)) == repr(make(torch.nn))
 
 
-# ---- sequences of different lengths -------------------------------------------------------------
 @st.composite
 def ragged(draw, least=1):
     """Arrays (L, ...) of different lengths, integers or floats."""
@@ -186,8 +181,7 @@ def test_packing_and_unpacking_are_pytorchs(torch, arrays, in_order, batch_first
         packed = rnn.pack_sequence([make(a) for a in arrays], enforce_sorted=in_order)
         padded, lengths = rnn.pad_packed_sequence(packed, batch_first, -1, 7)
         copy = padded if rnn is ours_rnn else padded.clone()  # PyTorch's turns it in place
-        parts = rnn.unpad_sequence(copy, lengths, batch_first)
-        again = rnn.unpack_sequence(packed)
+        parts, again = rnn.unpad_sequence(copy, lengths, batch_first), rnn.unpack_sequence(packed)
         results.append([packed.batch_sizes, padded, lengths, *parts, *again])
         assert (packed.sorted_indices is None) == in_order
         if in_order or len({len(a) for a in arrays}) == len(arrays):  # ties may come in any order
@@ -242,8 +236,7 @@ def test_what_stands_in_the_padding_changes_nothing(kind, precision):
     """Not even Inf and NaN, which 0 times would be NaN."""
     padding = np.arange(6)[:, None] >= np.array(LENGTHS)
     with fp.precision(precision):
-        layer = getattr(nn, kind)(3, 4, 2, bidirectional=True)
-        results = []
+        layer, results = getattr(nn, kind)(3, 4, 2, bidirectional=True), []
         for value in (0.0, 1e4, np.nan, -np.inf):
             x = halves(6, 4, 3)
             x[padding] = value
@@ -291,7 +284,6 @@ def test_over_2000_steps_no_step_leaves_its_bound(kind):
     assert max(call.excess() for call in of_layer) <= 1
 
 
-# ---- sums in float16 ----------------------------------------------------------------------------
 def half(x):
     return np.asarray(x, "float32").astype(float16).astype("float32")
 
@@ -328,8 +320,7 @@ def test_with_accumulate_float16_every_sum_of_a_gate_is_rounded_to_it(kind):
     random, rows = np.random.default_rng(0), KINDS[kind] * 3
     shapes = (4, 5), (4, 3), (4, 3), (rows, 5), (rows, 3), (rows,), (rows,)
     x, h, c, *weights = (random.normal(0, 1, s).astype("float32") for s in shapes)
-    states = {"LSTM": [h, c]}.get(kind, [h])
-    found = {}
+    states, found = {"LSTM": [h, c]}.get(kind, [h]), {}
     for precision in ("float32,accumulate=float16", "float32"):
         with fp.precision(precision):
             arguments = [fp.tensor(a) for a in (x[None], *states, *weights)]
@@ -363,7 +354,6 @@ def test_with_accumulate_float16_a_bias_below_half_an_ulp_of_the_sum_is_lost(kin
             assert (y == z) == (precision != "float32")
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 def layer_of(kind="LSTM", *args, **options):
     return getattr(nn, kind)(3, 4, *args, **options)
 

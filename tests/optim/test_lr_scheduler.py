@@ -112,8 +112,7 @@ def test_a_chain_multiplies_factors_alone_in_a_sequence_and_in_a_chain():
         return ChainedScheduler([warm_up(optimizer), StepLR(optimizer, 3), StepLR(optimizer, 2)])
 
     warm = [0.25, 0.4375, 0.625, 0.8125, 1.0, 1.0, 1.0]
-    steps = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5]
-    rates = rates_over(chain, 6, base=1.0)
+    steps, rates = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5], rates_over(chain, 6, base=1.0)
     np.testing.assert_allclose(rates, np.multiply(warm, steps), rtol=1e-12)
     rates = rates_over(
         lambda o: ChainedScheduler([LinearLR(o, 0.0, total_iters=2), ExponentialLR(o, 0.5)]), 3
@@ -122,8 +121,7 @@ def test_a_chain_multiplies_factors_alone_in_a_sequence_and_in_a_chain():
 
     # In PyTorch a chain that begins a sequence begins one step late.
     def in_sequence(optimizer):
-        chain = decays_at_once(optimizer)
-        return SequentialLR(optimizer, [chain, StepLR(optimizer, 1)], [9])
+        return SequentialLR(optimizer, [decays_at_once(optimizer), StepLR(optimizer, 1)], [9])
 
     assert rates_over(in_sequence, 8) == rates_over(decays_at_once, 8)
 
@@ -163,7 +161,6 @@ def test_the_docstring_tells_the_truth():
     assert results.failed == 0 < results.attempted
 
 
-# ---- one cycle ----------------------------------------------------------------------------------
 def cycle_settings(optimizer, steps, **arguments):
     """(rate, momentum) of the first group before each step, and after the last."""
     scheduler = OneCycleLR(optimizer, **arguments)
@@ -209,7 +206,6 @@ def test_a_cycle_has_no_step_after_its_last():
     assert (scheduler.state_dict(), scheduler.get_last_lr()) == before
 
 
-# ---- plateau ------------------------------------------------------------------------------------
 def plateau(optimizer, **arguments):
     return ReduceLROnPlateau(optimizer, factor=0.5, patience=1, **arguments)
 
@@ -267,7 +263,6 @@ def test_a_plateaus_state_that_does_not_fit_is_refused(damage):
     assert scheduler.state_dict() == before
 
 
-# ---- groups and optimizers ----------------------------------------------------------------------
 @all_schedules
 def test_every_group_goes_its_way_from_its_own_base(schedule):
     optimizer = mixed_optimizer(0.5, 4.0, 0.0)
@@ -308,20 +303,17 @@ def test_two_schedulers_that_step_in_turn_are_refused_and_one_after_the_other_ar
     second.step()
 
 
-# ---- skipped steps ------------------------------------------------------------------------------
 @all_schedules
 def test_a_skipped_step_does_not_advance_a_schedule_of_steps(schedule):
     """Rates are those of a run without the skips, however these fall."""
     optimizer = mixed_optimizer(0.5)
-    scheduler = schedule(optimizer)
-    seen = []
+    scheduler, seen = schedule(optimizer), []
     for overflow in [True, False, False, True, True, False, True, False, False, False]:
         if not overflow:
             seen += scheduler.get_last_lr()
         step(optimizer, overflow)
         scheduler.step()
-    assert seen == rates_over(schedule, 5)
-    assert scheduler.count == 6
+    assert (seen, scheduler.count) == (rates_over(schedule, 5), 6)
 
 
 @all_schedules
@@ -344,8 +336,7 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
     with fp.precision("mixed"):
         ps = [nn.Parameter(np.ones(2)) for _ in range(2)]
     optimizer = fp.MixedOptimizer([optim.SGD([p], lr=0.5) for p in ps], loss_scale=8.0)
-    scheduler = cosine(optimizer)
-    counts = []
+    scheduler, counts = cosine(optimizer), []
     for factors in [(1.0, 1.0), (1e30, 1.0), (1e30, 1e30), (1.0, 1.0)]:
         optimizer.zero_grad()
         with fp.precision("mixed"):
@@ -353,8 +344,7 @@ def test_several_optimizers_advance_together_unless_all_of_them_skipped():
         optimizer.step()
         scheduler.step()
         counts.append(scheduler.count)
-    assert counts == [1, 2, 2, 3]
-    assert len(set(scheduler.get_last_lr())) == 1
+    assert (counts, len(set(scheduler.get_last_lr()))) == ([1, 2, 2, 3], 1)
 
 
 def test_a_step_that_a_grad_scaler_skips_does_not_advance_a_schedule_and_one_too_early_is_told():
@@ -375,7 +365,6 @@ def test_a_step_that_a_grad_scaler_skips_does_not_advance_a_schedule_and_one_too
     schedule.step()
 
 
-# ---- state --------------------------------------------------------------------------------------
 # A schedule, and what its state is loaded into: also one that was made with other settings.
 CONTINUED = {
     **{name: (schedule, schedule) for name, schedule in SCHEDULES.items()},
@@ -454,8 +443,7 @@ def test_the_state_of_another_kind_or_of_none_is_refused(take):
     kinds = {**SCHEDULES, "cycle": lambda o: OneCycleLR(o, 1.0, 9), "plateau": plateau}
     schedulers = [kind(mixed_optimizer(0.5)) for kind in kinds.values()]
     for scheduler in schedulers:
-        before = scheduler.state_dict()
-        given = [other.state_dict() for other in schedulers]
+        before, given = scheduler.state_dict(), [other.state_dict() for other in schedulers]
         given = [state for state in given if state["kind"] != before["kind"]]
         for state in [*given, {}, None, [], 3]:
             refuses(fp.ArgumentError, type(scheduler).__name__, getattr(scheduler, take), state)
@@ -480,7 +468,6 @@ def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
         assert scheduler.state_dict() == before
 
 
-# ---- what is refused ----------------------------------------------------------------------------
 NAN = float("nan")
 IMPOSSIBLE = {  # what is given, and what is named
     CosineAnnealingLR: [

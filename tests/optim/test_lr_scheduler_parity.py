@@ -137,12 +137,9 @@ PER_GROUP = {"max_lr": [0.5, 2.0], "base_momentum": [0.7, 0.8], "max_momentum": 
         optional={
             "pct_start": st.floats(0.0, 1.0),
             "anneal_strategy": st.sampled_from(["cos", "linear"]),
-            "cycle_momentum": st.booleans(),
-            "base_momentum": st.floats(0.1, 0.9),
-            "max_momentum": st.floats(0.1, 0.99),
-            "div_factor": st.floats(1, 100),
-            "final_div_factor": st.floats(1, 1e5),
-            "three_phase": st.booleans(),
+            **{"cycle_momentum": st.booleans(), "base_momentum": st.floats(0.1, 0.9)},
+            **{"max_momentum": st.floats(0.1, 0.99), "div_factor": st.floats(1, 100)},
+            **{"final_div_factor": st.floats(1, 1e5), "three_phase": st.booleans()},
         },
     ),
     total=st.one_of(
@@ -175,12 +172,9 @@ METRICS = st.one_of(*(st.lists(value, min_size=STEPS, max_size=STEPS) for value 
     arguments=st.fixed_dictionaries(
         {},
         optional={
-            "mode": st.sampled_from(["min", "max"]),
-            "factor": st.floats(0.1, 0.9),
-            "patience": st.integers(0, 12),
-            "threshold": st.sampled_from([0.0, 1e-4, 0.1]),
-            "threshold_mode": st.sampled_from(["rel", "abs"]),
-            "cooldown": st.integers(0, 5),
+            **{"mode": st.sampled_from(["min", "max"]), "factor": st.floats(0.1, 0.9)},
+            **{"patience": st.integers(0, 12), "threshold": st.sampled_from([0.0, 1e-4, 0.1])},
+            **{"threshold_mode": st.sampled_from(["rel", "abs"]), "cooldown": st.integers(0, 5)},
             "min_lr": st.sampled_from([0.0, 0.01, [0.1, 1e-3]]),
             "eps": st.sampled_from([1e-8, 1e-2]),
         },

@@ -67,8 +67,7 @@ def test_each_weight_and_each_step_has_a_random_word_of_its_own():
         ps = [nn.Parameter(np.ones(4000)) for _ in range(4)]
     groups = [{"params": ps[:2]}, {"params": ps[2:3]}]
     rules = [optim.SGD(groups, lr=2.0**-11), optim.SGD(ps[3:], lr=2.0**-11)]
-    optimizer = fp.MixedOptimizer(rules)
-    ups = []
+    optimizer, ups = fp.MixedOptimizer(rules), []
     for _ in range(2):
         for p in ps:
             p.data = np.ones(4000)
@@ -91,8 +90,7 @@ def test_a_compensated_weight_is_kahans_sum():
         step(optimizer, g)
         y = SINGLE.type(-(2.0**-13)) * g.astype(SINGLE) - upcast(c, SINGLE)
         s = downcast(upcast(w, SINGLE) + y, HALF)
-        c = downcast((upcast(s, SINGLE) - upcast(w, SINGLE)) - y, HALF)
-        w = s
+        c, w = downcast((upcast(s, SINGLE) - upcast(w, SINGLE)) - y, HALF), s
     state = optimizer.state_dict()["optimizers"][0]["state"][0]
     assert frozen(p.array) == frozen(w)
     assert (state["compensation"] == -c).all() and (c != 0).any()

@@ -45,7 +45,6 @@ def trained(make, steps=3):
     return ps, optimizer
 
 
-# ---- the updates, by closed forms ---------------------------------------------------------------
 def walk(rule, *gradients, start=0.0, **settings):
     p, places = parameter([start], precision="float64"), []
     optimizer = rule([p], **settings)
@@ -130,8 +129,7 @@ def test_a_parameter_counts_its_own_steps_and_without_gradient_is_left_alone(mak
     optimizer = make([used, unused], weight_decay=0.5)
     optimizer.step()
     state = optimizer.state_dict()["state"]
-    assert unused.array.tolist() == [3.0, 4.0]
-    assert [state[0]["step"], state[1]["step"]] == [1, 0]
+    assert (unused.array.tolist(), [state[0]["step"], state[1]["step"]]) == ([3.0, 4.0], [1, 0])
     assert frozen(state[1]) == frozen(make([unused]).state_dict()["state"][0])
     assert used.array.tolist() != [1.0, 2.0]
     # The first gradient, however late, is a first step: bias correction and momentum begin.
@@ -173,7 +171,6 @@ def test_gradients_that_do_not_serve_a_plain_step_are_refused_naming_the_way_out
         refused(plain, fp.PrecisionError, "float16", *ways_out)
 
 
-# ---- settings -----------------------------------------------------------------------------------
 BAD_RATES = [-0.1, float("nan"), float("inf"), "0.1", None, True, [0.1]]
 
 
@@ -275,7 +272,6 @@ def test_until_the_first_step_settings_can_be_changed(kind, change, name, wrappe
     assert results[0] == results[1]
 
 
-# ---- what every rule does in the same way -------------------------------------------------------
 def test_every_update_rule_is_ranged_over():
     kinds = {getattr(optim, name) for name in optim.__all__ if name[0].isupper()}
     assert {rule.func for rule in RULES.values()} == kinds - {optim.Optimizer}
@@ -381,7 +377,6 @@ def test_lamb_is_algorithm_2_of_its_paper(lr, betas, eps, weight_decay, seed):
         np.testing.assert_allclose(p.array, w, rtol=1e-10, atol=1e-10)
 
 
-# ---- the others, by closed forms ----------------------------------------------------------------
 def test_amsgrad_remembers_adagrad_begins_and_radam_becomes_adam_as_their_closed_forms():
     settings = {"lr": 1.0, "betas": (0.0, 0.5), "eps": 0.0}
     plain, _ = walk(optim.Adam, 8.0, 1.0, 1.0, 1.0, **settings)
@@ -458,7 +453,6 @@ def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dty
     optimizer.step()
 
 
-# ---- state --------------------------------------------------------------------------------------
 def test_a_state_is_a_copy_and_more_of_it_must_be_of_the_whole_group():
     ps, optimizer = trained(RULES["Adam"])
     state = optimizer.state_dict()

@@ -90,8 +90,7 @@ class OwnStep(Decay):
 ])  # fmt: skip
 def test_schedules_of_ones_own_and_given_counts(make, at, expected):
     schedule, other = (make(optim.SGD([nn.Parameter(X)], lr=1.0)) for _ in range(2))
-    optimizer = schedule.optimizer
-    rates = schedule.get_last_lr()
+    optimizer, rates = schedule.optimizer, schedule.get_last_lr()
     for i in range(3):
         WAYS["plain"](optimizer.parameters[0].sum, optimizer)
         optimizer.zero_grad()

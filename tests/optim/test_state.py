@@ -19,8 +19,7 @@ SHAPES = [(3,), (5, 31), (), (0, 2), (4, 3), (1,)]
 RULES = {
     **{rule.__name__: (rule, {}) for rule in (optim.Adam, optim.AdamW, optim.LAMB, optim.NAdam)},
     **{rule.__name__: (rule, {}) for rule in (optim.RAdam, optim.Adamax, optim.Adadelta)},
-    "SGD": (optim.SGD, {"momentum": 0.9}),
-    "AMSGrad": (optim.Adam, {"amsgrad": True}),
+    **{"SGD": (optim.SGD, {"momentum": 0.9}), "AMSGrad": (optim.Adam, {"amsgrad": True})},
     "Adagrad": (optim.Adagrad, {"initial_accumulator_value": 0.1}),
     "RMSprop": (optim.RMSprop, {"centered": True, "momentum": 0.9}),
 }

@@ -107,8 +107,7 @@ def test_narrow_and_asked_networks_are_those_of_the_gallery():
     words = len(language.pieces(language.LENGTH, language.LEAST)[0].words)
     assert biglstm[0] == (words, language.HIDDEN, language.PROJECTION, language.LAYERS)
     assert biglstm[1] == {"samples": language.SAMPLES}
-    small = {"channels": 1, "noise": gan.NOISE, "width": gan.WIDTH}
-    assert dcgan == ((gan.SIZE,), small)
+    assert dcgan == ((gan.SIZE,), {"channels": 1, "noise": gan.NOISE, "width": gan.WIDTH})
 
 
 def test_both_libraries_give_the_same_scores_when_they_are_asked(theirs):
@@ -124,8 +123,7 @@ def test_both_libraries_give_the_same_scores_when_they_are_asked(theirs):
 @pytest.mark.parametrize("format", ["float32-last", "bfloat16", "float16"])
 @pytest.mark.parametrize("kind, name", [("model", "resnet20"), ("operation", "relu")])
 def test_pytorchs_other_formats_take_steps(kind, name, format, theirs):
-    runner = theirs.Side(format).make(tiny(kind, name))
-    assert list(runner.step())[0] in ("zero_grad", "forward")
+    assert list(theirs.Side(format).make(tiny(kind, name)).step())[0] in ("zero_grad", "forward")
 
 
 @pytest.mark.sampled(6, core=lambda name, **_: name in MODELS)

@@ -292,15 +292,13 @@ def test_every_compiled_kernel_is_found_by_a_reference_or_called():
 def test_no_function_takes_more_than_eight_arguments_by_their_places():
     """A small structure, or their names, say which is which. Not of code that is compiled, which
     knows neither, of commands, whose arguments have names, and of what is public, as in PyTorch."""
-    public = {name for module in PUBLIC for name in names_of(module)}
-    wrong = []
+    public, wrong = {name for module in PUBLIC for name in names_of(module)}, []
     for module, path in modules().items():
         for node in ast.walk(tree(path)):
             if not isinstance(node, ast.FunctionDef) or node.name in public:
                 continue
             is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
-            first = [a.arg for a in node.args.args[:1]]
-            is_method = first in (["self"], ["cls"])
+            is_method = [a.arg for a in node.args.args[:1]] in (["self"], ["cls"])
             if len(node.args.posonlyargs + node.args.args) > 8 + is_method:
                 if not marks(node) & MANY_ARGUMENTS and not is_constructor:
                     wrong.append(place(path, node.lineno, node.name))

@@ -30,8 +30,7 @@ def test_hosted_tests_begin_with_the_oldest_python_and_numpy_and_end_with_the_ne
     (numpy,) = re.findall(r"^numpy>=.*$", options["install_requires"], re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     newest = max(map(int, re.findall(r"python3\.(\d+)", makefile)))  # of those that it looks for
-    pairs = re.findall(r'{python: "([\d.]+)", numpy: "(.*?)"}', WORKFLOW)
-    assert pairs == [
+    assert re.findall(r'{python: "([\d.]+)", numpy: "(.*?)"}', WORKFLOW) == [
         (lowest(options["python_requires"]), f"numpy=={lowest(numpy)}.*"),
         (f"3.{newest}", "numpy"),
     ]
@@ -39,8 +38,7 @@ def test_hosted_tests_begin_with_the_oldest_python_and_numpy_and_end_with_the_ne
 
 def test_the_citation_is_of_this_version_and_says_what_the_package_says():
     metadata = declared()["metadata"]
-    assert cited("version") == fp.__version__
-    assert cited("license") == metadata["license"]
+    assert (cited("version"), cited("license")) == (fp.__version__, metadata["license"])
     assert cited("keywords") == metadata["keywords"]
     assert f"name: {metadata['author']}" in CITATION
     assert "https://arxiv.org/abs/1710.03740" in CITATION

@@ -65,8 +65,7 @@ def in_minifp(model, steps, rule="adam", lr=1e-3, clip=None, dial=0):
     """What parameters began as, and (the losses, what they became, the loss scale)."""
     p = [*model.parameters()]
     began = [((w.numpy() if w.exact is None else w.exact).copy(), w.dtype.name) for w in p]
-    optimizer = fp.MixedOptimizer(RULES[rule](p, lr=lr), clip_norm=clip, dial=dial)
-    losses = []
+    optimizer, losses = fp.MixedOptimizer(RULES[rule](p, lr=lr), clip_norm=clip, dial=dial), []
     for x, t in steps:
         losses.append(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
         optimizer.minimize(losses[-1])
@@ -76,8 +75,7 @@ def in_minifp(model, steps, rule="adam", lr=1e-3, clip=None, dial=0):
 def in_one_file(network, began, steps, rule="adam", **settings):
     """The same three there, from the same beginning."""
     p = [ONE.parameter(*pair) for pair in began]
-    optimizer = ONE.MixedOptimizer(p, getattr(ONE, rule), **settings)
-    losses = []
+    optimizer, losses = ONE.MixedOptimizer(p, getattr(ONE, rule), **settings), []
     for x, t in steps:
         losses.append(ONE.cross_entropy(network(x, *p), t))
         optimizer.minimize(losses[-1])

@@ -32,8 +32,7 @@ def names_now():
 
 
 def test_the_public_names_are_those_that_are_committed():
-    committed = COMMITTED.read_text(encoding="utf-8").split()
-    now = names_now()
+    committed, now = COMMITTED.read_text(encoding="utf-8").split(), names_now()
     assert (sorted({*committed} - {*now}), sorted({*now} - {*committed})) == ([], []), (
         "(missing, new): a name that is gone breaks programs; write one that is meant to be new, "
         f"or gone, into {COMMITTED.name}, and tell of it in CHANGELOG.md"

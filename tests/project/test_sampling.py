@@ -50,8 +50,7 @@ def test_a_number_is_the_same_in_every_process():
 
 def test_without_git_the_seed_is_that_of_the_sources(tmp_path):
     (tmp_path / "tests").mkdir()
-    file = tmp_path / "tests" / "test_a.py"
-    seeds = []
+    file, seeds = tmp_path / "tests" / "test_a.py", []
     for text in ("a = 1", "a = 1", "a = 2"):
         file.write_text(text, encoding="utf-8")
         seeds.append(seed_of(tmp_path))

@@ -90,8 +90,7 @@ def test_help_names_a_command_to_begin_with(name):
 
 def test_no_module_of_theirs_imports_itself_in_a_circle():
     paths = {path.relative_to(SCRIPTS).with_suffix(""): path for path in SCRIPTS.rglob("*.py")}
-    files = {".".join(name.parts): path for name, path in paths.items()}
-    graph = {}
+    files, graph = {".".join(name.parts): path for name, path in paths.items()}, {}
     for name, path in files.items():
         every = [target for target, _ in targets(path, name.split(".")[:-1])]
         graph[name] = {t if t in files else t.rpartition(".")[0] for t in every} & {*files} - {name}

@@ -101,8 +101,7 @@ def reported(folder):
     pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
     options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"
     command = [sys.executable, "-m", "mypy", *options.split(), f"--cache-dir={folder}"]
-    files = sorted(map(str, TYPED.glob("*.py")))
-    env = {**os.environ, "MYPYPATH": str(ROOT)}
+    files, env = sorted(map(str, TYPED.glob("*.py"))), {**os.environ, "MYPYPATH": str(ROOT)}
     streams = {"capture_output": True, "encoding": "utf-8"}
     done = subprocess.run([*command, *files], cwd=folder, env=env, **streams)
     assert not done.stderr, done.stderr

@@ -82,8 +82,7 @@ def test_a_result_over_an_argument_and_places_outside_of_an_array_are_refused(ke
 
 def test_nothing_is_in_the_way_unless_it_is_asked_for(monkeypatch):
     monkeypatch.delenv("MINIFP_KERNELS", raising=False)
-    kernels = pointwise.Pointwise(Formulas(scaled_sum), lambda *_: None)
-    assert type(entry(kernels)) is not Checked
+    assert type(entry(pointwise.Pointwise(Formulas(scaled_sum), lambda *_: None))) is not Checked
 
 
 def test_kernels_of_rows_look_at_formats_and_memory_too(monkeypatch):

@@ -43,8 +43,7 @@ def philox_in_plain_python(counter, key):
 
 def chi_squared(counts):
     """How far counts are from equal, in standard deviations of that measure."""
-    expected = counts.sum() / counts.size
-    degrees = counts.size - 1
+    expected, degrees = counts.sum() / counts.size, counts.size - 1
     return (((counts - expected) ** 2).sum() / expected - degrees) / (2 * degrees) ** 0.5
 
 
@@ -66,8 +65,7 @@ def test_a_draw_is_keyed_by_seed_and_purpose_and_counted_by_block_and_call(seed,
     digest = hashlib.blake2b(content, digest_size=8).digest()
     key = int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
     counters = [(block, 0, call % 2**32, call >> 32) for block in range(2)]
-    words = random.philox(counters, key).reshape(-1)
-    drawn = random.Streams(seed)
+    words, drawn = random.philox(counters, key).reshape(-1), random.Streams(seed)
     np.testing.assert_array_equal(drawn.bits(7, purpose=purpose, call=call), words[:7])
     uniform = drawn.uniform(7, purpose=purpose, call=call)
     assert uniform.tolist() == [(int(word) >> 8) / 2**24 for word in words[:7]]
@@ -160,8 +158,7 @@ def test_streams_of_other_seeds_purposes_and_calls_are_uncorrelated():
     n = 100_000
     keys = [(s, p, c) for s in (0, 1) for p in ("dropout", "dropouts") for c in (0, 1, 2**32)]
     draws = [random.Streams(s).uniform(n, -1, 1, purpose=p, call=c) for s, p, c in keys]
-    correlation = np.corrcoef(draws) - np.eye(len(keys))
-    assert np.abs(correlation).max() < 5 / n**0.5
+    assert np.abs(np.corrcoef(draws) - np.eye(len(keys))).max() < 5 / n**0.5
 
 
 def test_bits_uniform_numbers_integers_and_orders_are_equally_likely():
@@ -195,8 +192,7 @@ def test_uniform_numbers_never_reach_the_upper_end(low, span):
 def test_normal_numbers_have_their_moments_and_are_shifted_before_the_one_rounding():
     n = 400_000
     z = random.normal(n, purpose="x").astype(np.float64)
-    moments = [(z**k).mean() for k in (1, 2, 3, 4)]
-    spread = np.sqrt([1, 2, 15, 96]) / n**0.5
+    moments, spread = [(z**k).mean() for k in (1, 2, 3, 4)], np.sqrt([1, 2, 15, 96]) / n**0.5
     assert (np.abs(np.array(moments) - [0, 1, 0, 3]) < 5 * spread).all()
     assert abs((z[::2] * z[1::2]).mean()) < 5 / n**0.5  # the two of a pair
     below = np.count_nonzero(z < -1.0) / n

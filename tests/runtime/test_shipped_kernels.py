@@ -80,8 +80,7 @@ def entry_of(kernel, *args):
 
 
 def halves(n=40):
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal(n).astype("f4")
+    x = np.random.default_rng(0).standard_normal(n).astype("f4")
     return np.zeros(1, np.int64), 1, pool.NOTHING, n, n, x, np.zeros(n, np.uint16)
 
 

@@ -243,8 +243,7 @@ def test_masters_are_written_once_and_a_model_alone_leaves_the_rest_as_it_is(tmp
     with fp.precision("float32"):
         other = Training("float32").model
     before = fp.get_state()
-    assert fp.load(tmp_path / "c", model=other) == {"seen": 3}
-    assert fp.get_state() == before
+    assert (fp.load(tmp_path / "c", model=other), fp.get_state()) == ({"seen": 3}, before)
     np.testing.assert_array_equal(other[0].weight.array, run.model[0].weight.exact)
 
 
@@ -274,10 +273,8 @@ def test_weights_leave_to_pytorch_and_come_back(tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
-    run = Training("mixed").run(4)
-    run.save(tmp_path / "c")
-    other = Training("mixed").run(2)
-    narrow = nn.Linear(3, 3)
+    Training("mixed").run(4).save(tmp_path / "c")
+    other, narrow = Training("mixed").run(2), nn.Linear(3, 3)
     plain = fp.MixedOptimizer(optim.SGD(Training("mixed").model.parameters()))
     small = fp.data.DataLoader(fp.data.TensorDataset(X[:50], T[:50]), 20)
     wrong = {
@@ -311,8 +308,7 @@ def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
     torch_zip = b"PK\x03\x04" + bytes(22) + b"\x08\0\0\0data.pkl" + bytes(60)
     contents = {
         "pickle": (pickle.dumps({"a": 1}), "pickle.*safetensors.torch.save_file"),
-        "torch": (torch_zip, "pickle"),
-        "empty": (b"", "0 bytes"),
+        **{"torch": (torch_zip, "pickle"), "empty": (b"", "0 bytes")},
         "text": (b"hello, world, this is text", "no safetensors file"),
     }
     for name, (content, problem) in contents.items():
@@ -369,8 +365,7 @@ def test_a_truncated_file_is_refused(tmp_path_factory, part):
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 def test_a_file_with_one_byte_changed_is_refused(tmp_path_factory, place, change):
     content = bytearray(saved_bytes())
-    header_end = 8 + struct.unpack("<Q", content[:8])[0]
-    i = int(place * len(content))
+    header_end, i = 8 + struct.unpack("<Q", content[:8])[0], int(place * len(content))
     content[i] ^= change
     accepted = loads(bytes(content), tmp_path_factory)
     assert not accepted or i < header_end  # there, the word "format" or a space may differ

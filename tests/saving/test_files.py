@@ -151,8 +151,7 @@ def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
 def test_a_tilde_is_the_home_folder_to_write_and_to_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert fp.save("~/runs/c", extra=1) == tmp_path / "runs" / "c"
-    assert fp.load("~/runs/c") == 1
+    assert (fp.save("~/runs/c", extra=1), fp.load("~/runs/c")) == (tmp_path / "runs" / "c", 1)
     assert fp.load(fp.save(tmp_path / ("n" * 255), extra=1)) == 1  # the longest name
 
 
@@ -265,8 +264,7 @@ def everything(monkeypatch):
         "findings": lambda folder: scope.write(folder, progress=False),
         "json, csv": comparison.save,
         "html": lambda folder: comparison.report(folder / "report.html"),
-        "png": comparison.figures,
-        "svg": lambda folder: comparison.figures(folder, "svg"),
+        **{"png": comparison.figures, "svg": lambda folder: comparison.figures(folder, "svg")},
         "pdf": lambda folder: comparison.figures(folder, "pdf"),
     }
 

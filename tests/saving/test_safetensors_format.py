@@ -38,8 +38,7 @@ def test_what_is_written_and_read_are_the_librarys_bytes_but_for_the_order_of_me
     ours = dict(safetensors_format.parse(content))
     assert {*ours} == {*theirs} == {*tensors()}
     for name, entry in ours.items():
-        assert entry["dtype"] == theirs[name]["dtype"]
-        assert entry["shape"] == theirs[name]["shape"]
+        assert (entry["dtype"], entry["shape"]) == (theirs[name]["dtype"], theirs[name]["shape"])
         assert entry["data"] == bytes(theirs[name]["data"])
 
 

@@ -61,15 +61,13 @@ def check_kind(told, h, format, shift):
     assert {told["lowest"] + i: n for i, n in enumerate(told["counts"]) if n} == h.exponents
     found = zip(*(told["losses"][name] for name in ("flushed", "subnormal", "overflow")))
     for k, losses in enumerate(found, told["first"] - shift):
-        ours = h.flushed(k, format), h.subnormal(k, format), h.overflowing(k, format)
-        assert losses == ours
+        assert losses == (h.flushed(k, format), h.subnormal(k, format), h.overflowing(k, format))
 
 
 def test_no_bit_of_the_run_is_changed(glanced):
     seen = train(*made())
     assert len(glanced) == 5
-    held = mixed.observers.pop()
-    unseen = train(*made())
+    held, unseen = mixed.observers.pop(), train(*made())
     mixed.observers.append(held)
     assert seen == unseen and len(glanced) == 5
 

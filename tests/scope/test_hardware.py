@@ -81,8 +81,7 @@ def test_the_vocabulary_of_65_is_padded_to_72(charlstm):
     advice = shape_advice(charlstm)
     assert told(advice) == [("head", "outputs", 65, 72)]
     (padding,) = advice.unfit
-    assert padding.extra() == pytest.approx(100 * 7 / 65)
-    assert padding.padded(16) == 80
+    assert (padding.extra(), padding.padded(16)) == (pytest.approx(100 * 7 / 65), 80)
     assert padding.flops == 3 * 2 * (32 * 64) * 65 * 256
     assert "head: 65 outputs" in str(advice) and "72 (+11%)" in str(advice)
 
@@ -192,8 +191,7 @@ def test_amdahls_bound_and_the_largest_batch_by_hand(charlstm):
     found = amdahl(rows)
     assert found.share == 0.75
     assert [found.bound(s) for s in (2, 4, 8)] == [1.6, 1 / 0.4375, 1 / 0.34375]
-    assert found.bound(math.inf) == 4
-    assert amdahl(rows, seconds=6.0).share == 0.5
+    assert (found.bound(math.inf), amdahl(rows, seconds=6.0).share) == (4, 0.5)
     assert amdahl([Row()]).bound(math.inf) == math.inf
     assert 0.5 < amdahl(charlstm).share < 1  # most of it, on a busy machine too
     known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))

@@ -99,11 +99,9 @@ SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 ])  # fmt: skip
 def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, state):
     memory = ledger_of(perceptron, precision, rows).memory
-    assert set(memory.now) == set(KINDS)
-    assert memory.always["weights"] == size * NUMBERS
+    assert (set(memory.now), memory.always["weights"]) == (set(KINDS), size * NUMBERS)
     assert memory.always["masters"] == masters * NUMBERS
-    assert memory.always["optimizer_state"] == state
-    assert memory.always[WORKSPACE] == ask_threads()
+    assert (memory.always["optimizer_state"], memory.always[WORKSPACE]) == (state, ask_threads())
 
 
 @pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])
@@ -343,8 +341,7 @@ def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
         step()
         events = len(ledger.account.events)
         step()
-    assert scope.count == 2
-    assert len(ledger.memory.timeline) == events
+    assert (scope.count, len(ledger.memory.timeline)) == (2, events)
     optimizer.zero_grad()
     assert ledger.account.now.total() == 0  # nothing is kept alive
     layers[0].weight.data = np.full((H, I), np.inf, np.float32)

@@ -56,8 +56,7 @@ def by_hand(x):
 
 def check(x):
     """All that a histogram says of an array, against NumPy."""
-    h = Histogram.of(x)
-    finite = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
+    h, finite = Histogram.of(x), np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
     assert h.exponents == by_hand(x)
     counts = ((x == 0).sum(), np.isinf(x).sum(), np.isnan(x).sum())
     assert (h.zeros, h.infs, h.nans) == tuple(map(int, counts)) and h.total == x.size
@@ -69,8 +68,7 @@ def check(x):
         with np.errstate(all="ignore"):
             scaled = np.ldexp(finite, shift)
             half = scaled.astype(np.float16)
-        assert h.flushed(shift) == (half == 0).sum()
-        assert h.overflowing(shift) == np.isinf(half).sum()
+        assert (h.flushed(shift), h.overflowing(shift)) == ((half == 0).sum(), np.isinf(half).sum())
         lower = (scaled < 2.0**-14) & (half != 0)
         assert h.subnormal(shift) == lower.sum()
 
@@ -148,8 +146,7 @@ def char_lstm(precision, *, dial=0, steps=1, every=20, hidden=64, length=32, **g
     with fp.precision(precision):
         model = CharLSTM(CHARACTERS, hidden=hidden)
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3), dial=dial, **given)
-        loader = fp.data.DataLoader(train, batch_size=32, shuffle=True)
-        losses = []
+        loader, losses = fp.data.DataLoader(train, batch_size=32, shuffle=True), []
         with fp.microscope(model, optimizer, every=every) as scope:
             while len(losses) < steps:
                 for x, t in loader:
@@ -190,8 +187,7 @@ def test_weights_and_their_gradients_are_counted_whole():
             optimizer.step()
     (step,) = scope.steps
     assert {n: h.exponents for n, h in step.histograms[WEIGHTS].items()} == before
-    found = {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()}
-    assert found == gradients
+    assert {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()} == gradients
     assert (step.scale, step.shift) == (2.0**16, 16)
     assert {*step.formats[WEIGHT_GRADIENTS].values()} == {"float16"}
 
@@ -245,8 +241,7 @@ def test_a_model_inside_of_another_and_layers_called_by_themselves_are_counted()
 
     with fp.precision("float32"):
         model = MLP(64, 16, 10)
-        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
-        found = []
+        optimizer, found = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1)), []
         first = next(m for m in model.modules() if isinstance(m, nn.Linear))
         for call in (model, Wrapper(model), first):
             scope = fp.microscope(model, optimizer)
@@ -287,8 +282,7 @@ def simple(loss_scale=1.0, **settings):
     with fp.precision("mixed"):
         model = nn.Linear(6, 4)
         sgd = optim.SGD(model.parameters(), lr=0.1)
-        optimizer = fp.MixedOptimizer(sgd, loss_scale=loss_scale, **settings)
-        return model, optimizer, fp.rand(8, 6)
+        return model, fp.MixedOptimizer(sgd, loss_scale=loss_scale, **settings), fp.rand(8, 6)
 
 
 def test_two_microscopes_on_models_that_are_alike_are_told_apart():
@@ -378,8 +372,7 @@ def test_without_masters_nine_of_ten_updates_are_lost_and_with_them_none():
 
 def test_an_update_is_lost_below_half_a_gap_and_not_above():
     with fp.precision("mixed,master_weights=off,loss_scale=off"):
-        p = nn.Parameter(np.float32([1.0, 1.0, 1.0, 1.0]))
-        holder = nn.Module()
+        p, holder = nn.Parameter(np.float32([1.0, 1.0, 1.0, 1.0])), nn.Module()
         holder.p = p
         optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0))
         gradient = fp.tensor(np.float16([2.0**-13, 2.0**-12, 2.0**-11, 0.0]))
@@ -397,8 +390,7 @@ def test_an_optimizer_that_skipped_has_no_lost_updates():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
         both = [optim.SGD(m.parameters(), lr=0.1) for m in model]
-        optimizer = fp.MixedOptimizer(both, loss_scale=1.0)
-        x = fp.rand(8, 4)
+        optimizer, x = fp.MixedOptimizer(both, loss_scale=1.0), fp.rand(8, 4)
     with fp.microscope(model, optimizer) as scope:
         result = optimizer.minimize(model[0](x).sum() + (model[1](x) * 0).sqrt().sum())
     assert result.each == (True, False)
@@ -771,8 +763,7 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
 
 def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
     """On the console, on the page, and after it was saved and read."""
-    task = blobs(schedule=tasks.cosine, steps=4, epochs=1)
-    path = tmp_path / "run.safetensors"
+    task, path = blobs(schedule=tasks.cosine, steps=4, epochs=1), tmp_path / "run.safetensors"
     train_one(task, precision="mixed", save=path, progress=False)
     found = inspecting.inspect(task, checkpoint=path, progress=False)
     said = "The learning rate of step 1 is 0"

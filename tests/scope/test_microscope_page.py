@@ -160,8 +160,7 @@ def page(opened, written):
 
 
 def cells(page, kind, layer):
-    row = page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td')
-    return row.all_text_contents()
+    return page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td').all_text_contents()
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):
@@ -319,8 +318,7 @@ scope
 
 @pytest.mark.nightly
 def test_a_notebook_shows_the_same_inline_and_a_view_that_follows(tmp_path):
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook()
     book.cells = [nbformat.v4.new_code_cell(text.strip()) for text in CELLS.split("|||")]

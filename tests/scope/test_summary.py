@@ -27,7 +27,7 @@ class Tied(nn.Module):
 def test_layers_are_told_as_they_are_called():
     found = fp.summary(Tied, 6, batch=4)
     assert [(x.kind, x.depth, x.output, x.again) for x in found.layers] == [
-        *(("Tied", 0, (4, 6), False), ("Linear", 1, (4, 6), False), ("Linear", 1, (4, 6), True)),
+        *(("Tied", 0, (4, 6), False), ("Linear", 1, (4, 6), False), ("Linear", 1, (4, 6), True))
     ]
     assert (found.parameters, found.multiply_adds) == (6 * 6 + 6 + 1, 2 * 4 * 36)
     lines = repr(found).splitlines()

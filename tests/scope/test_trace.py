@@ -241,13 +241,11 @@ def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
     """And what counts computes the same, but for products, which are not computed."""
     with fp.precision("float32"), Calls() as calls:
         y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-        y = [t for t in as_tuple(y) if getattr(t, "gradient_node", None)]
-        forward = len(calls)
+        y, forward = [t for t in as_tuple(y) if getattr(t, "gradient_node", None)], len(calls)
         if y:
             sum((t * t).sum() for t in y).backward()
     for i, call in enumerate(calls):
-        before = frozen(call.args)
-        cost = cost_of(call.kernel, call.args, call.params)
+        before, cost = frozen(call.args), cost_of(call.kernel, call.args, call.params)
         assert frozen(call.args) == before
         assert cost.flops >= sum(2 * m * n * k * times for m, n, k, times in cost.products)
         if i < forward and "dot" not in call.kernel.wants:

@@ -112,8 +112,7 @@ def test_an_overflow_planted_in_backward_is_found():
             return self.c(exploding(F.relu(self.a(x))))
 
     model, optimizer, x, t = setup(make=Planted, loss_scale=None)
-    result = optimizer.minimize(F.cross_entropy(model(x), t) * 1000)
-    d = result.diagnosis
+    d = optimizer.minimize(F.cross_entropy(model(x), t) * 1000).diagnosis
     assert (d.phase, d.operation, d.module, d.persists) == (BACKWARD, "exploding", "Planted", True)
 
 
@@ -177,8 +176,7 @@ def test_one_optimizer_that_goes_on_changes_no_weight_before_the_replay():
     with fp.precision("mixed"):
         good, bad = nn.Linear(4, 4), nn.Linear(4, 4)
         both = [optim.SGD(m.parameters(), lr=1e5) for m in (good, bad)]
-        optimizer = fp.MixedOptimizer(both, loss_scale=1.0)
-        x = fp.rand(8, 4)
+        optimizer, x = fp.MixedOptimizer(both, loss_scale=1.0), fp.rand(8, 4)
     optimizer.backward(good(x).sum() + (bad(x) * 0).sqrt().sum())
     result = optimizer.step()
     assert result.each == (True, False)
@@ -231,8 +229,7 @@ def test_nothing_is_changed_by_a_replay_nor_by_training_with_them():
     assert optimizer.step().diagnosis is not None
     assert state_of(model, optimizer) == before
     (weights, results), (others, plain) = trained(True), trained(False)
-    assert weights == others
-    assert {r.skipped for r in results} == {True, False}
+    assert (weights, {r.skipped for r in results}) == (others, {True, False})
     assert [r.diagnosis is not None for r in results] == [r.skipped for r in results]
     assert all(r.diagnosis is None for r in plain)
 
@@ -256,14 +253,12 @@ def test_observers_do_not_see_a_replay():
 
 def test_what_calls_were_given_is_let_go_after_the_step_or_a_plain_backward():
     model, optimizer, x, t = setup()
-    loss = F.cross_entropy(model(x), t)
-    held = weakref.ref(x.array)
+    loss, held = F.cross_entropy(model(x), t), weakref.ref(x.array)
     del x
     optimizer.minimize(loss)
     gc.collect()
     assert held() is None and loss.node.call is None
-    w = fp.tensor(np.ones(3, np.float32), requires_grad=True)
-    y = (w * 2).sum()
+    y = (fp.tensor(np.ones(3, np.float32), requires_grad=True) * 2).sum()
     y.backward(retain_graph=True)
     assert y.node.call is not None
     y.backward()

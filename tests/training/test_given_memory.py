@@ -116,8 +116,7 @@ def test_parameters_on_one_memory_are_refused_by_name_by_one_optimizer():
     before = frozen(model.state_dict())
     refuses(fp.ArgumentError, words, optimizer.minimize, model[1](fp.ones(1, 3)).float().sum())
     assert frozen(model.state_dict()) == before
-    row = made[0].weight.data[0]
-    vector = fp.ones(9, dtype="float16")
+    row, vector = made[0].weight.data[0], fp.ones(9, dtype="float16")
     made[1].weight.data = vector[3:].view(2, 3)
     with pytest.warns(fp.MisuseWarning, match="1.weight shares a part"):
         optimizer.zero_grad()

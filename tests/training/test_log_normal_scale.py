@@ -122,8 +122,7 @@ def test_of_log_normal_gradients_no_more_overflow_than_is_said(max_overflow, dev
     """n overflows, each of chance p, exceed np + 4 sqrt(np) once in 30,000 times. The scale is less
     than the ideal one by up to a power of two, to be one; by one more, the limit after an overflow;
     and by what the variance errs: of some 2,000 numbers, 4 sqrt(2/2000)/2, 6% of z deviations."""
-    n = 10_000
-    scale = LogNormalLossScale(max_overflow=max_overflow)
+    n, scale = 10_000, LogNormalLossScale(max_overflow=max_overflow)
     overflowed, powers = trained(scale, np.random.default_rng(3).normal(-2, deviation, n))
     assert overflowed.sum() <= n * max_overflow + 4 * math.sqrt(n * max_overflow)
     lower = CUTOFF + 2 - scale.deviations * deviation - powers[n // 2 :].mean()

@@ -42,11 +42,8 @@ def arguments(draw):
         "init_scale": draw(st.floats(low, high)),
         "growth_factor": draw(st.sampled_from([1.5, 2.0, 2.0**10])),
         "backoff_factor": draw(st.sampled_from([0.25, 0.5, 0.9])),
-        "growth_interval": draw(st.integers(1, 4)),
-        "min_scale": low,
-        "max_scale": high,
-        "patience": draw(st.integers(1, 9)),
-        "backoff_interval": draw(st.integers(1, 3)),
+        **{"growth_interval": draw(st.integers(1, 4)), "min_scale": low, "max_scale": high},
+        **{"patience": draw(st.integers(1, 9)), "backoff_interval": draw(st.integers(1, 3))},
     }
 
 

@@ -44,7 +44,6 @@ def rounded(x):
     return np.asarray(x, HALF).astype(SINGLE)
 
 
-# ---- from where they begin ----------------------------------------------------------------------
 def every_layer():
     return nn.Sequential(
         *(nn.Linear(5, 3), nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.LayerNorm(6)),
@@ -99,7 +98,6 @@ def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates
         assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
 
 
-# ---- what is assigned later ---------------------------------------------------------------------
 NEW = np.array([0.10001, 7.00007, -2.22222], np.float32)
 
 
@@ -156,10 +154,8 @@ WAYS = {  # and what the masters must be then
     "p.data[...] =": (lambda p: write_over(p.data), NEW),
     "views of p.data": (lambda p: write_into_views(p.data), NEW),
     "init": (lambda p: nn.init.constant_(p.data, 0.1), TENTHS),
-    "p.data +=": (augment_data, 2 * FINE),
-    "put back": (put_back_what_was_cloned, FINE),
-    "load": (load, NEW),
-    "copy_": (unrecorded(lambda p: p.copy_(wide(NEW))), NEW),
+    **{"p.data +=": (augment_data, 2 * FINE), "put back": (put_back_what_was_cloned, FINE)},
+    **{"load": (load, NEW), "copy_": (unrecorded(lambda p: p.copy_(wide(NEW))), NEW)},
     "fill_": (unrecorded(lambda p: p.fill_(0.1)), TENTHS),
     "zero_": (unrecorded(lambda p: p.zero_()), np.zeros(3)),
     "p[...] =": (unrecorded(write_over), NEW),
@@ -218,8 +214,7 @@ VIEWS = {
 @pytest.mark.parametrize("precision", ["mixed", "float32", "float16"])
 def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precision):
     p = parameter(precision=precision)
-    seen = view(p)
-    optimizer = optimizer_of(p, lr=0.25)
+    seen, optimizer = view(p), optimizer_of(p, lr=0.25)
     step(optimizer)
     assert seen.reshape(-1)[-1].item() == p[2].item() != FINE[2]
     with fp.no_grad():
@@ -232,8 +227,7 @@ def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precisio
 
 def test_a_leaf_that_is_a_part_of_another_tensor_is_refused():
     whole = nn.Parameter(np.arange(10.0))
-    part = whole.data[:4].requires_grad_()
-    turned = fp.ones(2, 3).T.requires_grad_()
+    part, turned = whole.data[:4].requires_grad_(), fp.ones(2, 3).T.requires_grad_()
     row = turned.detach()[0]
     for leaf in (part, turned):
         refuses(fp.ArgumentError, "shares memory.*clone", optim.SGD, [leaf], lr=0.1)
@@ -253,8 +247,7 @@ def test_a_number_without_dimensions_is_a_parameter_like_any_other(precision):
     for number in (module.state_dict()["p"], *copies):
         assert abs(number.item() - 0.1) <= (2.0**-25 if precision == "float32" else 2.0**-12)
     numbers = module.state_dict()["p"].item()
-    assert module.half().p.item() == HALF.type(numbers)
-    assert module.float().p.item() == numbers
+    assert (module.half().p.item(), module.float().p.item()) == (HALF.type(numbers), numbers)
 
 
 def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
@@ -264,8 +257,7 @@ def test_what_masters_and_numpy_held_is_put_back_written_after_and_still_seen():
     step(optimizer)
     assert p.array.tolist() == NEW.tolist()
     p = parameter()
-    optimizer = optimizer_of(p, lr=1e-5)
-    kept = fp.tensor(p.exact.copy(), dtype="float32")
+    optimizer, kept = optimizer_of(p, lr=1e-5), fp.tensor(p.exact.copy(), dtype="float32")
     for way in (lambda: setattr(p, "data", kept.clone()), lambda: p.data.copy_(kept)):
         step(optimizer)
         way()
@@ -298,7 +290,6 @@ def test_small_updates_count_even_where_a_part_is_written_over_after_each_step()
     assert masters(optimizer)[0][1] == 0.0
 
 
-# ---- several optimizers, one after the other ----------------------------------------------------
 @pytest.mark.parametrize("precision", ["mixed", "float32"])
 def test_a_second_optimizer_begins_from_the_masters_of_the_first_and_takes_turns(precision):
     p = parameter(precision=precision)
@@ -333,7 +324,6 @@ def test_an_optimizer_that_is_only_made_takes_nothing_and_without_masters_stored
     assert masters(optimizer_of(p))[0].tolist() == rounded(rounded(FINE) - 0.25).tolist()
 
 
-# ---- formats ------------------------------------------------------------------------------------
 def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_parameters():
     with fp.precision("mixed"):
         model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 5), nn.LayerNorm(5))
@@ -348,8 +338,7 @@ def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_par
         assert {str(a.dtype) for k, a in s.items() if k != "step"} == {"float32"}
     small, norm = 4 * 6 + 6 + 6 * 5 + 5, 2 * 6 + 2 * 5
     held = optimizer.memory()
-    assert held["weights"] == 2 * small + 4 * norm
-    assert held["masters"] == 4 * small
+    assert (held["weights"], held["masters"]) == (2 * small + 4 * norm, 4 * small)
     assert held["optimizer_state"] == 2 * 4 * (small + norm)
 
 
@@ -362,8 +351,7 @@ def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none(
     for w in before:
         update = SINGLE.type(0.37) * SINGLE.type(gradient)
         expected.append(HALF.type(SINGLE.type(w) - update))
-    assert p.array.tolist() == [float(w) for w in expected]
-    assert optimizer.memory()["masters"] == 0
+    assert (p.array.tolist(), optimizer.memory()["masters"]) == ([float(w) for w in expected], 0)
     p = parameter(precision="float64")
     optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
     step(optimizer)
@@ -373,7 +361,6 @@ def test_without_masters_updates_are_rounded_once_and_in_float64_there_are_none(
     assert "master" not in state
 
 
-# ---- saving a model -----------------------------------------------------------------------------
 def trained_layer(precision):
     with fp.precision(precision):
         layer = nn.Linear(3, 2)

@@ -81,7 +81,6 @@ def backward(optimizer, *factors):
         optimizer.backward(sum(terms[1:], terms[0]))
 
 
-# ---- a good step --------------------------------------------------------------------------------
 @every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_and_float64_it_is_the_plain_optimizer_whatever_the_dial(precision, rule):
@@ -199,8 +198,7 @@ def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(pr
     to = "float64" if precision != "float64" else "float32"
     train(model, optimizer, [0])
     optimizer.zero_grad()
-    loss = loss_of(model, 1)
-    optimizer.backward(loss)
+    optimizer.backward(loss_of(model, 1))
     model.to(to)
     refuses(fp.PrecisionError, f"{to} .*module.to.* then create the optimizer", optimizer.step)
     assert {p.dtype for p in model.parameters()} == {np.dtype(to)}
@@ -228,7 +226,6 @@ def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precisio
     assert steps[:2] < steps[2:] == [max(steps)] * 2
 
 
-# ---- Ctrl-C -------------------------------------------------------------------------------------
 class Interrupts:
     """Sends SIGINT, as Ctrl-C does, when a number of parameters has been written."""
 
@@ -255,8 +252,7 @@ def test_ctrl_c_in_an_update_leaves_all_of_it_done(precision, after, monkeypatch
             models = [nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)) for _ in range(2)]
             groups = [[{"params": part.parameters()} for part in model] for model in models]
             scale = fp.DynamicLossScale(1024.0, growth_interval=1)
-            optimizer = fp.MixedOptimizer([optim.Adam(g) for g in groups], scale)
-            x = fp.rand(8, 4)
+            optimizer, x = fp.MixedOptimizer([optim.Adam(g) for g in groups], scale), fp.rand(8, 4)
             optimizer.backward((models[0](x) + models[1](x)).square().sum())
         with monkeypatch.context() as patched:
             count = Interrupts(patched, after if interrupt else 0)
@@ -303,7 +299,6 @@ def test_ctrl_c_leaves_a_plain_update_whole_and_is_handled_by_whoever_handles_it
     assert at_once(optimizer.step)[0].stepped and p.item() == 0.5
 
 
-# ---- gradients are used once, and are of one scale ----------------------------------------------
 @every_precision
 def test_gradients_serve_one_step_and_the_error_or_the_warning_names_what_to_call(precision):
     model, optimizer = make(precision)
@@ -347,7 +342,6 @@ def test_two_optimizers_with_scales_of_their_own_on_one_graph():
     assert d.item() == 0.25
 
 
-# ---- loss.backward() in the place of optimizer.backward(loss) ------------------------------------
 BYPASS = r"made by loss\.backward\(\), which bypasses .* S = 1024.*optimizer\.backward\(loss\)"
 BYPASS += ".*If you multiplied the loss by S yourself"
 
@@ -420,7 +414,6 @@ def test_a_plain_backward_is_right_where_there_is_no_scale_to_bypass(scale):
     assert p.item() == 0.75
 
 
-# ---- a step that is skipped ---------------------------------------------------------------------
 @some_of_both
 @every_precision
 @every_rule
@@ -446,8 +439,7 @@ def test_inf_or_nan_in_one_gradient_changes_no_byte_and_is_reported(precision, v
 
 def test_a_scale_that_overflows_is_halved_until_it_fits_and_a_static_one_stays():
     model, optimizer = make("mixed", loss_scale=fp.DynamicLossScale(2.0**24))
-    before = kept(optimizer)
-    skipped = []
+    before, skipped = kept(optimizer), []
     while True:
         optimizer.backward(loss_of(model, 0))
         result = optimizer.step()
@@ -458,8 +450,7 @@ def test_a_scale_that_overflows_is_halved_until_it_fits_and_a_static_one_stays()
     assert skipped == [2.0 ** (24 - k) for k in range(len(skipped))] and len(skipped) > 3
     assert result.scale_before == skipped[-1] / 2 and kept(optimizer) != before
     model, optimizer = make("mixed", loss_scale=2.0**24)
-    before = kept(optimizer)
-    results = train(model, optimizer, range(3))
+    before, results = kept(optimizer), train(model, optimizer, range(3))
     optimizer.backward(loss_of(model, 0))
     optimizer.unscale_()  # which finds them as step() does
     results.append(optimizer.step())
@@ -521,8 +512,7 @@ def test_after_so_many_skipped_steps_training_stops_and_says_where_it_broke(scal
 @pytest.mark.parametrize("fault", ["forward", "backward", "scale", "between", "given"])
 def test_the_error_after_skipped_steps_does_not_contradict_itself(fault, diagnosed):
     """What no loss scale mends is not to be mended by one; and the other way about."""
-    p = parameter([1.0, 2.0])
-    scale = fp.StaticLossScale(2.0**16, patience=1)
+    p, scale = parameter([1.0, 2.0]), fp.StaticLossScale(2.0**16, patience=1)
     optimizer = fp.MixedOptimizer(optim.SGD([p]), scale, diagnose=diagnosed)
     with fp.precision("mixed"):
         if fault == "given":
@@ -559,7 +549,6 @@ def test_patience_is_50_steps_and_an_overflow_among_good_micro_batches_is_found(
     refuses(fp.TrainingError, "arose in forward", optimizer.step)
 
 
-# ---- clipping -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("scale", [None, 1024.0, 1000.0, "dynamic"])
 def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
     """Clipping and then unscaling would make it S times too short (TEACHING.md, R17)."""
@@ -567,10 +556,8 @@ def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
     optimizer = fp.MixedOptimizer(
         optim.SGD(model.parameters(), lr=1.0), loss_scale=scale, clip_norm=0.01
     )
-    before = model.state_dict()
-    result = train(model, optimizer, [0])[0]
-    after = model.state_dict()
-    names = [name for name, _ in model.named_parameters()]
+    before, result = model.state_dict(), train(model, optimizer, [0])[0]
+    after, names = model.state_dict(), [name for name, _ in model.named_parameters()]
     moved = [after[n].array.astype(np.float64) - before[n].array for n in names]
     assert result.grad_norm > 0.1
     assert np.sqrt(sum((d**2).sum() for d in moved)) == pytest.approx(0.01, rel=1e-3)
@@ -598,7 +585,6 @@ def test_clip_norm_is_unscaling_and_clipping_by_hand_of_all_that_step():
     np.testing.assert_allclose([p.exact.item() for p in ps], [-0.6, -1.8], rtol=1e-6)
 
 
-# ---- unscale_ -----------------------------------------------------------------------------------
 @every_precision
 def test_unscale_divides_once_in_float32_however_often_and_the_norm_is_that_of_these(precision):
     model, optimizer = make(precision)
@@ -657,13 +643,11 @@ def test_only_the_scale_less_the_dial_counts_bit_for_bit(rule):
         assert ends[0] == ends[1], power
 
 
-# ---- gradient accumulation ----------------------------------------------------------------------
 def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
     with fp.precision("float32"):
         layer = nn.Linear(16, 5)
     optimizer = fp.MixedOptimizer(optim.SGD(layer.parameters()), loss_scale=256.0)
-    x = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32)
-    found = []
+    x, found = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32), []
     for parts in (1, 16):
         optimizer.zero_grad()
         for part in np.split(x, parts):
@@ -680,15 +664,13 @@ def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
 def test_an_overflow_in_one_micro_batch_skips_them_all(precision):
     """Also two of opposite sign, which cancel to nothing good."""
     model, optimizer = make(precision)
-    before = kept(optimizer)
-    inf = np.inf
+    before, inf = kept(optimizer), np.inf
     for factors in ((inf, 1, 1, 1), (1, 1, inf, 1), (1, 1, 1, inf), (1, inf, -inf, 1)):
         for k, factor in enumerate(factors):
             optimizer.backward(loss_of(model, k) * factor)
         assert optimizer.step().skipped and kept(optimizer) == before, factors
 
 
-# ---- several optimizers on one scale ------------------------------------------------------------
 def pair(skip="each", **settings):
     """Two parameters, each with an optimizer of its own kind, on one scale."""
     ps = [parameter([1.0, 2.0]), parameter([3.0])]
@@ -734,8 +716,7 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
         before = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
         optimizer.zero_grad()
         backward(optimizer, *(values[kind] for kind in kinds))
-        result = optimizer.step()
-        finite = [kind in ("good", "none") for kind in kinds]
+        result, finite = optimizer.step(), [kind in ("good", "none") for kind in kinds]
         wanted = finite if skip == "each" else [all(finite)] * len(finite)
         after = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
         assert result.each == tuple(wanted) and result.stepped == all(wanted)
@@ -752,7 +733,6 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
         expected = optimizer.scale
 
 
-# ---- adding a group -----------------------------------------------------------------------------
 @some_of_both
 @every_rule
 @every_precision
@@ -795,7 +775,6 @@ def test_a_group_is_added_to_the_optimizer_that_is_named_or_refused_and_nothing_
     assert optimizer.optimizers[1].parameters[1] is new
 
 
-# ---- what is refused when one is made -----------------------------------------------------------
 def test_an_impossible_setting_is_refused():
     scales = 0, -8.0, np.inf, np.nan, "dynamical", {"init_scale": 8}
     for setting, error, values in [
@@ -816,7 +795,6 @@ def test_what_cannot_be_trained_is_refused():
     refuses(fp.PrecisionError, "loss_scale=128", fp.MixedOptimizer, optim.SGD([p, other]))
 
 
-# ---- state --------------------------------------------------------------------------------------
 @some_of_both
 @every_precision
 @every_rule
@@ -873,8 +851,7 @@ def test_loaded_masters_and_tensors_of_no_precision_are_trained_from():
 
 
 DAMAGES = {
-    "no scale": lambda s: s.pop("loss_scale"),
-    "an unknown entry": lambda s: s.update(epoch=3),
+    **{"no scale": lambda s: s.pop("loss_scale"), "an unknown entry": lambda s: s.update(epoch=3)},
     "an optimizer is missing": lambda s: s["optimizers"].pop(),
     "the scale of another kind": lambda s: s["loss_scale"].update(kind="NoLossScale"),
     "an impossible scale": lambda s: s["loss_scale"].update(value=-1.0),

@@ -59,8 +59,7 @@ def tab(browser, tmp_path_factory):
             f"<style>p {{ color: red }}</style><main><h1>A page</h1>{elements}</main>{modules}",
             encoding="utf-8",
         )
-        page = browser.new_page(viewport={"width": 360, "height": 740})
-        said = []
+        page, said = browser.new_page(viewport={"width": 360, "height": 740}), []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(own)
@@ -148,5 +147,4 @@ def test_they_fit_any_page_and_say_nothing_wrong(tab, width):
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert tab.said == []
-    assert tab.evaluate(BROKEN) == []
+    assert (tab.said, tab.evaluate(BROKEN)) == ([], [])

@@ -83,8 +83,7 @@ def test_losses_are_those_of_numbers_that_minifp_rounds(tab, name):  # noqa: F81
         }""",
         [tab.address, name, run, [*SHIFTS]],
     )
-    finite = x[np.isfinite(x) & (x != 0)].astype(np.float64)
-    h = step.total("weights")
+    finite, h = x[np.isfinite(x) & (x != 0)].astype(np.float64), step.total("weights")
     for shift, found in zip(SHIFTS, theirs):
         scaled = np.ldexp(finite, shift)
         stored = np.abs(values_of(codes_of(scaled, format), format).astype(np.float64))
@@ -149,8 +148,7 @@ def test_the_histograms_table_has_the_recorded_counts(embedded):
 def test_a_larger_scale_moves_gradients_into_float16s_window_and_out_of_it_by_keyboard(embedded):
     element = embedded("minifp-histograms")
     scale, lost = element.locator("input").first, element.locator("p").first
-    at_one = lost.inner_text()
-    before = [row[1:3] for row in cells(element, 0)]
+    at_one, before = lost.inner_text(), [row[1:3] for row in cells(element, 0)]
     scale.press("End")
     assert "lose 0% below" in lost.inner_text() and "at S = 2⁴⁰" in lost.inner_text()
     assert "and 0% above" not in lost.inner_text()
@@ -172,8 +170,7 @@ def test_attributes_choose_the_run_the_scale_the_step_and_the_format(tab, embedd
     told = {"run": "mine.json", "scale": 7, "step": 30, "format": "float8_e5m2"}
     element = embedded("minifp-histograms", **told)
     assert element.locator("h2").inner_text() == "Mine"
-    steps = [step["step"] for step in run["steps"]]
-    nearest = min(steps, key=lambda step: abs(step - 30))
+    nearest = min([step["step"] for step in run["steps"]], key=lambda step: abs(step - 30))
     assert element.locator("output").all_inner_texts() == ["2⁷", str(nearest)]
     assert "float8_e5m2 would lose" in element.locator("p").first.inner_text()
     element.evaluate("(one) => one.setAttribute('scale', 9)")

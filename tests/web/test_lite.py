@@ -56,8 +56,7 @@ def follow(page, lesson):
 def run_all(page, cells):
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    began = time.perf_counter()
-    prompts = cells.locator(".jp-InputPrompt")
+    began, prompts = time.perf_counter(), cells.locator(".jp-InputPrompt")
     while not all(text.strip("[]:").isdigit() for text in prompts.all_inner_texts()):
         assert time.perf_counter() - began < 300, prompts.all_inner_texts()
         page.wait_for_timeout(500)
@@ -67,8 +66,7 @@ def run_all(page, cells):
 
 def test_a_lesson_runs_to_its_end_and_asks_nobody_else(page, address):
     enter(page, address)
-    cells = follow(page, FIRST)
-    shown = run_all(page, cells)
+    shown = run_all(page, follow(page, FIRST))
     page.get_by_placeholder("a number").first.fill("2000")
     page.get_by_role("button", name="Guess").first.click()
     page.get_by_text("7167 of the 65504 whole numbers").wait_for(timeout=60_000)
@@ -86,8 +84,7 @@ def test_lessons_that_are_kept_need_no_network(page, site):
         page.click("#keep")
         page.locator("#status", has_text="Kept").wait_for(timeout=120_000)
     page.reload()  # the server is gone
-    cells = follow(page, FIRST)
-    assert "it is not written yet" in run_all(page, cells)[-1]
+    assert "it is not written yet" in run_all(page, follow(page, FIRST))[-1]
 
 
 def test_every_lesson_is_listed_with_its_question_and_every_notebook_is_there(page, site, address):

@@ -18,12 +18,8 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2])]
 
 KINDS = {
-    "PyObject *": ctypes.py_object,
-    "int": ctypes.c_int,
-    "unsigned int": ctypes.c_uint,
-    "size_t": ctypes.c_size_t,
-    "intptr_t": ctypes.c_ssize_t,
-    "float": ctypes.c_float,
+    **{"PyObject *": ctypes.py_object, "int": ctypes.c_int, "unsigned int": ctypes.c_uint},
+    **{"size_t": ctypes.c_size_t, "intptr_t": ctypes.c_ssize_t, "float": ctypes.c_float},
 }
 OF_ANY_SIZE = re.compile(r"extern __shared__ ([\w ]+?) (\w+)\[\];")  # as a launch tells
 FLAGS = tuple(os.environ.get("MINIFP_IMITATED_FLAGS", "").split())
