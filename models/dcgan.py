@@ -66,7 +66,7 @@ class DCGAN(nn.Module):
     def __init__(
         self, size: int = 64, channels: int = 3, noise: int = 100, width: float = 1.0
     ) -> None:
-        check_count("DCGAN: size", size)
+        size = check_count("DCGAN: size", size)
         doublings = size.bit_length() - 3
         if size != 4 * 2**doublings or doublings < 1:
             raise ArgumentError(f"DCGAN: size={size}: expected 8, 16, 32, 64, ...")

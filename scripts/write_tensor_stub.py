@@ -154,8 +154,9 @@ def stub() -> str:
     """The text of tape.pyi."""
     own = [v for v in vars(tape).values() if getattr(v, "__module__", "") == tape.__name__]
     lines = [f"{n}: {text_of(a)}" for n, a in inspect.get_annotations(tape).items() if n[0] != "_"]
+    lines.append("")
     for function in filter(inspect.isfunction, own):
-        lines += ["", *definition(function.__name__, function)]
+        lines += definition(function.__name__, function)
     for kind in filter(inspect.isclass, own):
         lines += class_of(kind)
     return HEAD + "\n".join(lines) + "\n"

@@ -26,6 +26,7 @@ class device(str):
         text = f"cuda:{type}" if isinstance(type, int) and not isinstance(type, bool) else str(type)
         kind, colon, number = text.partition(":")
         known = kind == "cuda" or (kind == "cpu" and number in ("", "0"))
+        known = known and (index is None or (isinstance(index, int) and index >= 0))
         if not known or (colon and (index is not None or not number.isdigit())):
             raise ArgumentError(f"device({type!r}, {index!r}): expected 'cpu', 'cuda' or 'cuda:0'")
         at = int(number) if number else index

@@ -131,11 +131,44 @@ def _recurrent(first_weight):
     return products
 
 
+def _attention(node):
+    """Scores and their sums of values, for each head."""
+    q, k, v = node.parents[:3]
+    (*heads, steps, size), (*_, others, _), (*_, values) = map(_shape, (q, k, v))
+    times = prod(heads)
+    yield ((steps, others, size),), times
+    yield ((steps, values, others),), times
+    if _wants(v):
+        yield ((others, values, steps),), times
+    if _wants(q) or _wants(k):
+        yield ((steps, others, values),), times
+    if _wants(q):
+        yield ((steps, size, others),), times
+    if _wants(k):
+        yield ((others, size, steps),), times
+
+
+def _matmul(node):
+    """Of each pair of matrices; a row or a column is a matrix of one."""
+    left, right = node.parents[:2]
+    x, y = _shape(left), _shape(right)
+    inner, rows = x[-1], x[-2] if len(x) > 1 else 1
+    columns = y[-1] if len(y) > 1 else 1
+    times = prod(node.shapes[0]) // (rows * columns)
+    yield ((rows, columns, inner),), times
+    if _wants(left):
+        yield ((rows, inner, columns),), times
+    if _wants(right):
+        yield ((inner, columns, rows),), times
+
+
 PRODUCTS = {
+    "matmul": _matmul,
+    "scaled_dot_product_attention": _attention,
     "linear": _linear,
     "conv1d": _conv,
     "conv2d": _conv,
     "lstm": _recurrent(3),
     "gru": _recurrent(2),
 }
-KNOWN_FAMILIES = {"linear", "conv", "lstm", "gru"}
+KNOWN_FAMILIES = {"linear", "conv", "lstm", "gru", "attention", "matmul"}

@@ -52,7 +52,7 @@ def test_the_way_of_a_call_gets_no_longer():
         ("nn.Linear", 26, 15, lambda _: linear(x)),
         ("nn.Conv2d", 30, 12, lambda _: conv(pictures)),
         ("nn.LayerNorm", 21, 12, lambda _: norm(x)),
-        ("minimize", 187, 40, step, lambda: model(x).sum()),
+        ("minimize", 189, 40, step, lambda: model(x).sum()),
     ):
         counts = way_of(*way)
         assert counts[0] <= calls and counts[1] <= files, (name, counts)

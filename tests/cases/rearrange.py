@@ -13,8 +13,6 @@ CASES = [
     *(alike("diag", lambda m, x: m.diag(x, -1), s) for s in ((3,), (3, 4))),
     alike("trace", lambda m, x: m.trace(x), (3, 4)),
     alike("take", lambda m, x: x.take(m.tensor([[0, 5], [7, -1]])), (2, 4)),
-    alike("diff", lambda m, x: m.diff(x, dim=0), (3, 4)),
-    alike("diff joined", lambda m, x, y: x.diff(2, prepend=y, append=y), (3, 4), (3, 1)),
     alike("diagonal of matrices", lambda m, x: x.diagonal(-1, 2, 0), (3, 2, 4)),
     alike("diagonal beyond", lambda m, x: x.diagonal(9), (3, 4)),
     alike("tril", lambda m, x: m.tril(x, -1), (3, 4)),

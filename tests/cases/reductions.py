@@ -29,6 +29,8 @@ CASES = [
         for n in ("max", "min")
         for s in ALONG_ONE
     ),
+    alike("diff", lambda m, x: m.diff(x, dim=0), (3, 4)),
+    alike("diff joined", lambda m, x, y: x.diff(2, prepend=y, append=y), (3, 4), (3, 1)),
     alike("max of two", lambda m, x, y: m.max(x, y), (2, 3), (3,)),
     *reduction("prod", [{}, *ALONG_ONE]),
     *reduction("logsumexp", [{"dim": (0, 1)}, *ALONG_ONE], low=-9.0, high=9.0),

@@ -99,7 +99,7 @@ def test_room_speed_and_threads_are_measured(monkeypatch):
         monkeypatch.setattr(shutil, "disk_usage", lambda place, n=free: usage(2 * n, n, n))
         assert seat.disk().ok == ok
     for free, ok in ((seat.MEMORY, True), (seat.MEMORY - 1, False), (None, True)):
-        monkeypatch.setattr(seat, "available", lambda n=free: n)
+        monkeypatch.setattr(seat.processes, "available", lambda n=free: n)
         assert seat.memory().ok == ok
     most = seat.PLANNED * seat.SLOWER / 1000
     for seconds, ok in ((0.99 * most, True), (1.01 * most, False)):

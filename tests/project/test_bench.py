@@ -166,6 +166,8 @@ def test_products_and_bytes_of_a_step_are_those_by_hand():
     assert flops(found) == 3 * 2 * n * o * size**2 * 9 * c
     pixels = n * size**2
     assert [[[pixels, o, 9 * c], [o, pixels, 9 * c]], 1] in found["products"]
+    of_attention = trace("gpt")["products"][:2]  # of two texts, in five blocks of one head
+    assert of_attention == [[[[3, 3, 5]], 2 * 10], [[[3, 5, 3]], 4 * 10]]
     assert [name for name in MODELS if trace(name)["unknown"]] == []
     assert trace("relu", "operation")["moved"] == [(128 * 2 * 2, 1), (128 * 2 * 3, 1)]
     for precision, formats in (("float32", 4 + 4 + 16 + 4), ("mixed", 4 + 4 + 16 + 2 + 2)):

@@ -26,7 +26,8 @@ READS = re.compile(r"(?<!--out )\bruns/|--resume")  # what another command has w
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A folder with what commands read."""
-    (tmp_path / "runs").mkdir()
+    for folder in ("runs", "submitted", "course/submitted", "handed-in"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "runs" / "lenet.safetensors").touch()
     (tmp_path / "spirals.py").touch()
     monkeypatch.chdir(tmp_path)
