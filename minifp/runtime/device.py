@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import shown
 from minifp.errors import ArgumentError, DeviceError, DTypeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device, to_host
+
+
+def is_number(value: object) -> bool:
+    """Whether it can be the number of a device."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
 class device(str):
@@ -23,12 +29,13 @@ class device(str):
     index: int | None  # type: ignore[assignment]
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> "device":
-        text = f"cuda:{type}" if isinstance(type, int) and not isinstance(type, bool) else str(type)
+        text = f"cuda:{type}" if is_number(type) else "" if isinstance(type, int) else str(type)
         kind, colon, number = text.partition(":")
         known = kind == "cuda" or (kind == "cpu" and number in ("", "0"))
-        known = known and (index is None or (isinstance(index, int) and index >= 0))
+        known = known and (index is None or is_number(index))
         if not known or (colon and (index is not None or not number.isdigit())):
-            raise ArgumentError(f"device({type!r}, {index!r}): expected 'cpu', 'cuda' or 'cuda:0'")
+            asked = f"device({shown(type)}, {shown(index)})"
+            raise ArgumentError(f"{asked}: expected 'cpu', 'cuda' or 'cuda:0'")
         at = int(number) if number else index
         new = super().__new__(cls, f"{kind}:{at}" if at else kind)
         new.type, new.index = kind, at
