@@ -119,6 +119,7 @@ from minifp.compat import amp, cuda, paddle
 from minifp.compat.typed_tensors import BFloat16Tensor, BoolTensor, ByteTensor, DoubleTensor
 from minifp.compat.typed_tensors import FloatTensor, HalfTensor, IntTensor, LongTensor
 from minifp.runtime import variables
+from minifp.compat.arguments import channels_last, contiguous_format, preserve_format
 from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
 # Saving and resuming.
@@ -170,13 +171,15 @@ __all__ = [
     "NoLossScale", "OutOfMemory", "Plan", "Precision", "PrecisionError", "PrecisionWarning",
     "ShapeError", "Size", "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor",
     "TrainingError", "UnknownNameError", "ablate", "amp", "assign_precision", "autocast",
-    "autograd", "bfloat16", "bool", "bool_", "capture", "compare", "cuda", "data", "device",
+    "autograd", "bfloat16", "bool", "bool_", "capture", "channels_last", "compare",
+    "contiguous_format", "cuda", "data", "device",
     "double", "dtype", "enable_grad", "errors", "evaluate", "explain", "float", "float16",
     "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
     "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
     "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "lab", "largest_batch",
     "load", "load_task", "long", "manual_seed", "merge", "microscope", "models", "nan", "nn",
     "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan", "precision",
+    "preserve_format",
     "save", "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads",
     "set_precision", "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip

@@ -22,12 +22,13 @@ from minifp import autograd, data, models, nn, optim, utils
 from minifp.autograd.tape import Tensor
 from minifp.compat import amp, cuda, paddle
 from minifp.compat.advice import ARGUMENTS, MORE, OF_MODULES, OF_OPTIMIZERS
+from minifp.compat.arguments import ORDER, TAKEN
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
 from minifp.nn import utils as nn_utils
 from minifp.optim import lr_scheduler
 from minifp.runtime.nearest import nearest
-from minifp.runtime.unknown_arguments import ADVICE, answering
+from minifp.runtime.unknown_arguments import ADVICE, MEANING, POSITIONS, answering
 
 PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "fp.": sys.modules["minifp"],
@@ -115,6 +116,8 @@ CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, an
 }
 INSTEAD = {name: instead for names, instead in (*IDEAS, *MORE) for name in names.split()}
 ADVICE.update({name: told for names, told in ARGUMENTS for name in names.split()})
+MEANING.update(TAKEN)
+POSITIONS.update(ORDER)
 
 
 def names_in(place: Any) -> list[str]:

@@ -27,8 +27,8 @@ from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
-from minifp.ops.in_place import numbers_of
-from minifp.ops.methods import wanted
+from minifp.ops.in_place import clear_gradients, numbers_of
+from minifp.ops.methods import as_gpu, wanted
 from minifp.runtime.callers import warn_once
 
 M = TypeVar("M", bound="Module")
@@ -371,9 +371,9 @@ class Module:
         """On the CPU."""
         return self.to("cpu")
 
-    def cuda(self: M) -> M:
-        """On a GPU. Raises DeviceError where there is none."""
-        return self.to("cuda")
+    def cuda(self: M, device: str | int | None = None) -> M:
+        """On a GPU, of which there is one. Raises DeviceError where there is none."""
+        return self.to(as_gpu(device))
 
     # ---- modes and state ----
 
@@ -390,11 +390,8 @@ class Module:
         return self.train(False)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients. set_to_none=False is refused: a gradient of zeros is none here."""
-        if not set_to_none:
-            raise ArgumentError("zero_grad(set_to_none=False): gradients are dropped, not zeroed")
-        for p in self.parameters():
-            p.grad = None
+        """Drop all gradients; with set_to_none=False, fill those that there are with zeros."""
+        clear_gradients("zero_grad", self.parameters(), set_to_none)
 
     def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
         """Copies of all parameters and buffers by path, by PyTorch's names and shapes.

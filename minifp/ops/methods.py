@@ -248,9 +248,18 @@ def cpu(self: Tensor) -> Tensor:
 
 
 @method
-def cuda(self: Tensor) -> Tensor:
-    """On a GPU. Raises DeviceError where there is none."""
-    return to(self, device="cuda")
+def cuda(self: Tensor, device: str | int | None = None) -> Tensor:
+    """On a GPU, of which there is one. Raises DeviceError where there is none."""
+    return to(self, device=as_gpu(device))
+
+
+def as_gpu(device: str | int | None) -> str:
+    """The GPU that `cuda(device)` asks for. Raises DeviceError for one that is not there, and for
+    another device."""
+    name = as_device("cuda" if device is None else device)
+    if name == "cpu":
+        raise DeviceError(f"cuda({device!r}): expected a GPU")
+    return name
 
 
 @method

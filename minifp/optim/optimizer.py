@@ -21,6 +21,7 @@ from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import active
 from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
+from minifp.ops.in_place import clear_gradients
 from minifp.optim import own_step, saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
@@ -507,13 +508,11 @@ class Optimizer:
         self.rule(w, g, *arrays, inverse_scale, to=(w, *arrays), **keywords)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
-        if set_to_none is not True:
-            raise ArgumentError(
-                f"zero_grad: set_to_none={set_to_none!r}: gradients are dropped (.grad is None), "
-                "not filled with zeros"
-            )
-        drop_gradients(self.parameters)
+        """Drop all gradients; with set_to_none=False, fill those that there are with zeros: then
+        a step moves their weights on by momentum and weight decay."""
+        if set_to_none is True:
+            return drop_gradients(self.parameters)
+        clear_gradients("zero_grad", self.parameters, set_to_none)
 
     # ---- state ----
 

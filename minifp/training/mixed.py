@@ -301,7 +301,7 @@ class MixedOptimizer:
         return result
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
+        """Drop all gradients; with set_to_none=False, fill those that there are with zeros."""
         for o in self.optimizers:
             o.zero_grad(set_to_none)
         self._forget()

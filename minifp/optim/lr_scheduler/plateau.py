@@ -58,11 +58,16 @@ class ReduceLROnPlateau(LRScheduler):
         """The rate as it is: the metrics decide, not the count."""
         return {"lr": self.groups[i]["lr"]}
 
-    def step(self, metrics: Tensor | float) -> None:  # type: ignore[override]  # as PyTorch's
+    def step(  # type: ignore[override]  # as PyTorch's
+        self, metrics: Tensor | float, epoch: int | None = None
+    ) -> None:
         """Take note of a metric (a number, or a tensor of one element), and reduce if it is time.
 
-        Unless all that happened since the last one was one skipped step.
+        Unless all that happened since the last one was one skipped step. epoch: the count from then
+        on, on which no rate depends; None goes on by one.
         """
+        if epoch is not None:
+            check_count("ReduceLROnPlateau.step: epoch", epoch, least=0)
         try:
             current = float(metrics)
         except (TypeError, ValueError, OverflowError) as error:
@@ -75,7 +80,7 @@ class ReduceLROnPlateau(LRScheduler):
         skipped, self._seen = self._skipped(progress), progress
         if skipped:
             return
-        self.count += 1
+        self.count = self.count + 1 if epoch is None else int(epoch)
         better = self._is_better(current)
         self.best = current if better else self.best
         self.num_bad_epochs = 0 if better else self.num_bad_epochs + 1
