@@ -56,12 +56,12 @@ def answering(function: F, meant: Callable[[dict], dict | None] = lambda setting
             return function(*args, **settings)
         except FOREIGN as error:
             others = meant(settings) if isinstance(error, TypeError) else None
-            again = taken(function, args, settings) if type(error) is TypeError else None
-            if others is None and again is None:
+            again = None if others is None else Call(function, args, others, [])
+            if others is None and type(error) is TypeError:
+                again = taken(function, args, settings)
+            if again is None:
                 refuse(function, args, settings, error)
                 raise
-        if others is not None:
-            return call(*args, **others)
         return again.finish(call(*again.args, **again.settings))
 
     call.__dict__["answers"] = True
@@ -84,11 +84,8 @@ def taken(function: Callable, args: tuple, settings: dict[str, Any]) -> Call | N
     if binds(signature, args, settings):
         return None
     known, kinds = list(signature.parameters), [p.kind for p in signature.parameters.values()]
-    own = (
-        len(args)
-        if Parameter.VAR_POSITIONAL in kinds
-        else sum(kind in BY_POSITION for kind in kinds)
-    )
+    takes_all = Parameter.VAR_POSITIONAL in kinds
+    own = len(args) if takes_all else sum(kind in BY_POSITION for kind in kinds)
     beyond = dict(zip(positions(function, args), args[own:]))
     if len(beyond) < len(args[own:]) or not beyond.keys().isdisjoint(settings):
         return None
@@ -101,7 +98,7 @@ def taken(function: Callable, args: tuple, settings: dict[str, Any]) -> Call | N
 
 
 def positions(function: Callable[..., Any], args: tuple) -> list[str]:
-    """What PyTorch's function, or class, has after the arguments that are given by position here."""
+    """What PyTorch's function, or class, has after the arguments by position here."""
     names = [function.__name__]
     if names == ["__init__"]:
         names = [kind.__name__ for kind in type(args[0]).__mro__]

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -74,20 +75,69 @@ ARGUMENTS = r"""
     nn.Conv2d(3, 4, 3, padding_mod="x")   -> TypeError: Conv2d: .* the nearest: padding_mode
     nn.Tanh(True, 4)                      -> TypeError: Tanh: 2 positional arguments, exp
     nn.Linear(3)                          -> TypeError: missing 1 required positional argument
-    optim.Adam([x], fused=True)           -> TypeError: Adam: no argument 'fused': leave it out
+    optim.Adam([x], capturable=True)      -> TypeError: Adam: no argument 'capturable': leave it out
+    nn.Linear(3, 4, True, None, "half")   -> TypeError: Linear: no argument 'dtype': with fp.prec
+    nn.LazyLinear(3, devic=None)          -> TypeError: LazyLinear: no argument 'devic'
+    fp.add(t, t, out=fp.ones(3))          -> ShapeError: add: out of shape .3,.: expected .2,.
+    fp.add(t, t, out=fp.arange(2))        -> DTypeError: add: out of int64 for a result of float32
+    fp.max(t, 0, out=t)                   -> ShapeError: max: out has 1 tensors: expected 2
+    fp.add(w, t, out=t)                   -> TapeError: out with a tensor that requires a gradient
     F.dropout(x, inplace=True)            -> TypeError: dropout: .*; dropout\(input, p
-    fp.matmul(x, x, out=x)                -> TypeError: out.copy_\(result\); matmul\(input, other
+    fp.matmul(x, x, out=[1.0])            -> TypeError: out.copy_\(result\); matmul\(input, other
     x.sum().backward(create_graph=True)   -> TypeError: there are no gradients of gradients
-    nn.init.normal_(x, generator=None)    -> TypeError: normal_: no argument 'generator'
+    nn.init.normal_(x, generator=1)       -> TypeError: normal_: no argument 'generator'
+    fp.grad(x, x, only_inputs=False)      -> TypeError: no leaf's gradient changes
     nn.utils.clip_grad_norm_(x, max_no=1) -> TypeError: the nearest: max_norm
     fp.load("a", map_location="cpu")      -> TypeError: load: no argument 'map_location'
 """
 
 
 def test_an_argument_that_is_not_there_is_refused_with_what_to_write():
-    check_refusals(ARGUMENTS, names={"optim": optim}, x=np.ones(2))
+    names = {"optim": optim, "w": fp.ones(2, requires_grad=True)}
+    check_refusals(ARGUMENTS, names=names, t=np.ones(2), x=np.ones(2))
     for function in (F.cross_entropy, nn.init.zeros_):  # which answers, and is pickled by its name
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+TAKEN = """
+    nn.Linear(2, 3, True, None, None)                    -> nn.Linear(2, 3)
+    nn.Conv2d(2, 3, 1, device="cpu", dtype=fp.float32)   -> nn.Conv2d(2, 3, 1)
+    nn.LazyLinear(3, device=None)                        -> nn.LazyLinear(3)
+    nn.LSTM(2, 3, dtype=None)                            -> nn.LSTM(2, 3)
+    nn.Embedding(5, 3, None, None, 2.0, False)           -> nn.Embedding(5, 3)
+    nn.MSELoss(False).reduction                          -> "sum"
+    nn.CrossEntropyLoss(None, True).reduction            -> "mean"
+    nn.CrossEntropyLoss(None, None, 1).ignore_index      -> 1
+    F.l1_loss(x, y, False)                               -> F.l1_loss(x, y, reduction="sum")
+    F.mse_loss(x, y, size_average=None, reduce=False)    -> F.mse_loss(x, y, reduction="none")
+    F.softmax(x, 1, _stacklevel=3)                       -> F.softmax(x, 1)
+    F.relu(x, False)                                     -> F.relu(x)
+    x.to("cpu", non_blocking=True)                       -> x
+    x.contiguous(memory_format=fp.channels_last)         -> x
+    nn.Tanh().to(memory_format=fp.preserve_format)       -> nn.Tanh()
+    fp.zeros(2, out=None, layout=None, pin_memory=True)  -> fp.zeros(2)
+    z if fp.matmul(x, y, out=z) is z else None           -> x @ y
+    fp.sum(x, axis=1, out=fp.empty(0))                   -> x.sum(1)
+    fp.max(x, 1, out=(fp.empty(2), fp.tensor([0, 0])))   -> x.max(1)
+    fp.grad(w.sum(), w, only_inputs=True)                -> fp.grad(w.sum(), w)
+    w.sum().backward(create_graph=False, inputs=None)    -> None
+    nn.Tanh().load_state_dict({}, assign=False)          -> nn.Tanh().load_state_dict({})
+    optim.Adam([w], foreach=True, fused=True).defaults   -> optim.Adam([w]).defaults
+    plateau(verbose=False).step(0.1, 3)                  -> None
+    fp.data.DataLoader(x, 2, True, None, None, 4).num_workers -> 4
+"""
+
+
+def test_an_argument_that_changes_nothing_is_taken_and_an_older_one_means_what_it_did(recwarn):
+    x, y, z, w = fp.randn(2, 2), fp.ones(2, 2), fp.empty(2, 2), fp.ones(2, requires_grad=True)
+    plateau = partial(optim.lr_scheduler.ReduceLROnPlateau, optim.SGD([w], 0.1))
+    names = {"fp": fp, "F": F, "nn": nn, "optim": optim, "plateau": plateau}
+    for row in TAKEN.strip().splitlines():
+        given = dict(names, x=x, y=y, z=z, w=w)
+        told = [repr(eval(code.strip(), given)) for code in row.split(" -> ")]
+        assert told[0] == told[1], row
+    said = [str(w.message) for w in recwarn if w.category is DeprecationWarning]
+    assert len(said) == 4 and "write reduction='none'" in said[-1]
 
 
 def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():

@@ -345,9 +345,10 @@ def test_what_is_registered_by_name_is_owned():
     (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
     (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
     (lambda m: m.train("yes"), fp.DTypeError, "expected True or False"),
-    (lambda m: m.zero_grad(set_to_none=False), fp.ArgumentError, "set_to_none"),
+    (lambda m: m.zero_grad(set_to_none=0.5), fp.ArgumentError, "set_to_none=0.5: expected True"),
     (lambda m: m.to("int64"), fp.DTypeError, "expected a floating format"),
-    (lambda m: m.cuda(), fp.DeviceError, "cuda"),
+    (lambda m: m.cuda(0), fp.DeviceError, "cuda"),
+    (lambda m: m.cuda("cpu"), fp.DeviceError, "cuda.'cpu'.: expected a GPU"),
     (lambda m: m.load_state_dict([1]), fp.DTypeError, "expected a dict"),
 ])  # fmt: skip
 def test_wrong_uses_of_a_module_are_refused(wrong, error, words):

@@ -410,13 +410,16 @@ def test_centered_rmsprop_stays_finite_on_a_constant_gradient():
 
 @every_kind
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_gradients_are_dropped_and_not_filled_with_zeros(make, wrapped):
+def test_gradients_are_dropped_or_filled_with_zeros(make, wrapped):
     ps, optimizer = trained(make)
-    chosen = fp.MixedOptimizer(optimizer) if wrapped else optimizer
+    chosen, gradients = fp.MixedOptimizer(optimizer) if wrapped else optimizer, [p.grad for p in ps]
     refused(
-        *(optimizer, fp.ArgumentError, "set_to_none=False"),
-        call=lambda: chosen.zero_grad(set_to_none=False),
+        *(optimizer, fp.ArgumentError, "set_to_none='no'"),
+        call=lambda: chosen.zero_grad(set_to_none="no"),
     )
+    chosen.zero_grad(set_to_none=False)
+    assert all(p.grad is g and not g.array.any() for p, g in zip(ps, gradients))
+    chosen.step()  # as PyTorch: on gradients of 0
     chosen.zero_grad(set_to_none=True)
     assert [p.grad for p in ps] == [None, None]
 
