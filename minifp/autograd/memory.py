@@ -5,13 +5,15 @@ memory of x before keep theirs. An optimizer takes up what its parameters were g
 step (optim/weights.py); a captured step is captured anew (training/graph_cuda.py).
 """
 
+from collections.abc import Iterable
 from typing import Any
 from weakref import ref
 
 from minifp.autograd.scaled import in_seed_of
 from minifp.autograd.storage import Storage, seen_by
-from minifp.autograd.tape import Tensor
+from minifp.autograd.tape import Tensor, drop_gradients
 from minifp.autograd.unrounded import begin_unrounded
+from minifp.checks import check_flag
 from minifp.errors import ShapeError
 from minifp.numerics.formats import downcast, float32, upcast, wider
 from minifp.runtime.cuda import capturing
@@ -97,3 +99,15 @@ def _memory_for(tensor, other):
 def _numbers(t):
     exact = t.exact
     return t.array if exact is None else exact
+
+
+def clear_gradients(title: str, tensors: Iterable[Tensor], set_to_none: Any) -> None:
+    """Drop the gradients, or, with set_to_none=False, write zeros into those that there are.
+
+    Raises ArgumentError for what is not True or False."""
+    check_flag(f"{title}: set_to_none", set_to_none)
+    if set_to_none:
+        return drop_gradients(tensors)
+    for t in tensors:
+        if t.grad is not None:
+            t.grad.zero_()

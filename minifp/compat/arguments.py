@@ -1,9 +1,9 @@
 """Arguments that PyTorch's scripts give and that change nothing here, or have another name here.
 
 Each row of NOTHING: names, with blanks between, and with which values they are taken: ANY, or one
-of some. Where there is more to decide, a function does. All others are refused
-by name, with what advice.py says. A call without such arguments comes nowhere near:
-runtime/unknown_arguments.py looks when one has failed.
+of some. Where there is more to decide, a function does. All others are refused by name, with what
+advice.py says. A call without such arguments comes nowhere near: runtime/unknown_arguments.py looks
+when one has failed.
 """
 
 import warnings
@@ -27,7 +27,7 @@ preserve_format = "preserve_format"
 ANY = ()
 NOTHING: tuple[tuple[str, tuple], ...] = (
     # how something is done, which decides no number
-    ("non_blocking pin_memory foreach fused _stacklevel norm_type", ANY),
+    ("non_blocking pin_memory foreach fused _stacklevel", ANY),
     ("memory_format", (None, channels_last, contiguous_format, preserve_format)),
     # what is asked for by another value than these
     ("generator layout max_norm inputs map_location destination _weight", (None,)),
@@ -35,6 +35,7 @@ NOTHING: tuple[tuple[str, tuple], ...] = (
     ("keep_vars assign is_grads_batched materialize_grads inplace verbose", (None, False)),
     ("_freeze", (None, False)),
     ("only_inputs", (True,)),
+    ("norm_type", (2.0,)),
 )
 LAYERS = """
     AdaptiveLogSoftmaxWithLoss _BatchNorm _InstanceNorm _Straight _Transposed RNNCellBase GroupNorm
@@ -72,7 +73,7 @@ BEYOND = (  # names of functions and classes, and what PyTorch has after what th
 def take_out(call: Call, name: str, values: tuple) -> None:
     """Leave out an argument with a value that changes nothing."""
     value = call.settings[name]
-    if not values or any(v is value or (isinstance(v, str) and v == value) for v in values):
+    if not values or any(type(value) is type(v) and value == v for v in values):
         del call.settings[name]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from minifp.autograd.backward import HookHandle
 from minifp.autograd.loss_seed import training_begins
-from minifp.autograd.memory import write
+from minifp.autograd.memory import clear_gradients, write
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
@@ -27,7 +27,7 @@ from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
-from minifp.ops.in_place import clear_gradients, numbers_of
+from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import as_gpu, wanted
 from minifp.runtime.callers import warn_once
 

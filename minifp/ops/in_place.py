@@ -9,7 +9,7 @@ recorded operation, or y requires a gradient) they mean `x = x + y`, so that the
 tensor and other names of the old one keep it. `x @= y` is `x = x @ y` always.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -19,9 +19,8 @@ from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.gradient_clip import multiplied
 from minifp.autograd.memory import write
 from minifp.autograd.scaled import is_scaled, warn_of_unscaling, without_scale
-from minifp.autograd.tape import Tensor, drop_gradients
+from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
-from minifp.checks import check_flag
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import as_native, downcast, is_float, just_below
@@ -185,18 +184,6 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
 
 
 setattr(Tensor, __setitem__.__name__, __setitem__)
-
-
-def clear_gradients(title: str, tensors: Iterable[Tensor], set_to_none: Any) -> None:
-    """Drop the gradients, or, with set_to_none=False, write zeros into those that there are.
-
-    Raises ArgumentError for what is not True or False."""
-    check_flag(f"{title}: set_to_none", set_to_none)
-    if set_to_none:
-        return drop_gradients(tensors)
-    for t in tensors:
-        if t.grad is not None:
-            t.grad.zero_()
 
 
 # ---- x += y -------------------------------------------------------------------------------------

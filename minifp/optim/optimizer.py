@@ -10,6 +10,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
 from minifp.autograd.loss_seed import training_begins
+from minifp.autograd.memory import clear_gradients
 from minifp.autograd.tape import Tensor, drop_gradients
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
@@ -21,7 +22,6 @@ from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import active
 from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
-from minifp.ops.in_place import clear_gradients
 from minifp.optim import own_step, saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
