@@ -101,11 +101,11 @@ def _numbers(t):
     return t.array if exact is None else exact
 
 
-def clear_gradients(title: str, tensors: Iterable[Tensor], set_to_none: Any) -> None:
+def clear_gradients(tensors: Iterable[Tensor], set_to_none: Any) -> None:
     """Drop the gradients, or, with set_to_none=False, write zeros into those that there are.
 
     Raises ArgumentError for what is not True or False."""
-    check_flag(f"{title}: set_to_none", set_to_none)
+    check_flag("zero_grad: set_to_none", set_to_none)
     if set_to_none:
         return drop_gradients(tensors)
     for t in tensors:

@@ -391,7 +391,7 @@ class Module:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients; with set_to_none=False, fill those that there are with zeros."""
-        clear_gradients("zero_grad", self.parameters(), set_to_none)
+        clear_gradients(self.parameters(), set_to_none)
 
     def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
         """Copies of all parameters and buffers by path, by PyTorch's names and shapes.

@@ -512,7 +512,7 @@ class Optimizer:
         a step moves their weights on by momentum and weight decay."""
         if set_to_none is True:
             return drop_gradients(self.parameters)
-        clear_gradients("zero_grad", self.parameters, set_to_none)
+        clear_gradients(self.parameters, set_to_none)
 
     # ---- state ----
 
