@@ -62,6 +62,7 @@ BEYOND = (  # names of functions and classes, and what PyTorch has after what th
     ),
     ("softmax log_softmax", "_stacklevel dtype"),
     ("copy_", "non_blocking"),
+    ("backward", "retain_graph create_graph inputs"),
     (
         "DataLoader",
         "sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
@@ -129,7 +130,8 @@ def take_out_tensors(call: Call, name: str) -> None:
     tensors = out if isinstance(out, (tuple, list)) else (out,)
     if out is not None:
         is_operation = function.__module__.startswith("minifp.ops.")
-        if not is_operation or not all(isinstance(t, Tensor) for t in tensors):
+        writes = function.__name__.endswith("_")  # into its tensor
+        if not is_operation or writes or not all(isinstance(t, Tensor) for t in tensors):
             return
         call.finish = partial(write_results, title(function, call.args), tensors)
     del call.settings[name]

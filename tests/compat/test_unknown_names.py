@@ -81,6 +81,7 @@ ARGUMENTS = r"""
     fp.add(t, t, out=fp.ones(3))          -> ShapeError: add: out of shape .3,.: expected .2,.
     fp.add(t, t, out=fp.arange(2))        -> DTypeError: add: out of int64 for a result of float32
     fp.max(t, 0, out=t)                   -> ShapeError: max: out has 1 tensors: expected 2
+    t.add_(1, out=t)                      -> TypeError: add_: no argument 'out'
     fp.add(w, t, out=t)                   -> TapeError: out with a tensor that requires a gradient
     F.dropout(x, inplace=True)            -> TypeError: dropout: .*; dropout\(input, p
     fp.matmul(x, x, out=[1.0])            -> TypeError: out.copy_\(result\); matmul\(input, other
