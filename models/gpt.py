@@ -52,7 +52,7 @@ class CausalSelfAttention(nn.Module):
         return self.resid_dropout(self.c_proj(y.transpose(1, 2).reshape(B, T, E)))
 
 
-class MLP(nn.Module):
+class FeedForward(nn.Module):
     """Two linear layers with a GELU between, on each step."""
 
     def __init__(self, config: GPTConfig) -> None:
@@ -72,7 +72,7 @@ class Block(nn.Module):
         self.ln_1 = nn.LayerNorm(config.n_embd, bias=config.bias)
         self.attn = CausalSelfAttention(config)
         self.ln_2 = nn.LayerNorm(config.n_embd, bias=config.bias)
-        self.mlp = MLP(config)
+        self.mlp = FeedForward(config)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.ln_1(x))

@@ -34,11 +34,11 @@ class Module(nn.Module):
 
 
 class Unchecked:
-    """Functions that check arguments, which minifp has done, those that nobody calls here, and
-    errors, which there are none."""
+    """Functions that check a named argument, as minifp has done, and return it; those that nobody
+    calls here; and errors, which there are none."""
 
     def __getattr__(self, name):
-        return ValueError if name.endswith("Error") else lambda *_: None
+        return ValueError if name.endswith("Error") else lambda name=None, value=None, *_: value
 
 
 def with_names_of(library, **names):

@@ -1,5 +1,7 @@
 """The same numbers in other places: flips, rolls, diagonals, triangles, pixels."""
 
+from math import prod
+
 from hypothesis import strategies as st
 
 from cases.case import alike, axis_of, drawn, functional, shapes
@@ -35,6 +37,18 @@ def draw_moved(draw, name):
         shift = draw(st.integers(-7, 7))
         return alike(name, lambda m, x: m.roll(x, shift), shape)
     return alike(name, lambda m, x: m.roll(x, shifts, dims), shape)
+
+
+@drawn("diag", "trace", "take")
+def draw_of_matrix(draw, name):
+    shape = draw(shapes(1 if name == "diag" else 2, 2, st.sampled_from([1, 2, 3, 5])))
+    offset, places = draw(st.integers(-4, 4)), st.integers(-prod(shape), prod(shape) - 1)
+    indices = draw(st.lists(places, min_size=1))
+    calls = {
+        "diag": lambda m, x: m.diag(x, offset), "trace": lambda m, x: x.trace(),
+        "take": lambda m, x: m.take(x, m.tensor(indices)),
+    }  # fmt: skip
+    return alike(name, calls[name], shape)
 
 
 @drawn("diagonal", "tril", "triu")

@@ -105,7 +105,14 @@ def draw_variance(draw, name):
     return alike(name, lambda m, x: getattr(m, name)(x, **settings), shape)
 
 
-@drawn("max", "min")
+@drawn("diff")
+def draw_differences(draw, name):
+    shape = draw(shapes(1))
+    times, dim = draw(st.integers(0, 3)), draw(axis_of(shape))
+    return alike(name, lambda m, x: m.diff(x, times, dim), shape)
+
+
+@drawn("max", "min", "median")
 def draw_extreme(draw, name):
     shape = draw(shapes(sizes=st.sampled_from([1, 2, 3, 5])))
     if not shape or draw(st.booleans()):
