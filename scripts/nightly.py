@@ -86,6 +86,7 @@ PARTS = {
         "minifp/*.cu minifp/*.cuh tests/cuda/*.cpp tests/cuda/*.h tests/cuda/fake_cupy.py "
         "tests/cuda/sanitized.py tests/cuda/standin tests/cuda/test_imitation.py "
         "tests/cuda/test_standin.py",
+        minutes=30,
     ),
     "browsers": Part(
         "tests/web tests/lab/test_pages_in_a_browser.py "
