@@ -31,12 +31,11 @@ def constructed(given: Any, dtype: Any = None) -> Any:
 
 
 def as_sizes(*arguments: Any) -> Size:
-    """The arguments of a constructor that is given sizes one by one, as (2, 3, None, None, 0).
+    """The arguments of a constructor that is given sizes one by one, as (2, False, None, None).
 
     Raises DTypeError for one that is no integer.
     """
-    index = arguments[-1:] if arguments[-1] else ()
-    sizes = [n for n in arguments[:-1] if n is not None and n is not False] + [*index]
+    sizes = [n for n in arguments if n is not None and n is not False]
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in sizes):
         raise DTypeError(f"Tensor{tuple(sizes)}: expected sizes, which are integers, or an array")
     return Size(map(int, sizes))

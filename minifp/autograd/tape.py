@@ -85,18 +85,18 @@ class Tensor:
     precision: policy.Precision | None = None  # parameters have one
 
     def __init__(
-        self, array: Any, requires_grad: bool = False, storage: Storage | None = None,
-        node: "Node | None" = None, index: int = 0,
+        self, array: Any = (), requires_grad: bool = False, storage: Storage | None = None,
+        node: "Node | None" = None, index: int | None = None, *more: int,
     ) -> None:  # fmt: skip
         if type(array) is not np.ndarray or array.dtype not in STORED:
             if type(array) is int:
-                array = as_sizes(array, requires_grad, storage, node, index)
-                requires_grad, storage, node, index = False, None, None, 0
+                array = as_sizes(array, requires_grad, storage, node, index, *more)
+                requires_grad, storage, node, index = False, None, None, None
             array = constructed(array)
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)
-        self.node, self.index = node, index
+        self.node, self.index = node, index or 0
         self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed, self.consumed, self.unseeded = 1.0, None, False
         if requires_grad is not False:

@@ -69,11 +69,12 @@ class Tensor:
     def __index__(self) -> builtins.int: ...
     def __init__(
         self,
-        array: Any,
+        array: Any = (),
         requires_grad: builtins.bool = False,
         storage: Storage | None = None,
         node: Node | None = None,
-        index: builtins.int = 0,
+        index: builtins.int | None = None,
+        *more: builtins.int,
     ) -> None: ...
     def __int__(self) -> builtins.int: ...
     def __invert__(self) -> Tensor: ...

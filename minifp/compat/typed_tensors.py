@@ -18,7 +18,7 @@ class OfOneType(type):
     def __call__(cls, *given: Any) -> Tensor:
         """Of sizes one by one or a Size, of which only the shape is promised, or of numbers in
         lists, an array or a tensor, which are copied. Raises as Tensor(...) does."""
-        first = given[0] if len(given) == 1 and type(given[0]) is not int else as_sizes(*given, 0)
+        first = given[0] if len(given) == 1 and type(given[0]) is not int else as_sizes(*given)
         if hasattr(type(first), "__array_ufunc__"):
             return tensor(first, cls.dtype)
         return Tensor(constructed(first, cls.dtype))

@@ -37,7 +37,10 @@ class _Lazy(Module):
             cls.__signature__ = ordinary.replace(parameters=[*ordinary.parameters.values()][1:])
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        self.__signature__.bind(*args, **settings)
+        try:
+            self.__signature__.bind(*args, **settings)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}{self.__signature__}: {error}") from None
         self.__dict__["_made_with"] = args, settings
         self.weight = UninitializedParameter(np.zeros(0, np.float32))
 

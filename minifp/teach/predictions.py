@@ -4,6 +4,7 @@ The first guess at a question is kept for ever; later ones stand beside it.
 """
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 from minifp.errors import ArgumentError
@@ -65,7 +66,8 @@ class Prediction:
         wanted = ", ".join(map(repr, self.of))
         if self.of and guess not in self.of:
             raise ArgumentError(f"{self.question!r}: expected one of {wanted}; got {guess!r}")
-        if not self.of and (isinstance(guess, bool) or not isinstance(guess, (int, float))):
+        is_number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
+        if not self.of and not (is_number and isfinite(guess)):
             raise ArgumentError(
                 f"{self.question!r}: expected {self._number()}, such as 2.0; got {guess!r}"
             )

@@ -382,6 +382,8 @@ def test_dtype_device_and_shape_say_what_pytorchs_do_and_are_equal_to_their_name
     x = fp.randn(2, 3)
     assert type(x * 2) is fp.Tensor and fp.Tensor(2, 3).shape == fp.Tensor(x.shape).shape == (2, 3)
     assert x.size().numel() == 6 and fp.Tensor([1, 2]).tolist() == [1, 2]
+    assert fp.Tensor(1, 2, 3, 4, 0).shape == (1, 2, 3, 4, 0) and fp.Tensor().shape == (0,)
+    assert fp.Tensor(1, 2, 1, 1, 1, 3).shape == (1, 2, 1, 1, 1, 3)
     assert fp.zeros(fp.tensor(2), 3).shape == x.reshape(fp.tensor(2), -1).shape == x.shape
     assert x.device == "cpu" and x.device.type == "cpu" and fp.device("cuda:0") == "cuda"
     assert json.dumps([x.device, x.shape]) == '["cpu", [2, 3]]' and {"cpu": 1}[x.device]
