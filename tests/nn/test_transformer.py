@@ -86,9 +86,13 @@ def test_what_is_no_transformer_and_layers_of_volumes_are_refused_when_they_are_
 
 
 def test_gpt_is_as_large_as_gpt2_and_begins_as_it():
-    """124,439,808 weights: those of OpenAI's smallest."""
-    found = fp.summary(lambda: models.GPT(vocab_size=50257), (8,), integers=True)
-    assert found.parameters == 124_439_808
+    """124,439,808 weights: those of OpenAI's smallest, whose twelve blocks are alike."""
+    with fp.precision("float16"):
+        one, two = (
+            fp.summary(lambda n=n: models.GPT(vocab_size=50257, n_layer=n), (8,), integers=True)
+            for n in (1, 2)
+        )
+    assert one.parameters + 11 * (two.parameters - one.parameters) == 124_439_808
     model = models.GPT(models.GPTConfig(n_layer=2, n_head=2, n_embd=64), vocab_size=99, bias=False)
     state = model.state_dict()
     block = "ln_1 attn.c_attn attn.c_proj ln_2 mlp.c_fc mlp.c_proj".split()
