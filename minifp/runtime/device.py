@@ -29,7 +29,8 @@ class device(str):
     index: int | None  # type: ignore[assignment]
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> "device":
-        text = f"cuda:{type}" if is_number(type) else "" if isinstance(type, int) else str(type)
+        named = isinstance(type, str) or hasattr(type, "type")  # PyTorch's own has its text, too
+        text = f"cuda:{type}" if is_number(type) else str(type) if named else ""
         kind, colon, number = text.partition(":")
         known = kind == "cuda" or (kind == "cpu" and number in ("", "0"))
         known = known and (index is None or is_number(index))

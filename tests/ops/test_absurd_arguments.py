@@ -93,8 +93,8 @@ def check(function, args, named):
     before, begun = [a.array.tobytes() for a in args if type(a) is fp.Tensor], time.process_time()
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             warnings.simplefilter("error" if args else "ignore", RuntimeWarning)
-            warnings.simplefilter("ignore", fp.PrecisionWarning)
             function(*args, **named)
     except (fp.MinifpError, MemoryError):
         assert before == [a.array.tobytes() for a in args if type(a) is fp.Tensor]

@@ -1,5 +1,7 @@
 """Commands on little data: what takes minutes takes two steps."""
 
+import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.page import figures
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
+from minifp.teach import lessons
 
 
 def first(dataset, n=16):
@@ -32,6 +35,20 @@ def little(task, **settings):
 def own_progress(tmp_path, monkeypatch):
     """No command reads, or deletes, what whoever runs the tests has done in lessons."""
     monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
+
+
+@pytest.fixture
+def a_class(tmp_path):
+    """What two students have handed in: their records, with three tries, and a lesson."""
+    tried = {
+        "predictions": {"01-sixteen-bits: How many?": 1},
+        "exercises": {"round_f16": {"failed": 3}},
+    }
+    for name in ("progress.json", "anna.json", "bert.json", "handed-in/anna.json"):
+        (tmp_path / "handed-in").mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(tried), encoding="utf-8")
+    (tmp_path / "submitted").mkdir()
+    shutil.copy(lessons.NOTEBOOKS / "source" / "01-sixteen-bits.py", tmp_path / "submitted")
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def shorter(words):
 
 @pytest.mark.sampled(20, core=lambda name: name in ("train", "compare", "teach lessons"))
 @pytest.mark.parametrize("name", ALL)
-def test_every_example_works(name, little_tasks, short_demo, tmp_path, monkeypatch):
+def test_every_example_works(name, a_class, little_tasks, short_demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
     (tmp_path / "spirals.py").write_text(SPIRALS, encoding="utf-8")
