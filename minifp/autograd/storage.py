@@ -1,9 +1,10 @@
 """Storage: what tensors that share memory share.
 
-How often it was written to, for the tape and for optimizers; of a leaf, which tensors look at the
-same memory, for who moves it; and, where storing rounds, the unrounded numbers behind it. These may
-be the memory of tensors too, as of t after `p.data = t` for a float32 t and a float16 p: what is
-written into one side is then written into the other.
+How often it was written to, for the tape and for optimizers; of a leaf, and where there are views,
+which tensors look at the same memory, for who moves it or is bound to other numbers; and, where
+storing rounds, the unrounded numbers behind it. These may be the memory of tensors too, as of t
+after `p.data = t` for a float32 t and a float16 p: what is written into one side is then written
+into the other.
 """
 
 import sys
@@ -250,8 +251,14 @@ def seen_by(view: Any, whole: Any, other: Any) -> Any:
     high = first + sum(r for r in reach if r > 0)
     if not (view.size and 0 <= low and high < whole.nbytes):
         return None
-    steps = tuple(s // whole.itemsize * other.itemsize for s in view.strides)
-    start = first // whole.itemsize
-    if is_on_device(other):
-        return restrided_on_device(other.reshape(-1)[start:], view.shape, steps)
-    return np.ndarray(view.shape, other.dtype, other, start * other.itemsize, steps)
+    steps = tuple(s // whole.itemsize for s in view.strides)
+    return strided(other, first // whole.itemsize, view.shape, steps)
+
+
+def strided(array: Any, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """A view of an array in C order without gaps: from element `start` on, in a shape, neighbours
+    along each axis so many elements apart."""
+    strides = tuple(s * array.itemsize for s in steps)
+    if is_on_device(array):
+        return restrided_on_device(array.reshape(-1)[start:], shape, strides)
+    return np.ndarray(shape, array.dtype, array, start * array.itemsize, strides)

@@ -158,9 +158,16 @@ class Tensor:
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
+        if self.storage.sharing is None:
+            self.storage.share(self)
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+    def detach_(self) -> "Tensor":
+        """Let this tensor remember nothing; views of it still do. Returns it."""
+        self.node, self.index, self.gradient_dtype = None, 0, None
+        return self
 
 
 vars(Tensor)["shape"].fget.__annotations__["return"] = Size  # which a lambda cannot say
