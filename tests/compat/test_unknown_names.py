@@ -26,7 +26,7 @@ X = fp.ones(2, 2)
     (fp.cuda, "synchronize", "minifp.cuda has no 'synchronize'; instead: leave it out"),
     (nn.Linear(2, 1), "register_full_backward_hook", "a Linear has no .*x.register_hook"),
     (optim.SGD(nn.Linear(2, 1).parameters()), "register_step_post_hook", "a SGD has no .*step"),
-    (nn, "LazyELU", "the nearest: nn.ELU"), (F, "leaky_relu_", "the nearest: F.leaky_relu"),
+    (nn, "LazyELU", "the nearest: nn.ELU"), (F, "leaky_rlu", "the nearest: F.leaky_relu"),
     (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
     (optim, "LBFGS", "instead: optim.Adam, or"), (optim, "Prodigy", "there are Adadelta, .*SGD"),
     (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
