@@ -293,13 +293,13 @@ class Tensor:
     ) -> Tensor: ...
     def index_put(
         self,
-        indices: Sequence[Tensor | np.ndarray],
+        indices: tuple[Tensor | np.ndarray, ...],
         values: Data,
         accumulate: builtins.bool = False,
     ) -> Tensor: ...
     def index_put_(
         self,
-        indices: Sequence[Tensor | np.ndarray],
+        indices: tuple[Tensor | np.ndarray, ...],
         values: Data,
         accumulate: builtins.bool = False,
     ) -> Tensor: ...

@@ -169,7 +169,7 @@ def take_inplace(call: Call, name: str) -> None:
     value, function = call.settings.pop(name), title(call.function, call.args)
     check_flag(f"{function}: inplace", value)
     if value:
-        x = call.args[0] if call.args else call.settings.get("input")
+        x: Any = call.args[0] if call.args else call.settings.get("input")
         call.finish = partial(overwritten, x, name=f"{function}(inplace=True)")
 
 

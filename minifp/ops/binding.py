@@ -20,7 +20,7 @@ from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics.formats import is_float
 from minifp.ops.pointwise.arithmetic import cast, move
-from minifp.ops.shaping.parts import laid_as, part_in, part_of, put
+from minifp.ops.shaping.parts import Part, laid_as, part_in, part_of, put
 from minifp.runtime.device import device_of
 
 
@@ -91,9 +91,10 @@ def _bind_together(x, y, sharers, name):
             f"{name} with a tensor that requires a gradient, on memory of which a recorded tensor "
             "is, as x.detach() of x: write into a copy, .clone()"
         )
-    ordered = sorted((x, *alike.values()), key=lambda t: -t.array.size)
-    found = (_parts_of(t, (x, *sharers)) for t in ordered)
-    whole, parts = next(filter(None, found), (x, {}))
+    whole, parts = x, dict[int, Part]()
+    for t in sorted((x, *alike.values()), key=lambda t: -t.array.size):
+        if id(x) not in parts:
+            whole, parts = t, _parts_of(t, (x, *sharers))
     if id(x) not in parts:
         raise TapeError(
             f"{name}: other tensors see parts of the same memory, and none sees all of it: write "
@@ -110,11 +111,11 @@ def _bind_together(x, y, sharers, name):
 
 
 def _parts_of(whole, tensors):
-    """(whole, the parts of it that tensors see, by id), without those that see nothing of it. None
+    """The parts of a tensor that others see, by id, of those that see something of it; none at all
     where one of them sees more."""
     there = [t for t in tensors if meet(t.array, whole.array)]
     parts = {id(t): part_in(whole.array, t.array) for t in there}
-    return None if None in parts.values() else (whole, parts)
+    return {} if None in parts.values() else parts
 
 
 def _take(t, origin, array, storage):

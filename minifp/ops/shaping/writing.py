@@ -3,8 +3,9 @@
 Those with a _ at the end write into their tensor, and return it; the others write into a copy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor | np.ndarray, source: Ten
 @public("Tensor")
 @takes_tensor
 def index_put_(
-    input: Tensor, indices: Sequence[Tensor | np.ndarray], values: Data, accumulate: bool = False
+    input: Tensor, indices: tuple[Tensor | np.ndarray, ...], values: Data, accumulate: bool = False
 ) -> Tensor:
     """x[indices] = values: of integers or booleans, one for each axis. Raises ArgumentError for
     accumulate=True."""
@@ -102,7 +103,7 @@ def _of_copy(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function that writes into a copy."""
 
     @wraps(write)
-    def apply(input, *args, **settings):
+    def apply(input: Tensor, *args: Any, **settings: Any) -> Tensor:
         return write(clone(input), *args, **settings)
 
     apply.__name__ = apply.__qualname__ = write.__name__[:-1]
@@ -110,6 +111,5 @@ def _of_copy(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return public("Tensor")(takes_tensor(apply))
 
 
-index_fill, index_copy, index_put, masked_scatter = map(
-    _of_copy, (index_fill_, index_copy_, index_put_, masked_scatter_)
-)
+index_fill, index_copy = _of_copy(index_fill_), _of_copy(index_copy_)
+index_put, masked_scatter = _of_copy(index_put_), _of_copy(masked_scatter_)
