@@ -39,26 +39,6 @@ def test_parameters_trained_by_hand_keep_their_unrounded_numbers():
         np.testing.assert_allclose(p.array if p.exact is None else p.exact, expected, rtol=1e-7)
 
 
-def test_the_matrix_product_has_a_new_name():
-    whole = fp.eye(2)
-    product = whole
-    product @= whole
-    assert product is not whole
-
-
-@pytest.mark.parametrize("change, kind", [
-    (lambda t: operator.itruediv(t, 2), fp.DTypeError),
-    (lambda t: operator.iadd(t, 0.5), fp.DTypeError),
-    (lambda t: operator.iadd(t, fp.tensor([[1, 2], [3, 4]])), fp.ShapeError),
-    (lambda t: operator.iadd(t, "1"), TypeError),
-])  # fmt: skip
-def test_what_does_not_fit_in_place_is_refused(change, kind):
-    t = fp.tensor([1, 2])
-    with pytest.raises(kind):
-        change(t)
-    assert t.tolist() == [1, 2]
-
-
 def test_conversions_by_name():
     t = fp.tensor([1.5, 0.0])
     names = {
