@@ -23,6 +23,10 @@ from minifp.runtime.device import address, is_array, is_writeable, placed
 MANY = 64  # tensors on one memory
 
 
+class Detached(ref):
+    """In `Storage.sharing`: a tensor that `detach` made, which is no view where gradients go."""
+
+
 class Unrounded(NamedTuple):
     """Stored numbers and the unrounded ones behind them, of the same shape.
 

@@ -14,7 +14,7 @@ import numpy as np
 from minifp.autograd.backward import Keep, retain_grad
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.memory import write
-from minifp.autograd.storage import Storage, overlap
+from minifp.autograd.storage import Detached, Storage, overlap
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, ShapeError, TapeError
@@ -83,16 +83,19 @@ def meet(a: Any, b: Any) -> bool:
 
 def _bind_together(x, y, sharers, name):
     """The same where others see elements of x."""
-    alike = {id(t): t for t in sharers if t.requires_grad == x.requires_grad}
+    apart = {
+        id(t) for one in x.storage.sharing if type(one) is Detached and (t := one()) is not None
+    }
+    alike = [t for t in sharers if t.requires_grad == x.requires_grad]
     if any(t.is_leaf and (t.requires_grad or t.precision) for t in sharers):
         refuse(name)
-    if len(alike) < len(sharers) and not x.requires_grad:
+    if not x.requires_grad and (apart or len(alike) < len(sharers)):
         raise TapeError(
-            f"{name} with a tensor that requires a gradient, on memory of which a recorded tensor "
-            "is, as x.detach() of x: write into a copy, .clone()"
+            f"{name} with a tensor that requires a gradient, on memory that x.detach() or x.data "
+            "shares: write into a copy, .clone(), or .detach() what is written"
         )
     whole, parts = x, dict[int, Part]()
-    for t in sorted((x, *alike.values()), key=lambda t: -t.array.size):
+    for t in sorted((x, *alike), key=lambda t: -t.array.size):
         if id(x) not in parts:
             whole, parts = t, _parts_of(t, (x, *sharers))
     if id(x) not in parts:
@@ -103,11 +106,14 @@ def _bind_together(x, y, sharers, name):
     own = parts[id(x)]
     new = y if whole is x and own.fits(y.array) else put(whole, y, place=own)
     new.storage.share(new)
+    recorded = {id(t) for t in (x, *alike)}
     for t in (x, *sharers):
         if id(t) in parts:
             seen = new if t is whole else part_of(new, part=parts[id(t)])
-            origin = y if t is x else seen if id(t) in alike else Tensor(seen.array)
-            _take(t, origin, seen.array, new.storage)
+            origin = seen if id(t) in recorded else Tensor(seen.array)
+            _take(t, y if t is x else origin, seen.array, new.storage)
+            if id(t) in apart:
+                new.storage.sharing[-1] = Detached(t)
 
 
 def _parts_of(whole, tensors):

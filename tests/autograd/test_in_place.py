@@ -133,7 +133,10 @@ test_what_cannot_be_bound_is_refused = each_refused(
     (lambda: fp.arange(4).copy_(leaf()[0]), "of integers.*would be lost"),
     (lambda: nn.Linear(1, 1).state_dict()["bias"].copy_(leaf()[0, 0]), "of a state_dict"),
     (lambda: leaf().sum(0).expand(3, 4).mul_(2.0), "expanded tensor.*clone"),
-    (lambda: (y := leaf() * 1).detach()[0].copy_(y[1]), "memory of which a recorded"),
+    (
+        lambda: (y := leaf() * 1).detach()[0].copy_(y[1]),
+        "memory that x.detach",
+    ),
     (apart, "none sees all of it"),
     error=fp.TapeError,
 )
