@@ -136,11 +136,22 @@ class Storage:
         tensors = {id(t): t for known in self.sharing or () if (t := known()) is not None}
         return list(tensors.values())
 
-    def is_part(self, array: Any) -> bool:
-        """Whether a tensor on this memory is known to see more than `array` of what it sees."""
-        return any(
-            seen_by(t.array, array, array) is None and overlap(t.array, array)
+    def larger(self, array: Any) -> list:
+        """The tensors known to be on this memory that see more than `array` of what it sees."""
+        return [
+            t
             for t in self.sharers()
+            if seen_by(t.array, array, array) is None and overlap(t.array, array)
+        ]
+
+    def is_part(self, leaf: Any) -> bool:
+        """Whether a leaf is a part of one of these that has a gradient, is a parameter, or was made
+        of the leaf. Another, as v after `p.data = v[:9]`, keeps its numbers."""
+        order = {id(t): i for i, t in enumerate(self.sharers())}
+        own = order.get(id(leaf), -1)
+        return any(
+            t.requires_grad or t.precision is not None or order[id(t)] > own
+            for t in self.larger(leaf.array)
         )
 
     def has_strangers(self, array: Any) -> bool:

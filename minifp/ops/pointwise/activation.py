@@ -28,6 +28,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.ops.binding import overwritten
@@ -258,7 +259,7 @@ def into_input(function: F) -> F:
         return overwritten(input, function(input, *args, **settings), name)
 
     doc = f"As `{function.__name__}`; the input becomes the result, as by methods with a _."
-    return public("F")(cast(F, named(apply, name, doc, function)))
+    return public("F")(takes_tensor(cast(F, named(apply, name, doc, function))))
 
 
 relu_, leaky_relu_, elu_ = map(into_input, (relu, leaky_relu, elu))
