@@ -148,6 +148,4 @@ def test_what_does_not_fit_changes_nothing():
     refuses(fp.ShapeError, "setitem", y.__setitem__, 0, leaf()[0, :3])
     refuses(fp.ArgumentError, "accumulate=True", y.index_put_, ([0],), 1.0, True)
     refuses(fp.ShapeError, "12 places", y.masked_scatter_, np.array(True), fp.ones(3))
-    refuses(fp.ShapeError, "add_", fp.arange(2).__iadd__, fp.ones(2, 2, dtype="int64"))
-    refuses(TypeError, "unsupported operand", exec, "y += 'a'", {"y": y})
     assert y.node.op == "mul"
