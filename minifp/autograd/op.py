@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, NoReturn, cast
+from weakref import ref
 
 import numpy as np
 
@@ -203,12 +204,16 @@ NONE = (None, 0)  # the parent of an argument without gradient
 
 
 def _shared(out, args):
-    """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
+    """The storage of the tensor whose memory `out` is a view of, None if it has its own. It knows
+    from then on which tensors are on it."""
     for t in args:
         if isinstance(t, Tensor) and (
             out is t.array or out.base is t.array or out.base is t.array.base
         ):
-            return t.storage
+            storage = t.storage
+            if storage.sharing is None:
+                storage.sharing = [ref(t)]
+            return storage
     return None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd import small_stack
 from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.seeds import Unknown
-from minifp.autograd.storage import Storage
+from minifp.autograd.storage import Detached, Storage
 from minifp.checks import check_flag
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, TapeError
@@ -158,9 +158,18 @@ class Tensor:
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
-        other = Tensor(self.array, storage=self.storage)
+        storage = self.storage
+        if storage.sharing is None:
+            storage.share(self)
+        other = Tensor(self.array, storage=storage)
+        storage.sharing[-1] = Detached(other)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+    def detach_(self) -> "Tensor":
+        """Let this tensor remember nothing; views of it still do. Returns it."""
+        self.node, self.index, self.gradient_dtype = None, 0, None
+        return self
 
 
 vars(Tensor)["shape"].fget.__annotations__["return"] = Size  # which a lambda cannot say

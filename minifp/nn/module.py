@@ -26,8 +26,8 @@ from minifp.nn.parameter import Buffer, Parameter
 from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
+from minifp.ops.binding import numbers_of
 from minifp.ops.creation import warn_of_overflow
-from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import as_gpu, wanted
 from minifp.runtime.callers import warn_once
 

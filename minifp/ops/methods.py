@@ -418,6 +418,8 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
 def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, as copy.copy makes it: without the gradient and hooks."""
     new = type(self).__new__(type(self))
+    if self.storage.sharing is None:
+        self.storage.share(self)
     Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
     for kind in type(self).__mro__:
         for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "_grad", "hooks"}:

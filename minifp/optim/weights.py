@@ -58,7 +58,7 @@ class Weights:
             p.storage.copied_for(p)  # as after p.data = p.data.t()
         if self.storages[i] not in (None, p.storage):  # else another optimizer has moved it
             self._vacate(i)
-        if p.storage.has_strangers(p.array):
+        if p.storage.has_strangers(p.array) or p.storage.larger(p.array):
             warn_once(
                 "part of a larger tensor",
                 f"{name_of_parameter(p)} shares a part of a larger tensor's memory (p.data = "
@@ -191,7 +191,7 @@ def name_of_parameter(p):
 
 def check_whole(p, name):
     """Raise ArgumentError for a leaf that would not take along all that shares its memory."""
-    if p.storage.is_part(p.array):
+    if p.storage.is_part(p):
         raise ArgumentError(
             f"{name} of shape {tuple(p.shape)} shares memory with a larger tensor, or one in "
             "another order, which would not follow when an optimizer moves this leaf: pass a "
