@@ -13,7 +13,7 @@ from minifp.derive.rows import Rows
 from minifp.runtime.cpu.emit.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.emit.rows_text import FEW, RowText
 from minifp.runtime.cpu.kernels import pool
-from minifp.runtime.cpu.kernels.pointwise import DEAR, FLOAT32
+from minifp.runtime.cpu.kernels.pointwise import DEAR, FLOAT32, UNCOUNTED
 from minifp.runtime.cpu.threads import get_num_threads
 
 WORTH = 8192  # numbers that are worth a chunk
@@ -84,6 +84,7 @@ class Plan:
         self.numbers_of_chunks = per, self.step if self.step > 1 else self.rows, self.n
         self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
         work = total * NANOSECONDS * (10 * (formula.passes + 1) + cost_of(formula))
+        self.is_small = self.chunks == 1 and not self.workspace
         self.is_large = self.chunks > 1 and work > pool.WORTH_A_THREAD
 
     def _argument(self, k, dtype, actual):
@@ -141,6 +142,8 @@ class Plan:
         if self.is_large and get_num_threads() > 1:
             helpers = min(get_num_threads(), self.chunks) - 1
             pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
+        elif self.is_small:
+            self.kernel(UNCOUNTED, 1, pool.NOTHING, *rest)
         else:
             counter, scratch = pool.at_hand(self.workspace)
             self.kernel(counter, self.chunks, scratch, *rest)
