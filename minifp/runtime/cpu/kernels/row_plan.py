@@ -84,7 +84,8 @@ class Plan:
         self.numbers_of_chunks = per, self.step if self.step > 1 else self.rows, self.n
         self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
         work = total * NANOSECONDS * (10 * (formula.passes + 1) + cost_of(formula))
-        self.is_small = self.chunks == 1 and not self.workspace
+        counts = bool(formula.late) or "c" in formula.forms  # what adds the chunks' sums up
+        self.is_small = self.chunks == 1 and not self.workspace and not counts
         self.is_large = self.chunks > 1 and work > pool.WORTH_A_THREAD
 
     def _argument(self, k, dtype, actual):
