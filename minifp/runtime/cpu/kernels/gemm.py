@@ -147,11 +147,14 @@ def layout_of(x):
     return x.shape, x.strides, x.itemsize
 
 
+def reached(x, lie):
+    """The memory that matrices lie in, flat, with what is not theirs."""
+    return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
+
+
 def laid(x, lie):
     """Matrices as they lie in memory, flat."""
-    if lie.reach:
-        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
-    return flat(x, lie.order)
+    return reached(x, lie) if lie.reach else flat(x, lie.order)
 
 
 class Plan(NamedTuple):
@@ -204,6 +207,7 @@ def product(a, b, dtype, bias=None, out=None):
         return product(a, b, dtype, bias, y)
     chunks, _, cost, workspace = blocks
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
-    a, b = laid(a, of_a), laid(b, of_b)
+    a = reached(a, of_a) if of_a.reach else flat(a, of_a.order)
+    b = reached(b, of_b) if of_b.reach else flat(b, of_b.order)
     product_blocks(chunks, a, b, addends, flat(y), *places, cost=cost, workspace=workspace)
     return y
