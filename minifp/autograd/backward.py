@@ -51,8 +51,8 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
 
     They can be replayed (see replay.py) until somebody forgets them.
     """
-    end = y.gradient_node
-    if end is None:
+    end = y.node or y
+    if y.node is None and y.gradient_dtype is None:
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = toposort([end])
     seeds = seeds_in(order, seed, [y])
