@@ -50,14 +50,14 @@ def sum_of(x, y, precision, dtype=None):
     format = rules.meeting_format(x.dtype, precision)
     to = format if dtype is None else dtype
     if format == float32 and max(y.dtype.itemsize, to.itemsize) <= float32.itemsize:
-        return add(x, y, to=(to,))
+        return sum_of_gradients(x, y, to=(to,))
     with np.errstate(all="ignore"):
         total = as_array(np.add(upcast(x, format), upcast(y, format)))
     return total if dtype is None else downcast(total, dtype)
 
 
 @compilable
-def add(x, y, *, to):
+def sum_of_gradients(x, y, *, to):
     """x + y, arrays of one shape, added in float32 and rounded once. to: (the result's dtype,)."""
     with np.errstate(all="ignore"):
         return downcast(as_array(upcast(x, float32) + upcast(y, float32)), to[0])
