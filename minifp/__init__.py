@@ -27,7 +27,7 @@ from minifp.autograd.tape import Tensor
 from minifp.runtime.shapes import Size
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
-from minifp.autograd.backward import grad
+from minifp.autograd.input_gradients import grad
 from minifp.runtime.random import get_state, manual_seed, set_state
 
 # Operations, and what makes tensors; those on layers' inputs are in minifp.nn.functional.

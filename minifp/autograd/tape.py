@@ -93,10 +93,11 @@ class Tensor:
                 array = as_sizes(array, requires_grad, storage, node, index, *more)
                 requires_grad, storage, node, index = False, None, None, None
             array = constructed(array)
-        self.array, self.storage = array, storage or Storage()
-        if self.storage.sharing is not None:
-            self.storage.share(self)
-        self.node, self.index = node, index or 0
+        if storage is None:
+            storage = Storage()
+        elif storage.sharing is not None:
+            storage.share(self)
+        self.array, self.storage, self.node, self.index = array, storage, node, index or 0
         self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed, self.consumed, self.unseeded = 1.0, None, False
         if requires_grad is not False:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from minifp.autograd.backward import HookHandle
+from minifp.autograd.hooks import HookHandle
 from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.memory import clear_gradients, write
 from minifp.autograd.tape import Tensor, module_path

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
-from minifp.autograd.backward import backward, register_hook, retain_grad
+from minifp.autograd.backward import backward
 from minifp.autograd.gradient_clip import mark_alike, successor
+from minifp.autograd.hooks import register_hook, retain_grad
 from minifp.autograd.memory import give_memory
 from minifp.autograd.scaled import warn_of_read
 from minifp.autograd.tape import Tensor, observers

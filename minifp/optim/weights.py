@@ -117,12 +117,12 @@ class Weights:
     def take_up_assigned(self):
         """Take up what was assigned to parameters since the last step, whose formats are right."""
         for i, (p, view, version) in enumerate(zip(self.parameters, self.views, self.versions)):
-            has_moved = p.array is not view
-            if has_moved:
+            if p.array is not view:
                 self._adopt(i)
-            if has_moved or p.storage.version != version:
-                self._assigned(i)
-                self.versions[i] = p.storage.version
+            elif p.storage.version == version:
+                continue
+            self._assigned(i)
+            self.versions[i] = p.storage.version
 
     def _assigned(self, i):
         pass  # the flat buffer is what was assigned to
@@ -149,10 +149,9 @@ class Weights:
     def written(self, first, last):
         """Take note that these parameters' stored numbers are what the optimizer wrote."""
         for i in range(first, last):
-            p = self.parameters[i]
-            p.storage.version += 1
-            self.versions[i] = p.storage.version
-            p.storage.unrounded = None  # behind what was stored before
+            storage = self.parameters[i].storage
+            self.versions[i] = storage.version = storage.version + 1
+            storage.unrounded = None  # behind what was stored before
 
     def are_beyond(self):
         """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a
