@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.backward import Keep, retain_grad
 from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.hooks import Keep, retain_grad
 from minifp.autograd.memory import write
 from minifp.autograd.storage import Detached, Storage, overlap
 from minifp.autograd.tape import Tensor
