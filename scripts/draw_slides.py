@@ -3,8 +3,8 @@
     python scripts/draw_slides.py                       # all, ten minutes
     python scripts/draw_slides.py formats staircase     # these
 
-formats.svg and window.svg are drawn here, of a run of seconds. The others are pictures of lessons, by
-the names that the lessons' texts have for them: a lesson is run in full, with its answers.
+formats.svg and window.svg are drawn here, of a run of seconds. The others are pictures of lessons,
+by the names that the lessons' texts have for them: a lesson is run in full, with its answers.
 """
 
 import contextlib
@@ -117,7 +117,8 @@ ALL = (*OWN, *(name for names in OF_LESSONS.values() for name in names))
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[PICTURE]...", nargs=-1, type=click.Choice(ALL))
-@click.option("--out", type=click.Path(path_type=Path), default="docs/teaching/slides", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default="docs/teaching/slides",
+              show_default=True)  # fmt: skip
 def main(names, out):
     """Draw the pictures of the slides, or those that are named.
 

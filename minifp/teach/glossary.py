@@ -20,7 +20,7 @@ def path() -> Path:
 
 
 def linked(text: str) -> str:
-    """Markdown whose links lead to the glossary beside the notebook that runs, or to a checkout's."""
+    """Markdown whose links lead to the glossary beside the running notebook, or a checkout's."""
     place = NAME if Path(NAME).is_file() else IN_CHECKOUT
     return LINK.sub(rf"[\1]({place}\2)", text)
 
