@@ -28,8 +28,8 @@ def samples(seed: int, n: int, bias: float, shared: float) -> tuple[np.ndarray, 
     hints=(
         "The standard error of the mean is s / sqrt(n), where s divides by n - 1 (ddof=1). t is a "
         "distance divided by it.",
-        "There are two distances: from -margin up to the mean, and from the mean up to +margin. The "
-        "p value of each test is 1 - t_cdf(distance / error, n - 1).",
+        "There are two distances: from -margin up to the mean, and from the mean up to +margin. "
+        "The p value of each test is 1 - t_cdf(distance / error, n - 1).",
         "Equivalence needs both tests to reject, so its [p value](glossary.md#p-value) is the "
         "larger of the two.",
     ),

@@ -38,9 +38,9 @@ class Survives:
     "The smallest loss scale, in few runs",
     hints=(
         "Each question is a training run. Ask in the middle: the answer rules out one half.",
-        "Keep two powers: `low`, below which the answer cannot be, and `high`, which survives. Until "
-        "they meet, ask in the middle. If the middle survives, it becomes the new high; if not, "
-        "low becomes the next power above it.",
+        "Keep two powers: `low`, below which the answer cannot be, and `high`, which survives. "
+        "Until they meet, ask in the middle. If the middle survives, it becomes the new high; if "
+        "not, low becomes the next power above it.",
         "while low < high: middle = (low + high) // 2. If middle survives, high = middle, else "
         "low = middle + 1. `high` itself is known to survive, so never ask for it.",
     ),

@@ -29,12 +29,12 @@ def halves_and_midpoints() -> np.ndarray:
     LESSON,
     "Round to float16, to nearest, ties to even",
     hints=(
-        "From 2^e to 2^(e+1) the [gap](glossary.md#gap) is 2^(e-10): divide by it, round to a whole "
-        "number, and multiply again. np.frexp finds e.",
-        "np.rint rounds ties to even. Below 2^-14 the gap stays 2^-24, so the power of two that you "
-        "divide by has a smallest value.",
-        "Numbers that round to 65536 or more do not fit: they become Inf, with their sign. NaN stays "
-        "NaN, and zero keeps its sign.",
+        "From 2^e to 2^(e+1) the [gap](glossary.md#gap) is 2^(e-10): divide by it, round to a "
+        "whole number, and multiply again. np.frexp finds e.",
+        "np.rint rounds ties to even. Below 2^-14 the gap stays 2^-24, so the power of two that "
+        "you divide by has a smallest value.",
+        "Numbers that round to 65536 or more do not fit: they become Inf, with their sign. NaN "
+        "stays NaN, and zero keeps its sign.",
     ),
 )
 def round_f16(answer):
@@ -74,9 +74,9 @@ def zero_up_to(answer):
         "them.",
         "From 2^e to 2^(e+1) there are 1,024 numbers, 2^(e-10) apart. np.frexp gives an exponent, "
         "but for a fraction from 1/2 to 1.",
-        "np.frexp(2048.0) is (0.5, 12): its second number minus 11 is the exponent of the gap. Zero "
-        "and the [subnormal numbers](glossary.md#subnormal-number) lie 2^-24 apart, and no gap is "
-        "smaller.",
+        "np.frexp(2048.0) is (0.5, 12): its second number minus 11 is the exponent of the gap. "
+        "Zero and the [subnormal numbers](glossary.md#subnormal-number) lie 2^-24 apart, and no "
+        "gap is smaller.",
     ),
 )
 def gap_above(answer):

@@ -29,8 +29,8 @@ def stays(w: np.ndarray, update: np.ndarray | float) -> np.ndarray:
         "[gap](glossary.md#gap) below w.",
         "The number below a power of two is half as far away as the number above it. From 2^-14 "
         "downward all gaps are 2^-24.",
-        "In a [tie](glossary.md#rounding) the number whose last bit is 0 wins: w itself, if w is an "
-        "even multiple of its gap. w.astype(np.float16).view(np.uint16) has that bit.",
+        "In a [tie](glossary.md#rounding) the number whose last bit is 0 wins: w itself, if w is "
+        "an even multiple of its gap. w.astype(np.float16).view(np.uint16) has that bit.",
     ),
 )
 def lost_up_to(answer):
@@ -83,8 +83,8 @@ def adam_stands_still_above(answer):
         "that?",
         "It is the same share of every weight. Which weights are the first to move: those just "
         "above a power of two, or those just below one?",
-        "For its size, a power of two has the smallest gap below it. It loses updates of up to 2^-12 "
-        "of itself, and all other weights lose larger ones.",
+        "For its size, a power of two has the smallest gap below it. It loses updates of up to "
+        "2^-12 of itself, and all other weights lose larger ones.",
     ),
 )
 def decay_dead_up_to(answer):
