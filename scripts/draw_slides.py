@@ -39,7 +39,7 @@ OF_LESSONS = {  # by the lesson that draws them
     "09-the-op-list": ("heat_map",),
     "11-does-it-match": ("differences_and_distances",),
 }
-WIDE = (7.2, 3.6)  # inches, of which slides make letters that a room can read
+WIDTH, LOWER = 7.2, 0.85  # inches, and times as high as in a lesson: a slide is wide
 SHOWN = ("float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn")
 STEPS, BATCH, DIAL = 40, 32, 11
 INSIDE, LOST = drawing.STYLES[1].color, drawing.STYLES[2].color
@@ -134,7 +134,7 @@ def main(names, out):
         if mine := {*drawn} & {*wanted}:
             figures = of_lesson(lesson)
             for name in sorted(mine):
-                figures[name].set_size_inches(*WIDE)
+                figures[name].set_size_inches(WIDTH, LOWER * figures[name].get_figheight())
                 with drawing.settings():
                     click.echo(drawing.save(figures[name], out / f"{name}.svg", "svg"))
 

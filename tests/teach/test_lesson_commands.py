@@ -38,8 +38,7 @@ def test_lessons_are_listed_and_copied_as_they_are_and_never_over_a_students(tmp
     file.write_text("my work", encoding="utf-8")
     refused = teaching("lessons", "--out", "mine")
     assert refused.exit_code == 2 and "--again" in refused.output
-    copied = {path.name for path in file.parent.iterdir()}
-    assert copied == {file.name, "glossary.md"}  # and no other lesson
+    assert {p.name for p in file.parent.iterdir()} == {file.name, "glossary.md"}  # and no other
     for n in (2, 3):
         teaching("lessons", LESSON, "--out", "mine", "--again")
         assert json.loads((file.parent / f"{LESSON}-{n}.ipynb").read_text("utf-8"))["cells"]
