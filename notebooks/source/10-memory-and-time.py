@@ -1,10 +1,11 @@
 # %% [markdown]
 # # 10. Memory and time, honestly
 #
-# **What do I save?** "Half precision halves the memory and is eight times faster." Both halves of this sentence are sometimes true. This lesson counts the bytes of a step, kind by kind, and asks of each product of matrices what holds it up, here and on a GPU.
+# **What do I save?** "Half precision halves the memory and is eight times faster." Both halves of this sentence are sometimes true. This lesson counts the bytes of a step, kind by kind, and asks what each matrix product waits for, here and on a GPU.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. Nothing is downloaded.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so they will not be those of others.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so other machines will have others.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
 # %%
 from itertools import islice
@@ -35,7 +36,7 @@ on_gpu = here.launches_steps
 #
 # ### Predict
 #
-# The activations of mixed precision take half the bytes, and so do the stored weights. By how many percent does the *whole* step of the LSTM shrink?
+# In mixed precision activations take half the bytes, and so do the stored weights. By how many percent does the *whole* step of the LSTM shrink?
 
 # %%
 saved = teach.predict("The whole step of the LSTM is smaller by", percent=...)
@@ -44,7 +45,7 @@ saved
 # %% [markdown]
 # ### Run
 #
-# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows how it is called here, and `memory_and_time.lstm??` the step of part 3.)
+# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows the call, and `memory_and_time.lstm??` the step of part 3.)
 
 # %%
 NETWORKS = ("LeNet", "LSTM")
@@ -66,7 +67,7 @@ with teach.after(saved):
 teach.explain("saved")
 
 # %% [markdown]
-# How large? The same LSTM with other batches:
+# How large must the batch be? The same LSTM with other batches:
 
 # %%
 rows = []
@@ -82,11 +83,11 @@ with teach.after(saved):
 # %% [markdown]
 # ## 2. What a product waits for
 #
-# A machine has two limits: so many operations a second, and so many bytes a second from memory. A product of (M, K) and (K, N) does 2 M N K operations, and moves at least M K + K N + M N numbers. Its operations for each byte say which limit it meets. The border between the two is the machine's *ridge*.
+# A machine has two limits: how many operations it does in a second, and how many bytes it moves from memory in a second. A product of (M, K) and (K, N) does 2 M N K operations and moves at least M K + K N + M N numbers. Its operations per byte say which limit it meets. The border between the two is the machine's *ridge*.
 #
 # ### Predict
 #
-# One time step of the LSTM multiplies its state, 32 by 256, by the weights of its four gates, 256 by 1,024. How many operations is that for each byte, with numbers of two bytes?
+# One time step of the LSTM multiplies its state, 32 by 256, by the weights of its four gates, 256 by 1,024. How many operations per byte is that, if a number has two bytes?
 
 # %%
 intensity = teach.predict("One time step of the LSTM has", flop_per_byte=...)
@@ -139,7 +140,7 @@ teach.explain("intensity")
 #
 # ### Predict
 #
-# How many times as long does a step of the LSTM take in mixed precision as in float32, on the machine that you run this on? A processor has no arithmetic for float16 worth speaking of; a GPU has tensor cores.
+# How many times as long does a step of the LSTM take in mixed precision as in float32, on the machine that you run this on? A processor has hardly any arithmetic for float16; a GPU has tensor cores.
 
 # %%
 slower = teach.predict("A step in mixed precision takes that of float32 times", times=...)
@@ -148,7 +149,7 @@ slower
 # %% [markdown]
 # ### Run
 #
-# Steps of the two precisions take turns, so that whatever else your machine does meanwhile hits both. On a GPU `fp.capture` makes one CUDA graph of a whole step; on a processor it changes nothing.
+# Steps of the two precisions take turns, so whatever else your machine does meanwhile affects both. On a GPU `fp.capture` makes one CUDA graph of a whole step; on a processor it changes nothing.
 
 # %%
 train, _ = fp.data.shakespeare(length=64)
@@ -164,7 +165,7 @@ for x, t in islice(loader, teach.fast_or(14, 8)):
 median = {name: np.median(found[4:]) for name, found in seconds.items()}
 
 # %% [markdown]
-# The kernels of a step on the processor, one by one, and what they would take at least on a V100:
+# The kernels of a step on the processor, one by one, and the least time that they would take on a V100:
 
 # %%
 model, optimizer, _ = memory_and_time.lstm("mixed", "cpu")
@@ -225,7 +226,7 @@ teach.explain("whole")
 # %% [markdown]
 # ## 5. Shapes
 #
-# Tensor cores multiply float16 in blocks: M, N and K should be multiples of 8. What is no multiple is padded, and the padding is multiplied too, or slower kernels are taken. Of the LSTM's step:
+# Tensor cores multiply float16 in blocks: M, N and K should be multiples of 8. Other sizes are padded, and the padding is multiplied, too; or slower kernels are used. For the LSTM's step:
 
 # %%
 advice = shape_advice(rows)
@@ -260,7 +261,7 @@ teach.check(ledger)
 # %% [markdown]
 # ### From which batch on is it worth it?
 #
-# Use your ledger: all five kinds count, activations are those of one example times the batch. With "at least 25% saved" you would ask for `saved=0.25`.
+# Use your ledger: all five kinds count, and activations are those of one example times the batch. `saved=0.25` asks for at least 25%.
 
 
 # %%
@@ -312,9 +313,9 @@ teach.check(amdahl)
 # %% [markdown]
 # ### To try
 #
-# 1. Which batch makes one step of the LSTM wait for arithmetic on a V100, with 256 units? And is there one with 128 units?
-# 2. `fp.summary(..., optimizer="sgd")` has no optimizer state. Does mixed precision save more then, or less?
-# 3. Give LeNet's first convolution 8 channels instead of 6. By how much does its work grow, and what would tensor cores say?
+# 1. From which batch on does one step of the LSTM with 256 units wait for arithmetic on a V100? And is there such a batch with 128 units?
+# 2. With `fp.summary(..., optimizer="sgd")` there is no optimizer state. Does mixed precision then save more, or less?
+# 3. Give LeNet's first convolution 8 channels instead of 6. By how much does its work grow, and what does that mean for tensor cores?
 #
 # ## On a real GPU
 
@@ -326,5 +327,5 @@ teach.explain("here" if on_gpu else "elsewhere")
 #
 # - S. Williams, A. Waterman and D. Patterson (2009), *Roofline: an insightful visual performance model for multicore architectures*, Communications of the ACM 52(4).
 # - NVIDIA, *Matrix Multiplication Background User's Guide*, on tiles and multiples of 8; *Training With Mixed Precision*, on tuning for tensor cores.
-# - S. Rajbhandari and others (2019), *ZeRO*, [arXiv:1910.02054](https://arxiv.org/abs/1910.02054), section 3: where the 16 bytes a weight go, and how several GPUs share them.
+# - S. Rajbhandari and others (2019), *ZeRO*, [arXiv:1910.02054](https://arxiv.org/abs/1910.02054), section 3: where the 16 bytes for each weight go, and how several GPUs share them.
 # - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.1, which says itself that weights take more.
