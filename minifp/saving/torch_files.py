@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import CheckpointError, MinifpError
-from minifp.runtime import untrusted
-from minifp.saving import files
+from minifp.runtime.file_kinds import kind_of
+from minifp.saving import files, tensor_file
+from minifp.saving.pytorch.archive import START
 from minifp.saving.pytorch.objects import Classes
 from minifp.saving.pytorch.reader import read
 from minifp.saving.pytorch.writer import written
-
-ENDINGS = (".pt", ".pth")
 
 
 def save(path: str | os.PathLike, value: Any, classes: Classes | None = None) -> Path:
@@ -39,15 +38,14 @@ def load(path: str | os.PathLike, classes: Classes | None = None) -> Any:
     Raises CheckpointError for a file that is missing, damaged, not PyTorch's, or names anything
     else, saying which.
     """
-    try:
-        content = untrusted.content(files.as_path(path), files.LARGEST)
-    except (OSError, TypeError, ValueError) as error:
-        raise CheckpointError(f"checkpoint {str(path)!r}: {error}") from None
-    return loads(content, path, classes)
+    return loads(tensor_file.content(path), path, classes)
 
 
 def loads(content: bytes, path: Any, classes: Classes | None = None) -> Any:
     """The same of the content of a file; `path` is what errors name."""
+    if not content.startswith(START):
+        what = kind_of(content) or "no zip archive, as torch.save writes"
+        raise CheckpointError(f"checkpoint {str(path)!r}: this is {what}")
     try:
         return read(content, classes)
     except MemoryError:

@@ -43,7 +43,15 @@ def fill(array: np.ndarray, state: Any) -> None:
     is_plain = isinstance(dtype, np.dtype) and type(data) is bytes and type(is_fortran) is bool
     if not sizes or not is_plain or math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"an array of NumPy's of shape {shape!r:.60} that its bytes do not fill")
+    if dtype.kind == "b":
+        check_booleans(np.frombuffer(data, np.uint8))
     array.__setstate__((1, shape, dtype, is_fortran, data))  # type: ignore[attr-defined]
+
+
+def check_booleans(memory: np.ndarray) -> None:
+    """Raise ValueError for bytes that are not 0 or 1, with which NumPy counts wrongly."""
+    if memory.size and memory.max() > 1:
+        raise ValueError("booleans that are neither 0 nor 1")
 
 
 def scalar(dtype: Any, data: Any) -> Any:

@@ -23,7 +23,8 @@ from minifp.saving.pytorch.opcodes import Call
 
 BASES: tuple[Any, ...] = (Module, OrderedDict, dict, list, tuple, object)
 OWN = re.compile(r"minifp\.(nn|models)\.[a-z0-9_.]*[a-z0-9_]")  # modules that have Modules
-FUNCTIONS, PRECISION = "minifp.nn.functional", "minifp.numerics.policy Precision"
+FUNCTIONS = "minifp.nn.functional", "minifp.ops"  # modules that have functions on tensors
+PRECISION = "minifp.numerics.policy Precision"
 Classes = Mapping[str, Any]  # by dotted name: classes, and functions that objects may refer to
 
 
@@ -46,7 +47,8 @@ class Allowed:
 
     def name_of(self, value: Any) -> str | None:
         """The name by which `named` returns a class or function; None where there is none."""
-        names = dotted_name(value), f"{FUNCTIONS}.{getattr(value, '__name__', '')}"
+        names = [f"{module}.{getattr(value, '__name__', '')}" for module in FUNCTIONS]
+        names.insert(0, dotted_name(value))
         return next((name for name in names if self.named(name) is value), None)
 
     def new(self, kind: Any, arguments: tuple) -> Any:
@@ -68,9 +70,9 @@ class Allowed:
 
 def own(module: str, name: str) -> Any:
     """A class of modules, or a function on tensors, of minifp's; None for what is neither."""
-    if module == FUNCTIONS:
-        functional = import_module(FUNCTIONS)
-        return vars(functional).get(name) if name in functional.__all__ else None
+    if module in FUNCTIONS:
+        function = vars(import_module(module)).get(name)
+        return function if isinstance(function, FunctionType) else None
     if not OWN.fullmatch(module):
         return None
     try:

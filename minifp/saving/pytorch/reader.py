@@ -21,9 +21,8 @@ class Reader:
     def __init__(self, archive: Archive, nbytes: int, classes: objects.Classes | None) -> None:
         self.allowed = objects.Allowed(classes)
         self.tensors = Tensors(archive, nbytes)
-        self.names = {**names.NAMES, **self.tensors.names}
-        if classes is not None:
-            self.names |= {**objects.NAMES, **self.tensors.own_names}
+        own = objects.NAMES if classes is not None else {}
+        self.names = {**names.NAMES, **own, **self.tensors.names(classes is not None)}
 
     def named(self, name: str) -> Any:
         """What a name stands for. Raises CheckpointError for all that is not on the list."""

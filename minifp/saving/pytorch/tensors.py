@@ -18,6 +18,7 @@ from minifp.nn.parameter import Buffer, Parameter
 from minifp.numerics.formats import as_dtype, float32
 from minifp.numerics.policy import Precision, precision
 from minifp.runtime.untrusted import LARGEST
+from minifp.saving.pytorch import numpy_names
 from minifp.saving.pytorch.archive import Archive
 from minifp.saving.pytorch.names import StorageKind
 from minifp.saving.pytorch.opcodes import Call
@@ -37,15 +38,21 @@ class Stored(NamedTuple):
 
 
 class Tensors:
-    """Those of one file. names: what it calls to make them."""
+    """Those of one file, which `names` of it make."""
 
     def __init__(self, archive: Archive, nbytes: int) -> None:
         self.archive = archive
         self.memories: dict[str, tuple[np.ndarray, Storage]] = {}
+        self.booleans: set[str] = set()  # storages in which all bytes are 0 or 1
         self.left = REPEATED * nbytes + LARGEST  # bytes of tensors that may still be made
-        self.names = {TENSOR: Call(self.tensor), ANY_TENSOR: Call(self.any_tensor)}
-        self.names[PARAMETER] = Call(self.parameter)
-        self.own_names = {OWN_PARAMETER: Call(self.own_parameter), OWN_BUFFER: Call(self.buffer)}
+
+    def names(self, with_modules: bool) -> dict[str, Call]:
+        """What a file calls to make them, also as modules have them. (It is not kept here: a circle
+        would keep all memory until the collector comes.)"""
+        made = {TENSOR: self.tensor, ANY_TENSOR: self.any_tensor, PARAMETER: self.parameter}
+        if with_modules:
+            made |= {OWN_PARAMETER: self.own_parameter, OWN_BUFFER: self.buffer}
+        return {name: Call(function) for name, function in made.items()}
 
     def stored(self, key: Any) -> Stored:
         """What ("storage", its class, its name, a device, the count of numbers) refers to."""
@@ -70,6 +77,9 @@ class Tensors:
         if type(stored) is not Stored or hooks or metadata or type(requires_grad) is not bool:
             raise ValueError("a tensor with hooks, or of no storage")
         memory, storage = self.memories[stored.key]
+        if stored.dtype.kind == "b" and stored.key not in self.booleans:
+            numpy_names.check_booleans(memory)
+            self.booleans.add(stored.key)
         array = self.view(memory, stored.dtype, offset, sizes, strides)
         return Tensor(array, requires_grad=requires_grad, storage=storage)
 
@@ -99,8 +109,6 @@ class Tensors:
                 f"a storage of {held} numbers"
             )
         self.count(math.prod(max(n, 1) for n in sizes) * dtype.itemsize, sizes)
-        if dtype.kind == "b" and memory.size and memory.max() > 1:
-            raise ValueError("booleans that are neither 0 nor 1")
         steps = tuple(s * dtype.itemsize for s in strides)
         if 0 in sizes:
             return np.empty(sizes, dtype)

@@ -145,7 +145,7 @@ class Writer(Emitter):
         """An object of a class that files may name: what it holds, and its dictionary."""
         kind = type(value)
         if not self.allowed.is_object(value) or not objects.can_be_made(kind):
-            refuse(value, place)
+            refuse(value, place, f"a {kind.__name__}, which is no class that files may name")
         base = objects.base_of(kind)
         self.put_name(kind, place)
         self.group(tuple.__iter__(value) if base is tuple else (), place, pickle.TUPLE)
