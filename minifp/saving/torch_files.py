@@ -54,5 +54,6 @@ def loads(content: bytes, path: Any, classes: Classes | None = None) -> Any:
         raise CheckpointError(f"checkpoint {str(path)!r}: {error}") from None
     except Exception as error:  # zipfile, pickletools and NumPy have one for each way to be damaged
         raise CheckpointError(
-            f"checkpoint {str(path)!r}: truncated or damaged: {error or type(error).__name__}"
+            f"checkpoint {str(path)!r}: damaged, or not as PyTorch writes it: "
+            f"{error or type(error).__name__}"
         ) from None

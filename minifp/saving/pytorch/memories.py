@@ -32,18 +32,17 @@ class Memories:
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.places: dict[int, Place] = {}
         self.storages: list[bytes] = []
-        self.copies: list[np.ndarray] = []
-        apart = [a for a in arrays if not _is_placed(a)]
-        together = {id(a): a for a in arrays if _is_placed(a)}.values()
-        for group in _groups([*together]):
+        each = {id(a): a for a in arrays}
+        order = {key: n for n, key in enumerate(each)}  # by addresses, files would differ each time
+        groups = [[a] for a in each.values() if not _is_placed(a)]
+        groups += _groups([a for a in each.values() if _is_placed(a)])
+        for group in sorted(groups, key=lambda group: min(order[id(a)] for a in group)):
             first = min(reach(a)[0] for a in group)
-            if all((reach(a)[0] - first) % a.itemsize == 0 for a in group):
+            if all(_is_placed(a) and (reach(a)[0] - first) % a.itemsize == 0 for a in group):
                 self._add(group, first, max(reach(a)[1] for a in group))
             else:
-                apart += group
-        for a in apart:
-            if id(a) not in self.places:
-                self._add_apart(a)
+                for a in group:
+                    self._add_apart(a)
 
     def _add(self, group, first, end):
         """One storage for arrays between these addresses."""

@@ -17,7 +17,7 @@ Inside = Callable[[Any], Iterable[Any] | None]
 
 def check_nesting(value: Any, inside: Inside, is_object: Callable[[Any], bool]) -> None:
     """Raise ValueError for what is nested deeper than DEEPEST, has more than MOST values in it, or
-    is in itself; objects may be, as a child that knows its parent.
+    is in itself; an object may be, as a child that knows its parent.
 
     inside: what a container holds, and None for what is none. It is asked once of each value that
     is not PLAIN.

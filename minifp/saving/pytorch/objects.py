@@ -55,7 +55,7 @@ class Allowed:
         """An object with nothing set. Raises ValueError for one of a class that is not allowed, or
         comes from another class of Python's than BASES."""
         if not isinstance(kind, type) or self.name_of(kind) is None:
-            raise ValueError(f"makes a {str(kind)[:60]}, which is no class that it may")
+            raise ValueError(f"makes an object of a {type(kind).__name__}: expected a known class")
         base = base_of(kind)
         if base is tuple:
             return tuple.__new__(kind, arguments)
@@ -118,6 +118,11 @@ NAMES = {PRECISION: Call(as_written)}
 ITEMS = {list, tuple, set, frozenset, Size}
 DICTS = {dict, OrderedDict, Counter, defaultdict}
 LEAVES = Tensor, np.ndarray, np.generic, np.dtype, Dtype, str, Precision, type, FunctionType
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is none of Python's own containers."""
+    return type(value) not in ITEMS and type(value) not in DICTS
 
 
 def inside(value: Any) -> Iterable[Any] | None:

@@ -68,7 +68,7 @@ def read(content: bytes, classes: objects.Classes | None = None) -> Any:
     archive = Archive(content)
     reader = Reader(archive, len(content), classes)
     value = unpickled(archive.pickle(), reader)
-    check_nesting(value, _inside, reader.allowed.is_object)
+    check_nesting(value, _inside, objects.is_object)
     return value
 
 

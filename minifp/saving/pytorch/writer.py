@@ -16,7 +16,8 @@ from minifp.derive.dtypes import dtype as Dtype
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
 from minifp.nn.module import Module
-from minifp.nn.parameter import Buffer, Parameter
+from minifp.nn.parameter import SAY_FORMATS, Buffer, Parameter
+from minifp.numerics.formats import upcast
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.ops.in_place import numbers_of
@@ -184,10 +185,9 @@ def written(value: Any, classes: objects.Classes | None = None) -> bytes:
             tensors.append(held)
         return objects.inside(held)
 
-    allowed = objects.Allowed(classes)
     try:
-        check_nesting(value, inside, allowed.is_object)
-        writer = Writer(_arrays(tensors), allowed)
+        check_nesting(value, inside, objects.is_object)
+        writer = Writer(_arrays(tensors), objects.Allowed(classes))
         writer.put(value, "")
     except (ValueError, RecursionError) as error:
         if isinstance(error, ArgumentError):
@@ -196,13 +196,23 @@ def written(value: Any, classes: objects.Classes | None = None) -> bytes:
     return packed(b"".join([*writer.parts, pickle.STOP]), writer.memories.storages)
 
 
+def _numbers(t):
+    """Those of a tensor, of a parameter unrounded; where its format was named, and nothing is lost,
+    in that format."""
+    if not isinstance(t, Parameter):
+        return without_scale(t).array
+    numbers = numbers_of(t)
+    if t.stored_as in SAY_FORMATS or (upcast(t.array, numbers.dtype) != numbers).any():
+        return numbers
+    return t.array
+
+
 def _arrays(tensors):
     """The numbers of each tensor, by its id, on the CPU. Entries of a state_dict are copies; of one
     tensor, such as a weight that two layers share, they are the same numbers again."""
     arrays, firsts = {}, {}
     for t in tensors:
-        numbers = numbers_of(t) if isinstance(t, Parameter) else without_scale(t).array
-        array = moved(numbers, "cpu")
+        array = moved(_numbers(t), "cpu")
         owner = getattr(t.storage, "owner", None)
         if owner is not None and owner() is not None:
             first = firsts.setdefault((id(owner()), array.shape), array)
