@@ -125,12 +125,13 @@ def load(
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
     content = tensor_file.content(path)
+    tree: Any = None  # of a file that minifp did not write
     is_alone = all(thing is None for thing in (model, *given.values()))
     if content.startswith(ZIP):
         whole = import_module("minifp.saving.torch_files").loads(content, path)
         if is_alone:
             return whole
-        arrays, tree = _named_arrays(path, whole), None
+        arrays = _named_arrays(path, whole)
     else:
         arrays, tree = tensor_file.parsed(content, path)
     states, kept, extra = _checked(path, arrays, tree, model, given, strict)

@@ -141,10 +141,10 @@ def _ordered(e, value, place):
 
 
 def _defaulting(e, value, place):
-    factory = getattr(value.default_factory, "__name__", None)
+    factory = getattr(value.default_factory, "__name__", "")
     if FACTORIES.get(factory) is not value.default_factory:
         refuse(value, place, f"a defaultdict of {factory}")
-    own = [Written(lambda: e.name(f"__builtin__ {factory}"))] * (factory is not None)
+    own = [Written(lambda: e.name(f"__builtin__ {factory}"))] * bool(factory)
     e.call("collections defaultdict", *own)
     e.remember(value)
     e.items(value, place)

@@ -45,7 +45,7 @@ def fill(array: np.ndarray, state: Any) -> None:
         raise ValueError(f"an array of NumPy's of shape {shape!r:.60} that its bytes do not fill")
     if dtype.kind == "b":
         check_booleans(np.frombuffer(data, np.uint8))
-    array.__setstate__((1, shape, dtype, is_fortran, data))  # type: ignore[attr-defined]
+    array.__setstate__((1, shape, dtype, is_fortran, data))
 
 
 def check_booleans(memory: np.ndarray) -> None:

@@ -49,10 +49,11 @@ class Tensors:
     def names(self, with_modules: bool) -> dict[str, Call]:
         """What a file calls to make them, also as modules have them. (It is not kept here: a circle
         would keep all memory until the collector comes.)"""
-        made = {TENSOR: self.tensor, ANY_TENSOR: self.any_tensor, PARAMETER: self.parameter}
+        calls = {TENSOR: Call(self.tensor), ANY_TENSOR: Call(self.any_tensor)}
+        calls[PARAMETER] = Call(self.parameter)
         if with_modules:
-            made |= {OWN_PARAMETER: self.own_parameter, OWN_BUFFER: self.buffer}
-        return {name: Call(function) for name, function in made.items()}
+            calls |= {OWN_PARAMETER: Call(self.own_parameter), OWN_BUFFER: Call(self.buffer)}
+        return calls
 
     def stored(self, key: Any) -> Stored:
         """What ("storage", its class, its name, a device, the count of numbers) refers to."""

@@ -210,7 +210,8 @@ def _numbers(t):
 def _arrays(tensors):
     """The numbers of each tensor, by its id, on the CPU. Entries of a state_dict are copies; of one
     tensor, such as a weight that two layers share, they are the same numbers again."""
-    arrays, firsts = {}, {}
+    arrays: dict[int, np.ndarray] = {}
+    firsts: dict[tuple, np.ndarray] = {}
     for t in tensors:
         array = moved(_numbers(t), "cpu")
         owner = getattr(t.storage, "owner", None)
