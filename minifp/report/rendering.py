@@ -1,7 +1,7 @@
 """A Document for each who reads it: terminals, pages, notebooks, Markdown, LaTeX, JSON and CSV."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from markupsafe import Markup
@@ -55,7 +55,9 @@ def markdown(document: Document) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _read(document: Document, render: Callable[[Part], str], mark: str = "") -> Iterator[str]:
+def _read(
+    document: Document, render: Callable[[str | Table], str], mark: str = ""
+) -> Iterator[str]:
     """The texts of its sections, below their titles, without details and what only pages have."""
     for section in document.sections:
         parts = [render(p) for p in section.parts if isinstance(p, Table) or type(p) is str]
@@ -102,7 +104,7 @@ def latex(table: Table, groups: Iterable[int] = (), notes: Iterable[str] = ()) -
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def latex_row(cells: list[str], is_set: bool = False) -> str:
+def latex_row(cells: Sequence[str], is_set: bool = False) -> str:
     """A line of it. is_set: whether the first cell is LaTeX already."""
     texts = [cell if is_set and i == 0 else latex_cell(cell) for i, cell in enumerate(cells)]
     return " & ".join(texts) + r" \\"

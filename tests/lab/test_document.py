@@ -7,14 +7,7 @@ import math
 import pytest
 
 from minifp.report import drawing, rendering
-from minifp.report.content import (
-    Document,
-    Facts,
-    Links,
-    Picture,
-    Section,
-    Table,
-)
+from minifp.report.content import Document, Facts, Links, Picture, Section, Table
 from minifp.report.documented import Documented
 
 GROUPED = [["file", "arm", "gain"], ["a", "x", "-1"], ["a", "y|z", "-"], ["b", "x", "2^-3"]]
@@ -72,13 +65,3 @@ def test_pages_files_and_cards_have_what_is_for_them(tmp_path):
     ):
         assert text in page
     assert "a%20b" not in card and "<th>gain</th>" in card and card.index("It gains −3") < 500
-
-
-def test_latex_sets_numbers_as_formulas_and_escapes_the_others():
-    table = Table("", [["Arm", "50%"], ["a_b", "-1 ± 2"], ["c", "[-1, +2]"]], code=True)
-    lines = rendering.latex(table, [1, 1], ["Why"]).splitlines()
-    assert lines[1:4] == ["% Why", r"\begin{tabular}{lr}", r"\toprule"]
-    assert lines[4:] == [
-        r"Arm & 50\% \\", r"\midrule", r"\texttt{a\_b} & $-1 \pm 2$ \\", r"\midrule",
-        r"\texttt{c} & $[-1, +2]$ \\", r"\bottomrule", r"\end{tabular}",
-    ]  # fmt: skip

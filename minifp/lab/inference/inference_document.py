@@ -195,7 +195,7 @@ def summary(changed) -> dict:
 
 def records(inference) -> list:
     """A row for each checkpoint in each precision."""
-    rows = [RECORD]
+    rows: list = [RECORD]
     for judged, path in zip(inference.judged, names_of(inference)):
         name = judged.trained.task.metric_name
         for precision, result in judged.results.items():
