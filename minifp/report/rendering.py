@@ -55,9 +55,7 @@ def markdown(document: Document) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _read(
-    document: Document, render: Callable[[str | Table], str], mark: str = ""
-) -> Iterator[str]:
+def _read(document: Document, render: Callable, mark: str = "") -> Iterator[str]:
     """The texts of its sections, below their titles, without details and what only pages have."""
     for section in document.sections:
         parts = [render(p) for p in section.parts if isinstance(p, Table) or type(p) is str]
