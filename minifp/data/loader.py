@@ -116,6 +116,12 @@ class DataLoader(Generic[Batch]):
         shuffle: bool = False, *, collate_fn: Callable[[list], Any] | None, **others: Any,
     ) -> None: ...  # fmt: skip
 
+    @overload
+    def __init__(
+        self: "DataLoader[Any]", dataset: AnyDataset | Iterable[Any], batch_size: None,
+        shuffle: bool = False, *, collate_fn: Callable[[Any], Any] | None = None, **others: Any,
+    ) -> None: ...  # fmt: skip
+
     def __init__(
         self,
         dataset: AnyDataset | Iterable[Any],
@@ -148,7 +154,7 @@ class DataLoader(Generic[Batch]):
                 f"DataLoader: collate_fn must be a function of a list of items, got {collate_fn!r}"
             )
         self.batch_size = None if batch_size is None else _at_least(1, "batch_size", batch_size)
-        self._size, self._collate = self.batch_size or 1, collate_fn
+        self._at_once, self._collate = self.batch_size or 1, collate_fn
         if batch_size is None:
             if drop_last:
                 raise ArgumentError(
@@ -196,13 +202,13 @@ class DataLoader(Generic[Batch]):
         if len(self) == 0:
             raise DataError(
                 f"DataLoader: drop_last leaves nothing of the data set {name_of(self.dataset)}: "
-                f"{len(self._order)} items do not fill one batch of {self._size}"
+                f"{len(self._order)} items do not fill one batch of {self._at_once}"
             )
 
     def __len__(self) -> int:
         if self._batched is not None:
             return len(self._batched)
-        whole, rest = divmod(self._count(), self._size)
+        whole, rest = divmod(self._count(), self._at_once)
         return whole + (rest > 0 and not self.drop_last)
 
     def _count(self):
@@ -278,13 +284,13 @@ class DataLoader(Generic[Batch]):
         """(make, arguments) of what is left of an epoch: see `Stream.pieces`."""
         if self._stream is not None:
             collate = self._collate or default_collate
-            return self._stream.pieces(epoch.position, self._size, self.drop_last, collate)
+            return self._stream.pieces(epoch.position, self._at_once, self.drop_last, collate)
         if self._batched is not None:
             return self._batches_of(epoch)
         order = self._order.indices(epoch.number, epoch.seed)
         fetch = self._maker(epoch, order)
-        starts = range(epoch.position, len(order), self._size)
-        pieces = [order[start : start + self._size] for start in starts]
+        starts = range(epoch.position, len(order), self._at_once)
+        pieces = [order[start : start + self._at_once] for start in starts]
         pieces = [indices for indices in pieces if self._is_whole(len(indices))]
         return lambda indices: (len(indices), fetch(indices)), pieces
 
@@ -326,7 +332,7 @@ class DataLoader(Generic[Batch]):
         return knows and not self._is_whole(len(self._order) - position)
 
     def _is_whole(self, count):
-        return count >= (self._size if self.drop_last else 1)
+        return count >= (self._at_once if self.drop_last else 1)
 
     def _seed_now(self):
         return random.get_state()["seed"] if self.seed is None else self.seed

@@ -54,6 +54,21 @@ def test_lists_and_streams_are_data_sets():
     refuses(DataError, "has object in it", list, DataLoader([object()]))
 
 
+def test_a_loader_without_batches_gives_items_as_they_are():
+    for data in (
+        TensorDataset(X, np.arange(8)),
+        Stream(),
+        [(x, np.int64(i)) for i, x in enumerate(X)],
+    ):
+        loader = DataLoader(data, batch_size=None)
+        assert [(x.tolist(), int(i)) for x, i in loader] == [
+            (x.tolist(), i) for i, x in enumerate(X)
+        ]
+    assert (len(loader), loader.batch_size) == (8, None)
+    assert [*DataLoader(data, None, True, seed=1, collate_fn=lambda item: item[1])] != [*range(8)]
+    refuses(ArgumentError, "drop_last with batch_size=None", DataLoader, data, None, drop_last=True)
+
+
 @pytest.mark.parametrize("precision", ["mixed", "autocast-bfloat16", "float64"])
 def test_only_the_input_takes_the_format_of_activations(precision):
     targets = np.arange(3000) + 0.25
