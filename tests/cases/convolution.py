@@ -115,7 +115,6 @@ LAYERS = {
     "Conv1d that keeps sizes": (lambda m: m.Conv1d(3, 4, 3, padding="same"), (2, 3, 7)),
     "Conv2d": (lambda m: m.Conv2d(3, 4, 3, 2, 1), (2, 3, 7, 6)),
     "Conv2d of groups": (lambda m: m.Conv2d(4, 6, (3, 2), groups=2, dilation=2), (2, 4, 7, 6)),
-    "Conv1d of a ring": (lambda m: m.Conv1d(3, 4, 3, 2, 1, padding_mode="circular"), (2, 3, 7)),
     "Conv2d without bias": (lambda m: m.Conv2d(3, 4, 1, bias=False), (2, 3, 5, 5)),
     "Conv2d without padding": (lambda m: m.Conv2d(3, 4, 2, padding="valid"), (3, 5, 5)),
     "ConvTranspose1d": (lambda m: m.ConvTranspose1d(3, 4, 3, 2, 1, 1), (2, 3, 5)),

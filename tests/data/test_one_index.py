@@ -55,18 +55,13 @@ def test_lists_and_streams_are_data_sets():
 
 
 def test_a_loader_without_batches_gives_items_as_they_are():
-    for data in (
-        TensorDataset(X, np.arange(8)),
-        Stream(),
-        [(x, np.int64(i)) for i, x in enumerate(X)],
-    ):
-        loader = DataLoader(data, batch_size=None)
-        assert [(x.tolist(), int(i)) for x, i in loader] == [
-            (x.tolist(), i) for i, x in enumerate(X)
-        ]
-    assert (len(loader), loader.batch_size) == (8, None)
-    assert [*DataLoader(data, None, True, seed=1, collate_fn=lambda item: item[1])] != [*range(8)]
-    refuses(ArgumentError, "drop_last with batch_size=None", DataLoader, data, None, drop_last=True)
+    pairs = [*zip(X, np.arange(8))]
+    for data in (TensorDataset(X, np.arange(8)), Stream(), pairs):
+        items = [(x.tolist(), int(i)) for x, i in DataLoader(data, batch_size=None)]
+        assert items == [(x.tolist(), i) for x, i in pairs]
+    loader = DataLoader(pairs, None, True, seed=1, collate_fn=lambda item: item[1])
+    assert sorted(order := [*loader]) == [*range(8)] != order and len(loader) == 8
+    refuses(ArgumentError, "drop_last with batch", DataLoader, pairs, None, drop_last=True)
 
 
 @pytest.mark.parametrize("precision", ["mixed", "autocast-bfloat16", "float64"])
