@@ -96,7 +96,7 @@ TENSOR_NAMES = """
     isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
     log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
     masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
-    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative nextafter
+    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
     norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
     reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
     renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
