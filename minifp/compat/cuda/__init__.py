@@ -1,9 +1,11 @@
-"""What PyTorch's scripts ask of `cuda`: whether there is a GPU, and AMP by its older names."""
+"""What PyTorch's scripts ask of `cuda`: whether there is a GPU, tensors that are made on it, seeds,
+and AMP by its older names."""
+
+import sys
 
 from minifp.compat.amp.autocasting import has_gpu
 from minifp.compat.cuda import amp
 from minifp.compat.typed_tensors import on_gpu
-from minifp.runtime.random import manual_seed as seed_all
 
 BFloat16Tensor, BoolTensor = on_gpu("BFloat16Tensor"), on_gpu("BoolTensor")
 ByteTensor, DoubleTensor = on_gpu("ByteTensor"), on_gpu("DoubleTensor")
@@ -30,7 +32,7 @@ def manual_seed(seed: int) -> None:
     """The seed of a GPU's random numbers, which are all others' too: `fp.manual_seed` where there
     is a GPU, and nothing where there is none."""
     if is_available():
-        seed_all(seed)
+        sys.modules["minifp"].manual_seed(seed)
 
 
 manual_seed_all = manual_seed
