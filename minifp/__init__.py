@@ -25,7 +25,7 @@ from minifp.numerics.policy import Precision, get_precision, precision, set_prec
 # Tensors, and what records operations on them.
 from minifp.autograd.tape import Tensor
 from minifp.runtime.shapes import Size
-from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from minifp.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.input_gradients import grad
 from minifp.runtime.random import get_state, manual_seed, set_state
@@ -175,12 +175,12 @@ __all__ = [
     "contiguous_format", "cuda", "data", "device", "double", "dtype", "enable_grad", "errors",
     "evaluate", "explain", "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2",
     "functional", "gallery", "get_gpu_math", "get_num_threads", "get_precision", "get_state",
-    "grad", "gradcheck", "half", "inf", "int", "int32", "int64", "is_autocast_enabled",
-    "is_grad_enabled", "kernel", "lab", "largest_batch", "load", "load_task", "long", "manual_seed",
-    "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories",
-    "optim", "paddle", "pi", "plan", "precision", "preserve_format", "save", "set_default_device",
-    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary",
-    "sweep", "uint8", "utils",
+    "grad", "gradcheck", "half", "inf", "inference_mode", "int", "int32", "int64",
+    "is_autocast_enabled", "is_grad_enabled", "kernel", "lab", "largest_batch", "load", "load_task",
+    "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
+    "operand_histories", "optim", "paddle", "pi", "plan", "precision", "preserve_format", "save",
+    "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision",
+    "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

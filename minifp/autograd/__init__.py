@@ -2,5 +2,6 @@
 
 from minifp.autograd.function import Function
 from minifp.autograd.input_gradients import grad
+from minifp.autograd.variable import Variable
 
-__all__ = ["Function", "grad"]
+__all__ = ["Function", "Variable", "grad"]

@@ -56,7 +56,6 @@ ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compa
 LISTED = 20  # names of a place that are few enough to list
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
-    ("inference_mode", "fp.no_grad()"),
     ("compile jit", "nothing to do: kernels are compiled when they are first called"),
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
     ("get_default_dtype", "fp.get_precision()"),
@@ -64,12 +63,10 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
     ("get_rng_state initial_seed", "fp.get_state()"),
     ("set_rng_state", "fp.set_state(state)"),
-    ("Variable", "fp.tensor(data, requires_grad=True)"),
     ("get_device is_cpu", "x.device"),
     ("DataParallel DistributedDataParallel distributed", "training runs on one device"),
-    ("SyncBatchNorm", "nn.BatchNorm2d"),
     ("AlphaDropout alpha_dropout", "nn.Dropout"),
-    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of its result"),
+    ("embedding_bag", "F.embedding, and the sum, mean or max of its result along dim=1"),
     ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
     ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
     ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),

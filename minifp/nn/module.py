@@ -87,6 +87,9 @@ class Module:
                     "detach()ed tensor"
                 )
             value = Buffer(value, held.persistent)
+        owned = Module, Parameter, Buffer
+        if isinstance(value, owned) and not isinstance(held, owned):
+            self.__dict__.pop(name, None)  # it comes after those that the module has already
         self.__dict__[name] = value
 
     def _take_name(self, name):

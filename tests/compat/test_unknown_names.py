@@ -51,6 +51,7 @@ def test_an_import_or_a_call_of_it_says_the_same():
         ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
         ("import minifp.backends.cudnn", "minifp has no module 'backends'; instead: leave it out"),
         ("from minifp.utils.tensorboard import SummaryWriter", "has no module 'tensorboard'; ins"),
+        ("from minifp.distributions import Categorical", "instead: F.log_softmax with x.gather"),
         ("import minifp.xqzzyk", "^No module named 'minifp.xqzzyk'$"),
     ):
         refuses(ImportError, message, exec, code)
