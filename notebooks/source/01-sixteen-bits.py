@@ -6,7 +6,7 @@
 # - **You need**: minifp with its `plot` extra, and about 20 seconds. Nothing of machine learning yet.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 
@@ -60,7 +60,7 @@ teach.explain("missing")
 #
 # How far it is from a number to the next one depends on its power of two alone. So the gaps make a staircase, here for three formats. Float16 and bfloat16 have sixteen bits each and divide them otherwise: bfloat16 gives three bits of the fraction to the exponent.
 
-# %%
+# %% tags=["hide-input"]
 teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]

@@ -6,7 +6,7 @@
 # - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 

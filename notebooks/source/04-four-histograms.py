@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients that a small network has.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 
 import minifp as fp
@@ -52,7 +52,7 @@ flushed
 scope, in_float32 = trained("float32")
 
 
-# %%
+# %% tags=["hide-input"]
 def draw(log2_S):
     """The four histograms, with gradients multiplied by 2^log2_S."""
     rows = four_histograms.rows_of(scope, log2_S)
@@ -65,6 +65,7 @@ def draw(log2_S):
     )
 
 
+# %%
 gates = scope.total("activation gradients", "lstm gates")
 zeros, below = gates.zeros / gates.total, gates.lost(0)
 advice = scope.advice()

@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and it is said what.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from functools import partial
 from itertools import islice
@@ -34,6 +34,12 @@ STEPS, HIDDEN = teach.fast_or(600, 150), teach.fast_or(128, 48)
 OFTEN = teach.fast_or(100, 25)  # good steps until S doubles
 
 
+def dynamic(start, interval):
+    """S begins with 2^start."""
+    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
+
+
+# %%
 def trained(name, loss_scale):
     """Train; returns the Run, the reason of each skipped step, and the loss on text that was held
     out, in nats."""
@@ -48,11 +54,6 @@ def trained(name, loss_scale):
         run.skipped.append(result.skipped)
         reasons += [result.reason] if result.skipped else []
     return run, reasons, shakespeare.judge(model)
-
-
-def dynamic(start, interval):
-    """S begins with 2^start."""
-    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
 
 
 # %% [markdown]
@@ -286,7 +287,7 @@ teach.check(log_normal_scale)
 #
 # These are the S that some libraries begin with, and after how many good steps they double it. All halve it at an overflow. (The paper has no dynamic scale: it names constants from 8 to 32,768, and leaves the rest to future work.)
 
-# %%
+# %% tags=["hide-input"]
 rows = [
     f"| {name} | 2^{math.log2(S):.0f} | {interval} |" for name, (S, interval) in DEFAULTS.items()
 ]

@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from itertools import islice
 
@@ -46,7 +46,6 @@ calls
 # %%
 column = np.ones((4096, 2), np.float16)  # two columns of ones
 row, v = np.ones((2, 4096), np.float16), np.ones(4096, np.float16)
-
 ways = {
     "row @ column": lambda: (row @ column)[0, 0],
     "np.dot(v, v)": lambda: np.dot(v, v),
@@ -60,6 +59,8 @@ ways = {
     "column.mean(axis=0) * 4096": lambda: column.mean(axis=0)[0] * np.float32(4096),
     "np.cumsum(v)[-1]": lambda: np.cumsum(v)[-1],
 }
+
+# %%
 sums = {name: float(way()) for name, way in ways.items()}
 in_half = [name for name, found in sums.items() if found != 4096]
 lines = "\n".join(f"| `{name}` | {found:,.0f} |" for name, found in sums.items())
@@ -110,6 +111,7 @@ losses = {
     f"{n:,}": (sums_of.loss(n, "float16"), sums_of.loss(n, "float32")) for n in (10_000, 32_000)
 }
 
+# %% tags=["hide-input"]
 with teach.after(long, untrained):
     teach.show(
         drawing.errors_and_losses(LENGTHS, errors, losses),
@@ -160,6 +162,8 @@ found = {
     )
     for name, (precision, scale) in SETTINGS.items()
 }
+
+# %% tags=["hide-input"]
 lines = [
     f"| {name} | {np.mean(losses[-20:]):.2f} | {accuracy:.1f}% |"
     for name, (losses, accuracy) in found.items()

@@ -6,7 +6,7 @@
 # - **You need**: minifp with its extras `plot` and `translation`, and about twelve minutes of two cores; it is the longest lesson. Speech and translation need data that minifp does not bring: spoken digits (16 MB) and Multi30k (2 MB). Where they lie in the folder that `MINIFP_DATA` names, or in minifp's cache, they are used. Where not, nothing is downloaded: LeNet on digits and an LSTM on Shakespeare stand in, and the panels say so. (`fp.data.spoken_digits()` and `fp.data.multi30k()` download them once.)
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -69,7 +69,7 @@ compared = {
     gan[0]: compare(gan[1], ["float32", UNSCALED]),
 }
 
-# %%
+# %% tags=["hide-input"]
 heard, translated, made = compared.values()
 rows = [
     (title, NAMES[arm], run.seed, c.task.metric_name, nan if run.metric is None else run.metric,
@@ -132,6 +132,8 @@ MOODS = {
         mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(800, 250)
     ),
 }
+
+# %%
 FACTORS = dict.fromkeys(MOODS, tuple(exhibits.FACTORS))
 if teach.fast_or(False, True):  # one technique there
     FACTORS |= {"as usual": ("loss_scale",), "small updates": ("master_weights",)}

@@ -7,14 +7,14 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
 
-# %%
+# %% tags=["hide-input"]
 import inspect
 
 import numpy as np
 from IPython.display import display
 
 from minifp import teach
-from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+from minifp.teach.drawings import float16_strikes_back as drawing
 from minifp.teach.tasks import letters
 
 teach.begin("13-float16-strikes-back")
@@ -31,7 +31,7 @@ teach.begin("13-float16-strikes-back")
 #
 # Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, the trainer keeps the gates of a step in float32 and stores the state alone.
 
-# %%
+# %% tags=["hide-input"]
 for way in (letters.Policy.one_step, letters.Policy.forward):
     print(inspect.getsource(way))
 
@@ -126,19 +126,12 @@ runs = {name: [letters.play(name, seed, steps)[1] for seed in seeds] for name in
 rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
 final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
 
+# %% tags=["hide-input"]
+table = drawing.table(FORMATS, mismatch, final)
+
 with teach.after(learned):
-    teach.show(
-        mismatch_and_reward(mismatch, rewards),
-        "mismatch_and_reward",
-        ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
-        [
-            (FORMATS[bits], bits, float(mismatch[bits]), *trained)
-            for bits, trained in zip(
-                mismatch,
-                [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
-            )
-        ],
-    )
+    figure = drawing.mismatch_and_reward(mismatch, rewards)
+    teach.show(figure, "mismatch_and_reward", drawing.COLUMNS, table)
 
 # %% [markdown]
 # ### Explain

@@ -7,7 +7,7 @@
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Numbers in the explanations are taken from the run above them, and what the sentences say is checked against it.
 # - **No results are stored in this file**, so that what you see is what your machine computed. Run it cell by cell.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +26,7 @@ here = machine("here")  # this processor, or the GPU if MINIFP_DEVICE=cuda
 #
 # A *precision* in minifp says which format each kind of number has. These three differ in every line below; each line is also a switch of its own, so `"mixed,master_weights=off"` is mixed precision without one of its techniques.
 
-# %%
+# %% tags=["hide-input"]
 names = ("float32", "mixed", "float16")
 switches = ("weights", "activations", "gradients", "accumulate", "reduce")
 switches += ("norm_parameters", "optimizer_state", "master_weights", "loss_scale")

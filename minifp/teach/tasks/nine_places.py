@@ -12,6 +12,7 @@ from minifp.errors import TrainingError
 from minifp.numerics import policy
 from minifp.ops import cross_entropy, exp, log, softmax, tensor
 from minifp.runtime.random import manual_seed
+from minifp.scope.tracing.trace import trace
 from minifp.training.mixed import MixedOptimizer
 
 COLUMNS = ("float32", "bfloat16", "float16", "float16 sums")
@@ -168,6 +169,16 @@ def clip_row(column: str, epochs: int, clip_first: bool = True, optimizer: Any =
 def normalised() -> Any:
     """A perceptron behind batch normalisation."""
     return nn.Sequential(nn.BatchNorm2d(1), perceptron())
+
+
+def kernels_of_a_step(precision: str) -> list[Any]:
+    """The kernels of a perceptron's step on 32 pictures, in order, with their formats."""
+    with policy.precision(precision):
+        model = perceptron()
+        optimizer = MixedOptimizer(optim.Adam(model.parameters()))
+    x, t = next(iter(data.DataLoader(pictures()[0], batch_size=32)))
+    optimizer.backward(cross_entropy(model(x), t))
+    return list(trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows)
 
 
 ROWS: dict[str, Callable[[str, int], float]] = {
