@@ -132,12 +132,17 @@ def graded(name: str, *, solution: bool = False, grade: bool = False, **more) ->
 
 
 def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
-    """Run all cells in a folder, with answers shown. What a cell raises stops it, and is told."""
+    """Run all cells in a folder, with answers shown. What a cell raises stops it, and is told.
+    Raises ValueError where a cell writes to stderr: no lesson shows warnings."""
     from nbclient import NotebookClient
 
     os.environ["MINIFP_TEACH"] = "show"
     where = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=where).execute()
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", ()))
+    warned = [output.text for output in outputs if output.get("name") == "stderr"]
+    if warned:
+        raise ValueError(f"a lesson shows what was written to stderr: {warned[0]}")
 
 
 def slow_cells(notebook: nbformat.NotebookNode) -> str:

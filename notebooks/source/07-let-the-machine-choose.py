@@ -47,7 +47,7 @@ def trained(name, loss_scale):
     run, reasons = drawing.Run(name, [], [], []), []
     for x, t in shakespeare.batches(STEPS):
         optimizer.backward(F.cross_entropy(model(x), t))  # gradients, times S
-        run.stored.append(max(float(abs(p.grad.numpy()).max()) for p in model.parameters()))
+        run.stored.append(max(float(abs(p.grad.array).max()) for p in model.parameters()))
         result = optimizer.step()  # divides by S and updates, or skips; then adapts S
         optimizer.zero_grad()
         run.scale.append(result.scale_before)

@@ -3,7 +3,7 @@
 #
 # Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing differs, then at two places where training breaks unless something is done about it.
 #
-# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
+# - **You need**: minifp with its `plot` extra, and about a minute of one processor core. No network: the data comes with minifp.
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Numbers in the explanations are taken from the run above them, and what the sentences say is checked against it.
 # - **No results are stored in this file**, so that what you see is what your machine computed. Run it cell by cell.
 
