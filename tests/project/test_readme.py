@@ -112,7 +112,8 @@ LONG = {"marks": pytest.mark.nightly}
 ])  # fmt: skip
 def test_the_command_of_a_learners_question_shows_its_answer(number, answer, folder):
     text = PAPERS[ROOT / "docs" / "teaching" / "questions.md"].partition(f"### {number}. ")[2]
-    said = python("-m", "minifp", *shlex.split(re.search(r"^minifp (.*)", text, re.M)[1]), cwd=folder)
+    line = re.search(r"^minifp (.*)", text, re.M)[1]
+    said = python("-m", "minifp", *shlex.split(line), cwd=folder)
     assert re.search(answer, said, re.M)
 
 

@@ -1,7 +1,7 @@
 """Lesson 13: how far sampler and trainer are apart by bits of mantissa, and what is learned."""
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ def table(
 ) -> list[tuple]:
     """What the figure shows, by COLUMNS. formats, mismatch: by bits of mantissa. final: rewards at
     the end, by precision."""
-    trained = zip_longest(mismatch, final.items(), fillvalue=("", ""))
-    return [(formats[bits], bits, float(mismatch[bits]), *found) for bits, found in trained]
+    trained = chain(final.items(), repeat(("", "")))
+    return [(formats[b], b, float(mismatch[b]), *found) for b, found in zip(mismatch, trained)]
 
 
 def draw_mismatch(axes: Any, mismatch: Mapping[int, float]) -> None:
