@@ -43,7 +43,11 @@ def page(browser):
 def enter(page, address):
     """Open the lessons' first page, and wait until the service worker answers for all others."""
     page.goto(f"{address}/lessons/")
-    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    page.evaluate("""new Promise((go) => {
+        const workers = navigator.serviceWorker;  // asked once: the page forbids to poll by eval
+        workers.addEventListener("controllerchange", go);
+        if (workers.controller) go();
+    }).then(() => {})""")
 
 
 def follow(page, lesson):
