@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 
@@ -61,7 +61,7 @@ teach.explain("missing")
 #
 # How far it is from a number to the next one, its [*gap*](../docs/teaching/glossary.md#gap), depends only on its power of two. So the gaps make a staircase, here for three formats. Float16 and bfloat16 both have sixteen bits, but divide them differently: bfloat16 gives three bits of the fraction to the exponent.
 
-# %%
+# %% tags=["hide-input"]
 teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]

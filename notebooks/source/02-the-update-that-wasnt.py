@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 

@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to rates that large models have at the end of their schedules.
 
-# %%
+# %% tags=["hide-input"]
 from functools import partial
 
 import numpy as np
@@ -106,7 +106,7 @@ by_rate = {
     name: [accuracy(precision, lr, STEPS) for lr in RATES] for name, precision in LINES.items()
 }
 
-# %%
+# %% tags=["hide-input"]
 power = 2.0 ** np.floor(np.log2(median))
 limits = {"float16": power * 2.0**-10 / 2, "bfloat16": power * 2.0**-7 / 2}
 columns, rows = master_weights.table(RATES, by_rate)

@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients of a small network as they are.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 
 import minifp as fp
@@ -53,7 +53,7 @@ flushed
 scope, in_float32 = trained("float32")
 
 
-# %%
+# %% tags=["hide-input"]
 def draw(log2_S):
     """The four histograms, with gradients multiplied by 2^log2_S."""
     rows = four_histograms.rows_of(scope, log2_S)
@@ -66,6 +66,7 @@ def draw(log2_S):
     )
 
 
+# %%
 gates = scope.total("activation gradients", "lstm gates")
 zeros, below = gates.zeros / gates.total, gates.lost(0)
 advice = scope.advice()

@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What was arranged**: the [*exponent dial*](../docs/teaching/glossary.md#exponent-dial) is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is taken out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as in large detectors.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 
 import minifp as fp
@@ -115,21 +115,15 @@ for k in (*more, ceiling, ceiling + 1, ceiling + 4):
     if not any(made for _, made in runs):
         dead.append(k)
 
+# %% tags=["hide-input"]
+predicted = {
+    f"half is lost: $2^{{{left}}}$": left,
+    f"65504 is reached: $2^{{{right:.1f}}}$": right,
+}
+
 with teach.after(highest):
-    teach.show(
-        bathtub.bathtub(
-            scores,
-            dead,
-            in_float32,
-            {
-                f"half is lost: $2^{{{left}}}$": left,
-                f"65504 is reached: $2^{{{right:.1f}}}$": right,
-            },
-        ),
-        "bathtub",
-        bathtub.COLUMNS,
-        bathtub.table(scores, dead),
-    )
+    tub = bathtub.bathtub(scores, dead, in_float32, predicted)
+    teach.show(tub, "bathtub", bathtub.COLUMNS, bathtub.table(scores, dead))
 
 # %% [markdown]
 # ## Explain

@@ -8,13 +8,11 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where the dial is elsewhere, the text says so.
 
-# %%
+# %% tags=["hide-input"]
 import json
 
 import numpy as np
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import teach
 from minifp.teach.drawings import late_death
 from minifp.teach.exercises import late_death as judged
@@ -25,7 +23,7 @@ teach.begin("06-a-late-death")
 # %% [markdown]
 # ## The run
 #
-# An LSTM reads Shakespeare and predicts the next character. Every 20 steps it is judged on text that was held out, and the microscope counts how many of its activation gradients are stored as zero.
+# An LSTM reads Shakespeare and predicts the next character. Every 20 steps it is judged on text that was held out, and the microscope counts how many of its activation gradients are stored as zero. (`shakespeare.watched??` shows the loop.)
 
 # %%
 DIAL, EVERY = 11, 20
@@ -36,13 +34,7 @@ def trained(S, dial=DIAL, seed=0, steps=STEPS):
     """Train in mixed precision with the loss scale S, or in float32 for None. Returns its curve,
     and what the microscope saw."""
     precision = "float32" if S is None else f"mixed,loss_scale={S}"
-    model, optimizer = shakespeare.begun(precision, HIDDEN, seed, dial=dial)
-    losses = []
-    with fp.microscope(model, optimizer, every=EVERY) as scope:
-        for step, (x, t) in enumerate(shakespeare.batches(steps, seed)):
-            optimizer.minimize(F.cross_entropy(model(x), t))
-            if step % EVERY == 0:
-                losses.append(shakespeare.judge(model))
+    losses, scope = shakespeare.watched(precision, HIDDEN, seed, dial, steps, EVERY)
     found = [seen.total("activation gradients") for seen in scope.steps]
     zeros = [histogram.zeros / histogram.total for histogram in found]
     return late_death.Curve([seen.step for seen in scope.steps], losses, zeros), scope
@@ -168,7 +160,7 @@ teach.check(smallest_scale)
 #
 # Here are recorded runs, with what the microscope saw at every tenth step. Some end well, some do not. (`scripts/record_lesson_runs.py` made them: characters as above; digits read by a perceptron with ReLU; digits read by one that drops nine of ten activations.)
 
-# %%
+# %% tags=["hide-input"]
 for run in judged.recorded_runs()[:-1]:
     about = {key: run[key] for key in ("name", "dial", "log2 S", "ends well", "turns at")}
     print(json.dumps(about))

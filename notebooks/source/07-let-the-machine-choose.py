@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and the text says what.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from functools import partial
 from itertools import islice
@@ -35,6 +35,12 @@ STEPS, HIDDEN = teach.fast_or(600, 150), teach.fast_or(128, 48)
 OFTEN = teach.fast_or(100, 25)  # good steps until S doubles
 
 
+def dynamic(start, interval):
+    """S begins with 2^start."""
+    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
+
+
+# %%
 def trained(name, loss_scale):
     """Train; returns the Run, the reason of each skipped step, and the loss on text that was held
     out, in nats."""
@@ -42,18 +48,13 @@ def trained(name, loss_scale):
     run, reasons = drawing.Run(name, [], [], []), []
     for x, t in shakespeare.batches(STEPS):
         optimizer.backward(F.cross_entropy(model(x), t))  # gradients, times S
-        run.stored.append(max(float(abs(p.grad.numpy()).max()) for p in model.parameters()))
+        run.stored.append(max(float(abs(p.grad.array).max()) for p in model.parameters()))
         result = optimizer.step()  # divides by S and updates, or skips; then adapts S
         optimizer.zero_grad()
         run.scale.append(result.scale_before)
         run.skipped.append(result.skipped)
         reasons += [result.reason] if result.skipped else []
     return run, reasons, shakespeare.judge(model)
-
-
-def dynamic(start, interval):
-    """S begins with 2^start."""
-    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
 
 
 # %% [markdown]
@@ -287,7 +288,7 @@ teach.check(log_normal_scale)
 #
 # The table has the S that some libraries begin with, and after how many good steps they double it. All halve it at an overflow. (The paper has no dynamic scale: it names constants from 8 to 32,768, and leaves the rest to future work.)
 
-# %%
+# %% tags=["hide-input"]
 rows = [
     f"| {name} | 2^{math.log2(S):.0f} | {interval} |" for name, (S, interval) in DEFAULTS.items()
 ]

@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from itertools import islice
 
@@ -47,7 +47,6 @@ calls
 # %%
 column = np.ones((4096, 2), np.float16)  # two columns of ones
 row, v = np.ones((2, 4096), np.float16), np.ones(4096, np.float16)
-
 ways = {
     "row @ column": lambda: (row @ column)[0, 0],
     "np.dot(v, v)": lambda: np.dot(v, v),
@@ -61,6 +60,8 @@ ways = {
     "column.mean(axis=0) * 4096": lambda: column.mean(axis=0)[0] * np.float32(4096),
     "np.cumsum(v)[-1]": lambda: np.cumsum(v)[-1],
 }
+
+# %%
 sums = {name: float(way()) for name, way in ways.items()}
 in_half = [name for name, found in sums.items() if found != 4096]
 lines = "\n".join(f"| `{name}` | {found:,.0f} |" for name, found in sums.items())
@@ -111,6 +112,7 @@ losses = {
     f"{n:,}": (sums_of.loss(n, "float16"), sums_of.loss(n, "float32")) for n in (10_000, 32_000)
 }
 
+# %% tags=["hide-input"]
 with teach.after(long, untrained):
     teach.show(
         drawing.errors_and_losses(LENGTHS, errors, losses),
@@ -161,6 +163,8 @@ found = {
     )
     for name, (precision, scale) in SETTINGS.items()
 }
+
+# %% tags=["hide-input"]
 lines = [
     f"| {name} | {np.mean(losses[-20:]):.2f} | {accuracy:.1f}% |"
     for name, (losses, accuracy) in found.items()

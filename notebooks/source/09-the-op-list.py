@@ -8,7 +8,7 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What was arranged**: each network has one operation more than it needs, and pixels that are hard for that operation (raw, from 0 to 16, or bytes). The exponent dial is at 0.
 
-# %%
+# %% tags=["hide-input"]
 from collections import Counter
 from functools import partial
 
@@ -16,9 +16,7 @@ import numpy as np
 from IPython.display import Markdown, display
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import models, optim, teach
-from minifp.scope.tracing.trace import trace
+from minifp import optim, teach
 from minifp.teach.drawings import the_op_list as drawing
 from minifp.teach.tasks import nine_places
 
@@ -57,13 +55,7 @@ with teach.after(wide):
 # What that means for a step of a perceptron: the trace names each kernel, and the formats that it read and wrote.
 
 # %%
-train, _ = nine_places.pictures()
-with fp.precision("autocast"):
-    model = models.MLP(64, 64, 10)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-x, t = next(iter(fp.data.DataLoader(train, batch_size=32)))
-optimizer.backward(F.cross_entropy(model(x), t))
-traced = trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows
+traced = nine_places.kernels_of_a_step("autocast")
 lines = [
     f"| {row.operation} | {', '.join(row.inputs)} | {', '.join(row.outputs)} | {row.role} |"
     for row in traced

@@ -7,21 +7,16 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so other machines will have others.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
-from itertools import islice
+# %% tags=["hide-input"]
 from math import ceil, prod
-from time import perf_counter
 
 import numpy as np
 from IPython.display import Markdown, display
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import teach
 from minifp.scope.hardware.bounds import bounds
 from minifp.scope.hardware.machines import KNOWN, machine
 from minifp.scope.hardware.tensor_shapes import shape_advice
-from minifp.scope.tracing.trace import trace
 from minifp.teach.drawings.memory_and_time import KINDS, bytes_and_roofline
 from minifp.teach.tasks import memory_and_time
 
@@ -103,6 +98,7 @@ def flop_per_byte(m, n, k, size=2):
     return 2 * m * n * k / (size * (m * k + k * n + m * n))
 
 
+# %%
 PRODUCTS = {  # M, N, K; of the LSTM one time step, and the inputs of all 64 at once
     "LeNet's filter": (256 * 64, 6, 9),
     "LSTM, a step": (32, 1024, 256),
@@ -115,7 +111,7 @@ with teach.after(intensity):
     print(here)
     print(v100)
 
-# %%
+# %% tags=["hide-input"]
 columns = ("kind", *bars)
 table = [(kind, *(f"{held[kind] / 1e3:,.0f} kB" for held in bars.values())) for kind in KINDS]
 table += [("whole", *(f"{n / 1e3:,.0f} kB" for n in totals.values()))]
@@ -152,27 +148,14 @@ slower
 # Steps of the two precisions take turns, so whatever else your machine does meanwhile affects both. On a GPU `fp.capture` makes one CUDA graph of a whole step; on a processor it changes nothing.
 
 # %%
-train, _ = fp.data.shakespeare(length=64)
-loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
-
-pairs = {name: memory_and_time.lstm(name) for name in ("float32", "mixed")}
-seconds = {name: [] for name in pairs}
-for x, t in islice(loader, teach.fast_or(14, 8)):
-    for name, (_, _, step_of) in pairs.items():
-        began = perf_counter()
-        step_of(x, t).item()  # which waits for a GPU
-        seconds[name].append(perf_counter() - began)
+seconds = memory_and_time.seconds_in_turn(steps=teach.fast_or(14, 8))
 median = {name: np.median(found[4:]) for name, found in seconds.items()}
 
 # %% [markdown]
 # The kernels of a step on the processor, one by one, and the least time that they would take on a V100:
 
 # %%
-model, optimizer, _ = memory_and_time.lstm("mixed", "cpu")
-optimizer.backward(F.cross_entropy(model(x.cpu()), t.cpu()))
-rows = trace(optimizer.backwards[0], optimizer.scale, repeats=teach.fast_or(3, 1)).rows
-optimizer.step()
-optimizer.zero_grad()
+rows = memory_and_time.kernels_of_a_step("mixed", repeats=teach.fast_or(3, 1))
 on_v100 = bounds(rows, v100)
 products = sum(row.seconds for row in rows if row.role == "dot") / sum(r.seconds for r in rows)
 waits = on_v100.shares()
@@ -199,7 +182,7 @@ whole
 # ### Run
 
 
-# %%
+# %% tags=["hide-input"]
 def speed_up(share, times):
     """Of the whole step, where `share` percent of its time get `times` times faster."""
     rest = 1 - share / 100
@@ -214,6 +197,7 @@ def speed_up(share, times):
     return found
 
 
+# %%
 with teach.after(whole):
     teach.explore(speed_up, share=(0, 100, 50), times=(1, 16, 5))
 

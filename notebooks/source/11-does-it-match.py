@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 from math import sqrt
@@ -18,9 +18,7 @@ import numpy as np
 
 import minifp as fp
 from minifp import optim, teach
-from minifp.lab.statistics.distributions import t_cdf
 from minifp.lab.statistics.paired import compare_paired
-from minifp.lab.statistics.power import seeds_needed
 from minifp.teach.drawings.does_it_match import differences_and_distances, pairs_of
 
 teach.begin("11-does-it-match")
@@ -44,6 +42,8 @@ task = replace(
     epochs=teach.fast_or(12, 4),
     margin=MARGIN,
 )
+
+# %%
 ARMS = {
     "mixed,loss_scale=1": "mixed, S = 1",
     "float32@ulp": "float32, 1 ulp moved",
@@ -180,6 +180,9 @@ teach.explain("report")
 
 
 # %%
+from minifp.lab.statistics.distributions import t_cdf
+
+
 def tost_p(differences, margin):
     """The p value of "it is not equivalent". differences: of pairs, an array (n)."""
     ### BEGIN SOLUTION
@@ -214,6 +217,8 @@ teach.check(seeds_for)
 # minifp computes the same exactly, with Student's t, and wants a few more:
 
 # %%
+from minifp.lab.statistics.power import seeds_needed
+
 {f"deviation {sd}, margin {m}": seeds_needed(sd, m) for sd, m in ((0.39, 0.5), (1.72, 1.0))}
 
 # %% [markdown]

@@ -7,7 +7,7 @@
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -70,7 +70,7 @@ compared = {
     gan[0]: compare(gan[1], ["float32", UNSCALED]),
 }
 
-# %%
+# %% tags=["hide-input"]
 heard, translated, made = compared.values()
 rows = [
     (title, NAMES[arm], run.seed, c.task.metric_name, nan if run.metric is None else run.metric,
@@ -133,6 +133,8 @@ MOODS = {
         mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(800, 250)
     ),
 }
+
+# %%
 FACTORS = dict.fromkeys(MOODS, tuple(exhibits.FACTORS))
 if teach.fast_or(False, True):  # one technique there
     FACTORS |= {"as usual": ("loss_scale",), "small updates": ("master_weights",)}

@@ -8,14 +8,14 @@
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What to know beforehand**: this is a small policy at a small game. It measures the mismatch between two ways to compute the same policy. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 4.
 
-# %%
+# %% tags=["hide-input"]
 import inspect
 
 import numpy as np
 from IPython.display import display
 
 from minifp import teach
-from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+from minifp.teach.drawings import float16_strikes_back as drawing
 from minifp.teach.tasks import letters
 
 teach.begin("13-float16-strikes-back")
@@ -32,7 +32,7 @@ teach.begin("13-float16-strikes-back")
 #
 # Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, while the trainer keeps the gates of a step in float32 and stores only the state.
 
-# %%
+# %% tags=["hide-input"]
 for way in (letters.Policy.one_step, letters.Policy.forward):
     print(inspect.getsource(way))
 
@@ -127,19 +127,12 @@ runs = {name: [letters.play(name, seed, steps)[1] for seed in seeds] for name in
 rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
 final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
 
+# %% tags=["hide-input"]
+table = drawing.table(FORMATS, mismatch, final)
+
 with teach.after(learned):
-    teach.show(
-        mismatch_and_reward(mismatch, rewards),
-        "mismatch_and_reward",
-        ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
-        [
-            (FORMATS[bits], bits, float(mismatch[bits]), *trained)
-            for bits, trained in zip(
-                mismatch,
-                [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
-            )
-        ],
-    )
+    figure = drawing.mismatch_and_reward(mismatch, rewards)
+    teach.show(figure, "mismatch_and_reward", drawing.COLUMNS, table)
 
 # %% [markdown]
 # ### Explain

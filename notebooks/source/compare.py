@@ -3,12 +3,12 @@
 #
 # Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing differs, then at two places where training breaks unless something is done about it.
 #
-# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
+# - **You need**: minifp with its `plot` extra, and about a minute of one processor core. No network: the data comes with minifp.
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Numbers in the explanations are taken from the run above them, and what the sentences say is checked against it.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **No results are stored in this file**, so that what you see is what your machine computed. Run it cell by cell.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 
@@ -27,7 +27,7 @@ here = machine("here")  # this processor, or the GPU if MINIFP_DEVICE=cuda
 #
 # A [*precision*](../docs/teaching/glossary.md#precision) in minifp says which format each kind of number has. These three differ in every line below. Each line is also a switch of its own: `"mixed,master_weights=off"` is mixed precision without one of its techniques.
 
-# %%
+# %% tags=["hide-input"]
 names = ("float32", "mixed", "float16")
 switches = ("weights", "activations", "gradients", "accumulate", "reduce")
 switches += ("norm_parameters", "optimizer_state", "master_weights", "loss_scale")

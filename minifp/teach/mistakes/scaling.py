@@ -176,6 +176,12 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         like(lambda g, t: power_at(MAX / np.abs(g).max()), "That is the largest S, and the "
              "smallest is asked for: try 1, 2, 4, ... and stop at the first."),
     ),
+    "multiplied": (
+        said("computed before the loss", "S is a factor of the loss, and what is computed before "
+             "the loss does not have it. Which kinds does backward compute?"),
+        said("S moves .* too", "Backward computes gradients of two kinds, one from the other: "
+             "a factor of the first is one of the second."),
+    ),
     "shares": (
         like(counted(lambda g, h: h == 0, subnormal), "Numbers that are already zero in float32 "
              "are counted again among those that become zero."),

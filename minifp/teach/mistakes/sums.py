@@ -132,6 +132,17 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
              "small."),
         like(normal(ddof=1), "The variance here divides by n, not by n - 1."),
     ),
+    "policy": (
+        said("as (float16|widest): in float16 .* overflow", "Something in it exceeds 65504: a "
+             "power, an exponential, a sum of many numbers. Its place is float32."),
+        said(r"as (float16|widest): in float16 its error is up to (?![01]\.\d+ times)",
+             "It makes a small error of its argument large, or has results so small that float16 "
+             "has few bits for them. Its place is float32."),
+        said("as (float16|float32): .* multiplies 0 times", "It multiplies nothing, so that a cast "
+             "costs as much as it does: it takes what it is given."),
+        said("as (float32|widest): ", "It multiplies each number many times, and its sums are "
+             "float32 inside: there a cast to float16 pays, and does no harm."),
+    ),
     "gradient_to_use": (
         like(lambda g, S, w, decay, most: single(clip(g.astype(np.float32), most), S)
              + term(w, decay), "This clips before it unscales, and before it adds decay. Clipping "
