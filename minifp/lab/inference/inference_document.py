@@ -89,8 +89,9 @@ def about(inference) -> str:
         f"{words.plural(len(inference.precisions), 'precision')}, without training. Change: of the "
         f"metric, from {inference.precisions[0]}. Changed: predictions of another class than "
         f"{inference.precisions[0]}'s; p: the p value of McNemar's exact test, which rejects that "
-        "both are right equally often. Example: the time of a forward pass per example, the median when the precisions took "
-        f"{words.plural(inference.repeats, 'turn')}, with {threads}. Weights and activations: "
+        "both are right equally often. Example: the time of a forward pass per example, the median "
+        f"when the precisions took {words.plural(inference.repeats, 'turn')}, with {threads}. "
+        "Weights and activations: "
         "bytes at the peak of one batch, without the workspace inside operations; x: times "
         f"{inference.precisions[0]}'s."
     )
