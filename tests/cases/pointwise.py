@@ -159,7 +159,7 @@ def draw_clone(draw, name):
 
 
 @magnitude
-def add_forward(x, y, *, exact, alpha):
+def add_forward(x, y, *, exact, alpha=1):
     """alpha y is rounded before x is added, and so is alpha itself."""
     return np.abs(exact[0]) + (alpha != 1) * np.abs(alpha * y)
 

@@ -266,7 +266,7 @@ def test_every_function_that_makes_tensors_is_public_and_named_here():
                 assert f"fp.{name}(" in text or f'"{name}"' in text, name
 
 
-HELPERS = {"storage_dtype", "as_array", "filled", "check_number", "floating", "warn_of_overflow"}
+HELPERS = "as_array check_number filled floating made_of storage_dtype warn_of_overflow".split()
 
 
 def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
