@@ -126,24 +126,14 @@ def draw_group_norm(draw, name):
     return group_norm(shape, groups, draw(st.integers(0, 2)), draw(EPS))
 
 
-@drawn("layer_norm")
-def draw_layer_norm(draw, name):
-    shape, eps = tuple(draw(st.lists(ABOVE_0, min_size=1, max_size=2))), draw(EPS)
-    count = draw(st.integers(0, 2))
+@drawn("layer_norm", "rms_norm")
+def draw_of_rows(draw, name):
+    most = 2 if name == "layer_norm" else 1
+    shape = tuple(draw(st.lists(ABOVE_0, min_size=1, max_size=2)))
+    eps, count = draw(EPS if most == 2 else st.none() | EPS), draw(st.integers(0, most))
     return functional(
         name,
-        lambda f, x, *p: f.layer_norm(x, shape, *(*p, None, None)[:2], eps),
-        *((*draw(shapes(0, 2)), *shape), *[shape] * count),
-    )
-
-
-@drawn("rms_norm")
-def draw_rms_norm(draw, name):
-    shape, eps = tuple(draw(st.lists(ABOVE_0, min_size=1, max_size=2))), draw(st.none() | EPS)
-    count = draw(st.integers(0, 1))
-    return functional(
-        name,
-        lambda f, x, *p: f.rms_norm(x, shape, *(*p, None)[:1], eps),
+        lambda f, x, *p: getattr(f, name)(x, shape, *(*p, None, None)[:most], eps),
         *((*draw(shapes(0, 2)), *shape), *[shape] * count),
     )
 

@@ -230,26 +230,19 @@ def weights(numbers, dtype, gates, P, is_biased=True):
     return w if is_biased else [*w[:2], None, None]
 
 
-@shapes()
-def lstm(numbers):
-    _, B, I, H = ROOM
+@shapes("forward", "projected")
+def lstm(kind, numbers):
+    (_, B, I, H), own = ROOM, int(kind == "projected")  # which has a weight and a result more
+    P = 5 if own else H
     for steps, N, dtype, biased in walks(numbers, (True, False)):
-        x, h, c = drawn(numbers, dtype, (N, I), (B, H), (B, H))
-        w, to = weights(numbers, dtype, 4, H, biased), (dtype,) * 5
-        _, cs, gates, *_ = yield call("lstm.lstm_forward", x, h, c, *w, to=to, steps=steps)
-        args = *drawn(numbers, dtype, (N, H), (B, H), (B, H)), states_before(cs, c, steps), cs
-        yield call("lstm.lstm_dz", *args, gates, w[1], to=to[:3], steps=steps)
-
-
-@shapes()
-def lstm_projected(numbers):
-    (_, B, I, H), P = ROOM, 5
-    for steps, N, dtype in walks(numbers):
-        x, h, c, last = drawn(numbers, dtype, (N, I), (B, P), (B, H), (P, H))
-        w, given = weights(numbers, dtype, 4, P), {"steps": steps, "to": (dtype,) * 6}
-        _, cs, _, gates, *_ = yield call("lstm.lstm_projected", x, h, c, *w, last, **given)
+        x, h, c = drawn(numbers, dtype, (N, I), (B, P), (B, H))
+        w, last = weights(numbers, dtype, 4, P, biased), drawn(numbers, dtype, *[(P, H)] * own)
+        given = {"steps": steps, "to": (dtype,) * (5 + own)}
+        _, cs, *kept = yield call(f"lstm.lstm_{kind}", x, h, c, *w, *last, **given)
         args = *drawn(numbers, dtype, (N, P), (B, P), (B, H)), states_before(cs, c, steps), cs
-        yield call("lstm.lstm_projected_dz", *args, gates, w[1], last, to=(dtype,) * 4, steps=steps)
+        given["to"] = (dtype,) * (3 + own)
+        name = "lstm.lstm_projected_dz" if own else "lstm.lstm_dz"
+        yield call(name, *args, kept[own], w[1], *last, **given)
 
 
 @shapes()

@@ -16,6 +16,7 @@ ASKED = {
     "isclose": lambda x: fp.isclose(x, x, equal_nan=True),
     "isclose(x, 1.5)": lambda x: fp.isclose(x, 1.5),
     "isclose of a number on the CPU": lambda x: fp.isclose(x, fp.tensor(1.5)),
+    **{"argmax": lambda x: fp.argmax(x, 0), "largest": lambda x: fp.max(x, 1)[1]},
     **{"nonzero": fp.nonzero, "nonzero as a tuple": lambda x: fp.nonzero(x, as_tuple=True)[1]},
 }
 OF_INTEGERS = {

@@ -312,18 +312,6 @@ def test_too_many_kinds_of_arguments_and_what_is_no_function_are_refused():
     refuses(fp.ArgumentError, "capture: a int: expected a function", fp.capture, 3)
 
 
-def test_tensors_are_joined_inside_of_a_graph():
-    def step(x, y):
-        return fp.cat([x, y, x * 2.0], 1), fp.stack([x, y])
-
-    captured = fp.capture(step, device="cuda")
-    for i in range(WARM_UP + 2):
-        x, y = fp.full((2, 3), float(i), device="cuda"), fp.ones(2, 3, device="cuda")
-        found, expected = captured(x, y), step(x, y)
-        assert [t.tolist() for t in found] == [t.tolist() for t in expected]
-    assert captured.graphs == 1
-
-
 def test_after_a_refusal_the_same_step_goes_on_without_a_graph():
     """Also where an error comes in the middle of the capture, and gradients are there already."""
 

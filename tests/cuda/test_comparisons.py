@@ -65,6 +65,7 @@ PICTURES = {
     "replicate": lambda x: F.pad(x, (2, 1, 0, 3), "replicate"),
     "circular": lambda x: F.pad(x, (2, 1, 0, 3), "circular"),
     "interpolate": lambda x: F.interpolate(x, (9, 4), mode="bilinear"),
+    "joined": lambda x: fp.cat([x, x * 2.0], 1).sum(1) + fp.stack([x, x.flip(0)])[1].sum(1),
     **{"glu": lambda x: F.glu(x, 1), "repeat": lambda x: x.repeat(2, 1, 1, 3)},
     "divide": lambda x: fp.remainder(x, 0.7) + fp.floor_divide(x, 0.3),
     "einsum": lambda x: fp.einsum("ncij,mcij->nm", x, x),

@@ -124,17 +124,6 @@ def test_places_of_the_largest_and_one_hot_are_told_on_the_device():
     assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]
 
 
-def test_the_largest_along_an_axis_and_its_place():
-    x, found = np.random.default_rng(0).integers(0, 9, size=(5, 70, 4)).astype("float16"), []
-    for device in ("cpu", "cuda"):
-        leaf = fp.tensor(x, dtype="float16", device=device, requires_grad=True)
-        values, indices = fp.max(leaf, 1)
-        values.sum().backward()
-        found.append([r.numpy() for r in (values, indices, fp.argmax(leaf, 0), leaf.grad)])
-    for a, b in zip(*found):
-        assert a.dtype == b.dtype and np.array_equal(a, b)
-
-
 @pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
 def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(behind):
     for n in (1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20):

@@ -8,6 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import each_refused, refuses
+from snapshots import frozen
+from test_mixing import MIXED
+from test_mixing import pictures as mixed_pictures
+from test_transforms import AUGMENT
+from test_transforms import pictures as plain_pictures
 
 import minifp as fp
 from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
@@ -129,27 +134,34 @@ ALL = Compose([
 ])  # fmt: skip
 
 
-@settings(max_examples=4, deadline=None)
-@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 1))
-def test_an_item_is_changed_alike_in_other_batches_and_another_order(a, b, epochs):
-    def epoch(loader):
-        found = {}
-        for pictures, targets in loader.arrays():
-            for picture, target in zip(pictures, targets):
-                found[int(target["image_id"])] = picture, target
-        return found
+BOXED = {"dataset": PAINTED, "collate_fn": detection_collate, "transform": ALL}
+CHANGED = {  # what is changed and how, and that each epoch changes it anew
+    "alone": lambda n: {"dataset": plain_pictures(n), "transform": AUGMENT},
+    "mixed": lambda n: {"dataset": mixed_pictures(), "transform": MIXED},
+    "boxes": lambda n: BOXED,
+}
 
-    common = {"collate_fn": detection_collate, "transform": ALL, "seed": 3}
-    first = DataLoader(PAINTED, a, shuffle=True, **common)
-    other = DataLoader(PAINTED, b, prefetch=2, **common)
+
+def by_item(loader):
+    items = [item for batch in loader.arrays() for item in zip(*batch)]
+    return {int(i["image_id"] if isinstance(i, dict) else i): frozen([*x, i]) for *x, i in items}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+@settings(max_examples=12)
+@given(st.tuples(*[st.integers(1, 9)] * 2), st.integers(1, 30), st.integers(0, 2), st.booleans())
+def test_an_item_is_changed_alike_in_other_batches_and_another_order(kind, sizes, n, epochs, mixed):
+    how, (a, b) = CHANGED[kind](n), sizes
+    loaders = [
+        DataLoader(**how, batch_size=a, shuffle=mixed, seed=3),
+        DataLoader(**how, batch_size=b, prefetch=2, seed=3),
+    ]
     for _ in range(epochs):
-        epoch(first), epoch(other)
-    one, two = epoch(first), epoch(other)
-    assert one.keys() == two.keys() and len(one) == N
-    for i, (picture, target) in one.items():
-        np.testing.assert_array_equal(picture, two[i][0])
-        for key in target:
-            np.testing.assert_array_equal(target[key], two[i][1][key])
+        before = [by_item(loader) for loader in loaders][0]
+    first, other = map(by_item, loaders)
+    assert first == other and len(first) == len(how["dataset"])
+    if epochs and len(first) >= N:
+        assert sum(before[i] == item for i, item in first.items()) < N / 4
 
 
 def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 import minifp as fp
-from minifp.data import DataLoader, detection_collate, digit_scenes, digits
+from minifp.data import digit_scenes, digits
 from minifp.data.detection import scenes
 from minifp.runtime import random
 
@@ -68,17 +68,6 @@ def test_they_depend_on_their_seed_alone_and_are_the_same_on_every_machine():
     assert [part.fingerprint() for part in digit_scenes(30, 10, seed=1)] != first
     whole = b"".join(p.pictures.tobytes() for p in digit_scenes(30, 10))
     assert hashlib.sha256(whole).hexdigest()[:16] == "3e233b450be8e656"
-
-
-@pytest.mark.parametrize("name", ["float32", "mixed", "autocast", "float16"])
-def test_every_precision_sees_the_same_bits(name):
-    train, _ = digit_scenes(8, 1)
-    with fp.precision(name):
-        (pictures, targets) = next(iter(DataLoader(train, 8, collate_fn=detection_collate)))
-    for i, (picture, target) in enumerate(zip(pictures, targets)):
-        np.testing.assert_array_equal(picture.numpy().astype(np.float32), train.pictures[i])
-        assert target["boxes"].dtype == np.float32
-        np.testing.assert_array_equal(target["boxes"].numpy(), train.targets[i]["boxes"])
 
 
 def test_two_that_are_never_drawn_apart_go_into_corners_and_impossible_scenes_are_refused():

@@ -29,26 +29,8 @@ def pictures(n=N):
     return TensorDataset(x, np.arange(n), np.arange(n))
 
 
-def by_item(batches):
-    return {int(i): (x, q) for batch in batches for x, q, i in zip(*batch)}
-
-
 def one(transform, **arguments):
     return next(DataLoader(pictures(), N, transform=transform, seed=3, **arguments).arrays())
-
-
-def test_a_mixed_picture_is_the_same_in_every_batch_order_and_thread():
-    whole = by_item(zip(*[[field] for field in one(MIXED)]))
-    for batch_size, prefetch in ((1, 0), (5, 2)):
-        how = {"transform": MIXED, "seed": 3, "prefetch": prefetch}
-        loader = DataLoader(pictures(), batch_size, True, **how)
-        found = by_item(loader.arrays())
-        assert len(found) == N
-        for i, (x, q) in whole.items():
-            np.testing.assert_array_equal(found[i][0], x)
-            np.testing.assert_array_equal(found[i][1], q)
-        later = by_item(loader.arrays())
-        assert sum(np.array_equal(later[i][1], q) for i, (_, q) in whole.items()) < N / 4
 
 
 def test_each_item_is_the_partner_of_one_and_none_that_the_sampler_leaves_out():

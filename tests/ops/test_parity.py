@@ -138,6 +138,10 @@ def check_layer(ours, theirs, *shape, dtype="float32", tolerance=1e-5):
     np.testing.assert_allclose(a.grad.array, b.grad.numpy(), **close)
     for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
         np.testing.assert_allclose(p.grad.array, q.grad.numpy(), err_msg=name, **close)
+    for (name, b), c in zip(ours.named_buffers(), theirs.named_buffers(), strict=True):
+        assert name == c[0]
+        np.testing.assert_allclose(b.array, c[1].numpy(), 1e-5, 1e-7, err_msg=name)
+    assert [n for n, _ in ours.named_modules()] == [n for n, _ in theirs.named_modules()]
 
 
 @pytest.mark.parametrize("make, shape", LAYERS.values(), ids=LAYERS)

@@ -99,8 +99,17 @@ CHAINED = [
 ]
 
 
+SEQUENCE = st.tuples(
+    st.just("SequentialLR"), st.tuples(*[st.one_of(*CHAINED)] * 2, st.integers(1, 40))
+)
+
+
 def made(library, optimizer, drawn):
     name, arguments = drawn
+    if name == "SequentialLR":
+        *parts, milestone = arguments
+        parts = [made(library, optimizer, part) for part in parts]
+        return library.SequentialLR(optimizer, parts, [milestone])
     return getattr(library, name)(optimizer, **arguments)
 
 
@@ -204,26 +213,11 @@ def test_one_after_the_other_is_pytorchs(drawn, gaps):
 
 @hypothesis_settings(max_examples=60)
 @given(
-    first=st.one_of(*CHAINED, *(DRAWN[name] for name in SETTING)),
+    first=st.one_of(*CHAINED, *(DRAWN[name] for name in SETTING)) | SEQUENCE,
     others=st.lists(st.one_of(*CHAINED), max_size=3),
 )
 def test_all_at_once_is_pytorchs(first, others):
-    """With what sets the rate, rather than multiplies it, in the first place."""
+    """With what sets the rate, rather than multiplies it, or a sequence, in the first place."""
     assert_same(lambda library, o: library.ChainedScheduler(
-        [made(library, o, d) for d in (first, *others)]
+        [made(library, o, d) for d in (first, *others)], o
     ))  # fmt: skip
-
-
-@hypothesis_settings(max_examples=30)
-@given(
-    first=st.one_of(*CHAINED),
-    others=st.lists(st.one_of(*CHAINED), min_size=2, max_size=2),
-    milestone=st.integers(1, 40),
-)
-def test_a_sequence_in_a_chain_is_pytorchs(first, others, milestone):
-    def make(library, optimizer):
-        one, two = (made(library, optimizer, d) for d in others)
-        inner = library.SequentialLR(optimizer, [one, two], [milestone])
-        return library.ChainedScheduler([inner, made(library, optimizer, first)], optimizer)
-
-    assert_same(make)

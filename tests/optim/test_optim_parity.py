@@ -150,42 +150,26 @@ def test_with_any_settings_and_groups_fifty_steps_are_pytorchs(kind, data):
             assert {*state} == names
 
 
-@pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("precision", DTYPES)
-@pytest.mark.parametrize("max_norm", [1e-3, 1.0, 1e6])
-def test_clipping_is_pytorchs(kind, precision, max_norm):
-    twins = Twins(precision)
-    mine = getattr(optim, kind)(twins.mine, lr=0.05)
-    theirs = getattr(torch.optim, kind)(twins.theirs, lr=0.05)
-    tolerance = 1e-12 if precision == "float64" else 40 * 2.0**-24  # a sum of 22 squares
-    for k in range(5):
-        twins.give_gradients(size=10.0**k, which=[0, 2] if k == 3 else None)
-        norm = nn.utils.clip_grad_norm_(twins.mine, max_norm)
-        expected = torch.nn.utils.clip_grad_norm_(twins.theirs, max_norm).item()
-        assert norm == pytest.approx(expected, rel=tolerance)
-        for p, q in zip(twins.mine, twins.theirs):
-            assert (p.grad is None) == (q.grad is None)
-            if p.grad is not None:
-                np.testing.assert_allclose(p.grad.array, q.grad.numpy(), rtol=2 * tolerance)
-        mine.step()
-        theirs.step()
-
-
 @given(
     norm_type=st.sampled_from([1, 1.5, 2, 2.0, 3, 7, "inf", float("inf")]),
-    max_norm=st.floats(1e-3, 1e3),
+    max_norm=st.floats(1e-3, 1e6),
     size=st.sampled_from([1e-3, 1.0, 1e3]),
+    which=st.sampled_from([None, [0, 2]]),
 )
-def test_clipping_by_any_norm_and_by_value_is_pytorchs(norm_type, max_norm, size):
-    twins = Twins()
-    twins.give_gradients(size)
+def test_clipping_by_any_norm_and_by_value_is_pytorchs(precision, norm_type, max_norm, size, which):
+    twins = Twins(precision)
+    close = 1e-12 if precision == "float64" else 40 * 2.0**-24  # a sum of 22 powers
+    twins.give_gradients(size, which)
     norm = nn.utils.clip_grad_norm_(twins.mine, max_norm, norm_type)
     theirs = torch.nn.utils.clip_grad_norm_(twins.theirs, max_norm, norm_type)
-    assert norm == pytest.approx(theirs.item(), rel=1e-12)
+    assert norm == pytest.approx(theirs.item(), rel=close)
     nn.utils.clip_grad_value_(twins.mine, max_norm / 5)
     torch.nn.utils.clip_grad_value_(twins.theirs, max_norm / 5)
     for p, q in zip(twins.mine, twins.theirs):
-        np.testing.assert_allclose(p.grad.array, q.grad.numpy(), rtol=1e-12, atol=1e-15)
+        assert (p.grad is None) == (q.grad is None)
+        if p.grad is not None:
+            np.testing.assert_allclose(p.grad.array, q.grad.numpy(), rtol=2 * close, atol=1e-15)
 
 
 @given(

@@ -319,22 +319,6 @@ def test_an_operation_that_is_gone_has_no_workspace_of_another_with_its_id():
     assert all(e.bytes[WORKSPACE] > scratch for e in kept)
 
 
-def test_a_watched_step_gives_the_numbers_it_would_have_given():
-    x, t = rows()
-    found = []
-    for watched in (False, True):
-        fp.manual_seed(0)
-        step, layers, optimizer = trained(perceptron, "mixed", lambda: (x, t), sgd=False)
-        if watched:
-            with MemoryLedger(layers, optimizer, float32=True):
-                step()
-        else:
-            step()
-        found.append([p.array.copy() for p in layers.parameters()])
-    for a, b in zip(*found):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_other_observers_see_the_step_too_and_a_second_step_is_not_watched():
     step, layers, optimizer = trained(perceptron, "mixed", rows)
     with MemoryLedger(layers, optimizer) as ledger, fp.microscope(layers, optimizer) as scope:

@@ -4,20 +4,18 @@ import numpy as np
 import pytest
 from bounds import excess
 from test_trace import ONE_OF_EACH, as_tuple, recorded_of
+from watching import Flow, Kernels
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
 from minifp.errors import ArgumentError, DeviceError, TapeError
-from minifp.numerics import kernels
 from minifp.numerics.formats import downcast, float64, upcast
 from minifp.numerics.policy import as_precision
 from minifp.runtime import random
 from minifp.scope.tracing.effects import backward, forward
 from minifp.scope.tracing.paired_runs import PairedRuns, difference
 from minifp.scope.tracing.reference_run import reference_run
-from minifp.training import mixed
 from minifp.training.diagnosis import SUM
 
 
@@ -84,6 +82,9 @@ def test_what_is_looked_at_is_the_step_itself_bit_for_bit(precision):
     assert loss.array == recorded.loss.array
     for p in model.parameters():
         assert graphs.gradients[p][0].tobytes() == p.grad.array.tobytes(), p.name
+    with Flow() as flow, Kernels() as calls:  # which do not see it
+        assert reference_run(recorded, 8.0, measured=2).gradients > 0
+    assert not flow and not calls
 
 
 @pytest.mark.sampled(6, core=lambda case: case.operation in ("linear", "conv2d", "softmax"))
@@ -221,51 +222,6 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
     assert found.loss_reference == pytest.approx(float(wide.loss.array), rel=1e-13)
     for p, q in zip(narrow_model.parameters(), wide_model.parameters()):
         np.testing.assert_allclose(graphs.gradients[p][1], q.grad.array, rtol=1e-10, atol=1e-14)
-
-
-class Asks:
-    def __init__(self):
-        self.found, self.told = [], 0
-
-    def on_update(self, optimizer, gradients, factor):
-        before = self.told
-        self.found.append(reference_run(optimizer.backwards[-1], optimizer.scale, measured=2))
-        assert self.told == before
-
-    def on_step(self, optimizer, result):
-        pass
-
-    def note(self, *_):
-        self.told += 1
-
-    on_record = on_gradient = on_release = on_kernel = note
-
-
-def trained(asks):
-    random.manual_seed(3)
-    with fp.precision("mixed"):
-        model = network()
-        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01), loss_scale=8.0)
-        for observers in (mixed.observers, tape.observers, kernels.observers):
-            observers += [asks] if asks else []
-        numbers = np.random.default_rng(0)
-        for _ in range(3):
-            x, t = numbers.normal(0, 1, (8, 1, 8, 8)), numbers.integers(0, 3, 8)
-            optimizer.minimize(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
-        for observers in (mixed.observers, tape.observers, kernels.observers):
-            observers.clear()
-    state = {k: v.array.tobytes() for k, v in model.state_dict().items()}
-    return (
-        state,
-        [p.exact.tobytes() for p in model.parameters() if p.exact is not None],
-        str(random.get_state()),
-    )
-
-
-def test_training_goes_on_as_if_nobody_had_asked():
-    asks = Asks()
-    assert trained(asks) == trained(None)
-    assert len(asks.found) == 3 and all(found.gradients > 0 for found in asks.found)
 
 
 def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monkeypatch):

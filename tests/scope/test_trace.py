@@ -16,7 +16,6 @@ from snapshots import frozen
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
 from minifp.autograd.backward import propagate
 from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
@@ -288,19 +287,6 @@ def test_counting_is_no_part_of_the_time(monkeypatch):
     found, _ = step_of("mixed")
     assert called and all(called)
     assert found.seconds == sum(row.seconds for row in found.rows) > 0
-
-
-def test_training_goes_on_as_if_nobody_had_asked():
-    ends = []
-    for look in (lambda recorded: None, lambda recorded: trace(recorded, 8.0, repeats=2)):
-        fp.manual_seed(0)
-        told = Told()
-        _, optimizer = step_of("mixed", look=look)
-        kernels.observers.append(told)
-        assert optimizer.step().stepped
-        kernels.observers.remove(told)
-        ends.append((frozen(optimizer.state_dict()), list(told), str(fp.get_state())))
-    assert ends[0] == ends[1] and not tape.observers
 
 
 def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):

@@ -5,7 +5,7 @@ import json
 from itertools import groupby
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from refusals import refuses
@@ -105,14 +105,6 @@ def test_a_static_scale_stays_and_no_scale_is_one():
         for finite in [False, False, True, False]:
             scale.update(finite)
         assert (scale.value, scale.skipped_in_a_row) == (value, 1)
-
-
-@given(history=st.lists(st.booleans(), max_size=30))
-def test_every_kind_counts_the_skipped_steps_in_a_row(history):
-    for scale in (fp.NoLossScale(), fp.StaticLossScale(8), DynamicLossScale(growth_interval=2)):
-        for finite in history:
-            scale.update(finite)
-        assert scale.skipped_in_a_row == in_a_row(history, False)
 
 
 def test_a_scale_is_named_by_a_number_a_word_or_nothing():
