@@ -25,25 +25,25 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 ROOMS = {
     "words": ("", 73),  # no array and no device
     "derive": ("words", 1_585),  # no array, no machine: what references compute, as graph and text
-    "runtime": ("derive", 8_073),  # no format's rule, no tensor: machines and the process only
-    "numerics": ("runtime", 3_423),  # no tensor: arrays, formats and the rules of both
-    "autograd": ("numerics", 2_107),  # no formula of an operation
-    "ops": ("autograd", 14_210),  # no state between calls, no cast, and no library but NumPy
-    "nn": ("ops", 4_353),  # no loss scale, no update rule
-    "optim": ("nn", 2_493),  # no loss scale: gradients come unscaled, or with the factor to use
-    "data": ("ops", 4_403),  # no model
+    "runtime": ("derive", 8_078),  # no format's rule, no tensor: machines and the process only
+    "numerics": ("runtime", 3_430),  # no tensor: arrays, formats and the rules of both
+    "autograd": ("numerics", 2_180),  # no formula of an operation
+    "ops": ("autograd", 14_570),  # no state between calls, no cast, and no library but NumPy
+    "nn": ("ops", 4_380),  # no loss scale, no update rule
+    "optim": ("nn", 2_520),  # no loss scale: gradients come unscaled, or with the factor to use
+    "data": ("ops", 4_421),  # no model
     "training": ("optim", 1_768),  # no data set and no file: one step of whatever model
-    "saving": ("training data", 694),  # no format of its own where a library has one
+    "saving": ("training data", 1_706),  # no format of its own where a library has one
     "models": ("nn", 1_693),  # nothing but layers
     "report": ("saving", 1_480),  # no comparison, no microscope: what their pages are made of
-    "lab": ("models report", 11_724),  # nothing that needs the microscope
+    "lab": ("models report", 11_741),  # nothing that needs the microscope
     "scope": ("lab", 7_110),  # nothing that changes what it looks at
-    "teach": ("scope", 5_315),  # no answer of an exercise
-    "compat": ("models training data", 1_618),  # thin: other systems' names for what is here
-    "shell": ("teach minifp", 2_084),  # the command line: no work of its own; nothing imports it
-    "minifp": ("compat scope", 155),
+    "teach": ("scope", 5_424),  # no answer of an exercise
+    "compat": ("models training data", 1_633),  # thin: other systems' names for what is here
+    "shell": ("teach minifp", 2_087),  # the command line: no work of its own; nothing imports it
+    "minifp": ("compat scope", 156),
 }
-MOST, MOST_SHOWING = 74_361, 27_713  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 76_035, 27_842  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
