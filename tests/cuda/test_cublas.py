@@ -331,7 +331,6 @@ def two_by_two(library):
 
 @pytest.mark.parametrize("capability, mebibytes", [("90", 32), ("75", 4)])
 def test_the_workspace_is_what_the_generation_wants(capability, mebibytes, library, monkeypatch):
-    """It outlives setting the stream, and partial sums are in float32."""
     monkeypatch.setattr(fake_cupy.Device, "compute_capability", capability)
     told = two_by_two(library)
     assert told.workspace == product.current_handle().workspace.ptr
@@ -424,7 +423,6 @@ def test_formats_that_are_not_multiplied(a, b, out, compute, said):
 
 
 def test_the_table_of_formats_is_that_of_the_imitation(library):
-    """What minifp takes for supported, the library takes, and it refuses everything else."""
     handle, here = product.current_handle(), memory(256)
     kinds = [np.dtype(t) for t in (F16, F32, F64)]
     for a, b, out, compute in every(kinds, kinds, kinds, COMPUTE_TYPES):

@@ -36,7 +36,6 @@ def numbers(*shape, dtype="float32"):
     "y", [3, 3.0, True, np.float16(3), np.asarray(3.0), np.full((1, 1), 3)], ids=repr
 )
 def test_a_number_takes_the_place_of_an_array(y):
-    """Also one in an array of the host's."""
     x = numbers(5)
     z = to_host(run(scaled_difference, (to_device(x), y), F32, scale=2))
     np.testing.assert_array_equal(z, (x - int(np.asarray(y).item())) * 2)

@@ -22,7 +22,6 @@ from shapes import BOTH, CHANNELS, ROWS, SHAPES, Numbers
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_kernel_at_the_shapes_that_its_blocks_are_made_for(name, request):
-    """It gives the same in every order of threads, and what the reference gives in float64."""
     function, kind = SHAPES[name]
     seed = None if takes_all(request.config) else f"{os.environ[ENVIRONMENT]} {name}"
     assert check_all(function(*kind, Numbers(seed)))

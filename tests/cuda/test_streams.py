@@ -142,7 +142,6 @@ def waits_for_the_device():
 
 @pytest.mark.parametrize("wrong", [waits_for_the_stream, waits_for_the_device])
 def test_a_capture_that_was_made_invalid_is_ended(wrong):
-    """The error is that of the user's line, and what comes after works."""
     calls = []
 
     def step(x):

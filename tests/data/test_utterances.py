@@ -139,7 +139,6 @@ def test_mel_filters_are_triangles_that_meet_at_their_neighbours(scale):
 
 
 def test_in_a_loader_each_sound_is_as_if_alone():
-    """What is behind its end is not heard, not even by the last frames."""
     sounds = data.Utterances([RANDOM.normal(size=n).astype("f4") for n in (300, 500)], [0, 1])
     mel = LogMelSpectrogram(8000, 64, n_mels=5)
     x, lengths, labels = next(iter(data.DataLoader(sounds, 2, transform=mel)))

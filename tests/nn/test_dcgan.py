@@ -51,7 +51,6 @@ def test_small_ones_make_pictures_from_minus_1_to_1(make, size):
 
 
 def test_its_weights_are_pytorchs_examples(torch):
-    """That has the layers by these names; results and gradients in float64."""
     n = torch.nn
     with fp.precision("float64"):
         gan = DCGAN(16, 3, 5, width=1 / 64)

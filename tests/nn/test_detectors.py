@@ -261,7 +261,6 @@ def detections_alike(mine, their, images):
 
 @pytest.mark.slow
 def test_ssd300_is_torchvisions(torchvision):
-    """Losses, gradients and, where it can, what is detected, with the same weights and targets."""
     import torch
 
     torch.manual_seed(0)

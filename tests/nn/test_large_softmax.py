@@ -21,7 +21,6 @@ def adaptive(**more):
 
 @pytest.mark.parametrize("head_bias", [False, True])
 def test_an_adaptive_softmax_is_pytorchs(torch, head_bias):
-    """Outputs, loss, gradients, all log-probabilities and predictions, in float64."""
     theirs = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 11, CUTOFFS, 2.0, head_bias).double()
     with fp.precision("float64"):
         mine = adaptive(head_bias=head_bias)

@@ -537,7 +537,6 @@ def test_what_hides_in_lists_of_lists_is_told_once_for_each_attribute():
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "autocast"])
 def test_the_models_that_come_along_are_told_nothing(precision):
-    """A float32 batch, states, masks, targets and losses in float32: all as it should be."""
     pictures, codes, classes = fp.randn(2, 3, 8, 8), fp.arange(6).reshape(2, 3), fp.tensor([0, 1])
     with fp.precision(precision):
         cases = [

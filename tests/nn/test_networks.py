@@ -39,7 +39,6 @@ def test_the_first_alexnet_has_sixty_million_weights():
 @pytest.mark.sampled(3, core=lambda name: name in ("AlexNet", "ViTTiny"))
 @pytest.mark.parametrize("name", SIZES)
 def test_a_network_is_as_large_as_published(name):
-    """Weights and multiply-adds, of one picture of 224 (299) pixels with 1,000 classes."""
     size = 299 if name == "InceptionV3" else 224
     found = fp.summary(getattr(models, name), (3, size, size), precisions=["mixed"])
     assert (found.parameters, found.multiply_adds) == SIZES[name]

@@ -112,7 +112,6 @@ def test_padding_is_not_seen_and_a_step_does_not_see_those_after_it(attention, i
 
 
 def test_scores_and_gradients_are_those_of_pytorchs_parts(torch):
-    """Input feeding, Luong's attention, two layers; in float64, so rounding is all that differs."""
     with fp.precision("float64"):
         model = Seq2Seq(8, 9, 6, 2, embedding=5)
     w = {n: torch.tensor(p.numpy(), requires_grad=True) for n, p in model.named_parameters()}
@@ -161,7 +160,6 @@ def theirs(torch, w):
 
 
 def test_it_learns_to_write_backward():
-    """Three symbols of five; beam search then writes what it was shown, and looks where it must."""
     draw = np.random.default_rng(1)
     with fp.precision("mixed,loss_scale=64"):
         model = Seq2Seq(8, 8, 32, 1, embedding=16)

@@ -101,7 +101,6 @@ SMALL = {
 
 @pytest.mark.parametrize("network, millions", [(DeepSpeech2, 115.5), (DeepSpeech2Mandarin, 215.6)])
 def test_deep_speech_is_as_large_as_published(network, millions):
-    """About 115 and 215 million parameters; the multiply-adds are those of its products."""
     found = fp.summary(network, (10, 161), precisions=["mixed"])
     assert found.parameters / 1e6 == pytest.approx(millions, abs=0.05)
     if network is DeepSpeech2:

@@ -133,7 +133,6 @@ def test_tf32_is_for_operands_alone():
 
 @pytest.mark.parametrize("variant", [lambda p: p, policy.by_references], ids=["compiled", "numpy"])
 def test_a_product_is_that_of_the_codes_over_both_scales(variant):
-    """Bit for bit: in float32, of E4M3 with E4M3 forward, and of E5M2 with E4M3 backward."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
 
     def codes(x, name, largest):

@@ -47,7 +47,6 @@ def spread(scales, starts, n):
 @every_format
 @pytest.mark.parametrize("length", [1, 7, 64, 900])
 def test_a_number_is_off_by_half_an_ulp_of_its_multiple_and_the_largest_uses_the_top(name, length):
-    """And what is read back has the same codes and scales again."""
     format, x = format_of(name), numbers(900)
     starts = np.arange(0, 900, length)
     codes, scales = encoded(x, starts, format)

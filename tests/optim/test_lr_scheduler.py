@@ -286,7 +286,6 @@ def test_two_schedulers_that_step_in_turn_are_refused_and_one_after_the_other_ar
 
 @all_schedules
 def test_a_skipped_step_does_not_advance_a_schedule_of_steps(schedule):
-    """Rates are those of a run without the skips, however these fall."""
     optimizer = mixed_optimizer(0.5)
     scheduler, seen = schedule(optimizer), []
     for overflow in [True, False, False, True, True, False, True, False, False, False]:
@@ -365,7 +364,6 @@ METRICS = [1.0, 0.9, 0.95, 1.1, 0.9, 1.0, 0.95, 1.2, 0.2, 1.0]
 
 @pytest.mark.parametrize("schedule, other", CONTINUED.values(), ids=CONTINUED)
 def test_continuing_from_a_state_equals_never_having_stopped(schedule, other):
-    """After any step, good or skipped, and through JSON, in which a checkpoint keeps it."""
 
     def advance(optimizer, scheduler, k):
         step(optimizer, overflow=k in (1, 4, 5))

@@ -312,7 +312,6 @@ def test_a_closure_computes_the_gradients_and_its_loss_is_returned(make):
 
 @every_kind
 def test_one_flat_buffer_gives_the_bits_of_parameters_trained_apart(make):
-    """And groups those of optimizers apart: nothing leaks from one parameter to the next."""
     together, grouped, apart = ([], [], [])
     random = np.random.default_rng(4)
     start = [random.normal(size=shape) for shape in ((3,), (2, 2), (), (0, 2), (5,))]
@@ -535,7 +534,6 @@ def test_mixed_optimizer_takes_over_a_state_which_is_made_of_plain_things(make):
 
 @pytest.mark.parametrize(("kind", "change", "name"), LATE)
 def test_a_state_brings_all_that_its_settings_call_for_and_no_more(kind, change, name):
-    """Into an optimizer that was made without, and from one that had it and needs it no more."""
 
     def train(p, optimizer, steps):
         for k in steps:

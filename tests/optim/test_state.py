@@ -100,7 +100,6 @@ def test_small_updates_of_weights_without_masters_count_in_pieces_too(precision,
 
 
 def test_compiled_rules_give_the_references_bits():
-    """On pieces of one large parameter, whose kernels are compiled."""
     found = []
     for by in ("compiled", "references"):
         ps, optimizer = made(f"{SCALED}optimizer_state_scale=block:2048", shapes=[(400, 500), (9,)])

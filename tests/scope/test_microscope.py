@@ -776,7 +776,6 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
 
 
 def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
-    """On the console, on the page, and after it was saved and read."""
     task, path = blobs(schedule=tasks.cosine, steps=4, epochs=1), tmp_path / "run.safetensors"
     train_one(task, precision="mixed", save=path, progress=False)
     found = inspecting.inspect(task, checkpoint=path, progress=False)

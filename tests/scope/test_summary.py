@@ -85,7 +85,6 @@ def test_a_model_that_is_there_is_looked_at_and_left_as_it_is():
 @pytest.mark.sampled(8, core=lambda case: "conv" in case.name or "attention" in case.name)
 @pytest.mark.parametrize("case", cases.CASES, ids=str)
 def test_shapes_and_formats_are_those_of_the_numbers(case):
-    """Of every operation: results without numbers are as those with numbers."""
     told = []
     for variant in (lambda p: p, policy.shapes_only):
         with policy.precision(variant(policy.as_precision("mixed"))):

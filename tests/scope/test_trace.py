@@ -237,7 +237,6 @@ def test_products_are_those_that_the_benchmarks_know_by_operation(name):
 @pytest.mark.sampled(6, core=lambda case: case.operation in ("linear", "conv2d", "softmax"))
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
 def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
-    """And what counts computes the same, but for products, which are not computed."""
     with fp.precision("float32"), Calls() as calls:
         y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
         y, forward = [t for t in as_tuple(y) if getattr(t, "gradient_node", None)], len(calls)

@@ -84,7 +84,6 @@ def backward(optimizer, *factors):
 @every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_and_float64_it_is_the_plain_optimizer_whatever_the_dial(precision, rule):
-    """Bit for bit, and in what it reports."""
     plain_model, wrapped = make(precision, rule)
     plain = wrapped.optimizer
     for k in range(4):
@@ -461,7 +460,6 @@ def test_a_scale_that_overflows_is_halved_until_it_fits_and_a_static_one_stays()
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
 @every_rule
 def test_on_purpose_a_step_that_is_not_finite_is_made_all_the_same(precision, rule):
-    """And patience has no end."""
     scale = fp.StaticLossScale(8.0, patience=1)
     model, optimizer = make(precision, rule, loss_scale=scale, skip_nonfinite=False)
     optimizer.backward(loss_of(model, 0))
@@ -667,7 +665,6 @@ def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_an_overflow_in_one_micro_batch_skips_them_all(precision):
-    """Also two of opposite sign, which cancel to nothing good."""
     model, optimizer = make(precision)
     before, inf = kept(optimizer), np.inf
     for factors in ((inf, 1, 1, 1), (1, 1, inf, 1), (1, 1, 1, inf), (1, inf, -inf, 1)):
@@ -726,7 +723,6 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
 @every_rule
 @every_precision
 def test_a_group_added_later_is_trained_as_by_an_optimizer_of_its_own(precision, rule):
-    """With masters, and state in its format, where the others have them."""
     model, optimizer = make(precision, rule, loss_scale=16.0)
     train(model, optimizer, range(2))
     late, alone = (parameter([0.3, -0.7], precision) for _ in range(2))
