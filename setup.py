@@ -29,7 +29,8 @@ class BuildWithModels(build_py):
         sources = Path("notebooks").glob("source/*.py")  # which have the solutions
         for path in sorted({*Path("notebooks").glob("*.ipynb"), *sources} - OF_A_CHECKOUT):
             self.copy_file(str(path), str(folder / path))
-        self.copy_file("docs/teaching/glossary.md", str(folder / "notebooks"))
+        for path in Path("docs", "teaching").glob("glossary.md"):  # not for a wheel of the website
+            self.copy_file(str(path), str(folder / "notebooks"))
 
 
 setup(
