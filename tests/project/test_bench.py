@@ -6,7 +6,6 @@ import os
 import runpy
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -17,11 +16,10 @@ from refusals import refuses
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models
-from minifp.lab.exhibits import classification, gan, language, speech, translation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from benchmarks import child, floor, memory, ours, profile_report, report, rounds, tasks, workloads
-from benchmarks.gallery import ASKED, GROUPS, TRAINED
+from benchmarks import child, floor, memory, ours, profile_report, rounds, tasks, workloads
+from benchmarks.gallery import TRAINED
 from benchmarks.process import Failure, Process
 from benchmarks.profiling import PYTHON, Profile
 from benchmarks.tracing import Trace
@@ -91,23 +89,6 @@ def test_networks_of_sequences_are_the_same_in_pytorch(name, theirs):
     assert {n: p.shape for n, p in mine.model.named_parameters()} == there
     if name != "biglstm":
         assert mine.value() == pytest.approx(other.value(), rel=1e-5)
-
-
-def test_narrow_and_asked_networks_are_those_of_the_gallery():
-    assert [*GROUPS["gallery"]] == [m.name for m in TRAINED]
-    assert len(ASKED) == len(TRAINED) and not any(m.is_trained for m in ASKED)
-    widths = {m.architecture: m.keywords["width"] for m in TRAINED if "narrow" in m.name}
-    built = {e.task("quick").model.keywords["width"]: e.title for e in classification.PUBLISHED}
-    assert {*built} <= {*widths.values()} and widths["InceptionV3"] == 1 / 18
-    found = map(partial(workloads.find, "model"), SEQUENCES)
-    speech_, seq2seq, biglstm, dcgan = ((m.arguments, m.keywords) for m in found)
-    assert speech_ == ((len(speech.DIGITS) + 1,), speech.SIZES)
-    sizes = (translation.CODES, translation.CODES, translation.HIDDEN, translation.LAYERS)
-    assert seq2seq == (sizes, {"dropout": translation.DROPOUT})
-    words = len(language.pieces(language.LENGTH, language.LEAST)[0].words)
-    assert biglstm[0] == (words, language.HIDDEN, language.PROJECTION, language.LAYERS)
-    assert biglstm[1] == {"samples": language.SAMPLES}
-    assert dcgan == ((gan.SIZE,), {"channels": 1, "noise": gan.NOISE, "width": gan.WIDTH})
 
 
 def test_both_libraries_give_the_same_scores_when_they_are_asked(theirs):
@@ -269,16 +250,6 @@ def test_the_peak_of_memory_is_seen_after_it_is_over():
     assert memory.held()["peak"] - before["now"] > 30e6
 
 
-def test_activations_and_gradients_in_mixed_are_half():
-    held = {}
-    for precision in ("float32", "mixed"):
-        with fp.precision(precision):
-            held[precision] = ours.Training(tiny("model", "mlp")).held()
-    assert held["mixed"]["activations"] == held["float32"]["activations"] / 2
-    assert held["mixed"]["gradients"] == held["float32"]["gradients"] / 2
-    assert held["mixed"]["allocated"] > 0
-
-
 def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
     with fp.precision("mixed,loss_scale=128"):
         made = ours.Training(tiny("model", "mlp"))
@@ -302,65 +273,6 @@ def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
         whole = sum(seconds for at, _, seconds, _, _ in spans if at == level)
         assert whole == pytest.approx(spans[0][2])
     assert "linear.linear_dw" in profile_report.markdown("title", parts)
-
-
-def result(name="lenet", **seconds):
-    names = {"own": "minifp-float32", "mixed": "minifp-mixed", "nchw": "torch-float32"}
-    names |= {"last": "torch-float32-last", "half": "torch-float16"}
-    each = {names[n]: {"seconds": s, "is_slow": False} for n, s in seconds.items()}
-    each["torch-bfloat16"] = {"error": "RuntimeError: not here"}
-    under = {"seconds": 1.0, "products": 0.9, "bytes": 0.1, "unknown": []}
-    return {
-        **{"kind": "model", "name": name, "title": "LeNet", "threads": 1, "notes": []},
-        **{"implementations": each, "ratios": {}, "floor": {"minifp-mixed": under}},
-        "held": {
-            "minifp-float32": {"activations": 90, "gradients": 10, "allocated": 0},
-            "minifp-mixed": {"activations": 45, "gradients": 6, "allocated": 0},
-        },
-        "memory": {
-            "minifp-mixed": {"process": 50, "imports": 30, "loaded": 40},
-            "torch-float32": {"process": 80, "imports": 60, "loaded": 70},
-            "torch-float32-last": {"process": 90, "imports": 60, "loaded": 85},
-        },
-    }
-
-
-def test_bars_are_held_against_the_faster_layout_of_pytorch():
-    bars = {b.what: b for b in report.bars_of(result(own=2.1, mixed=1.5, nchw=4, last=2, half=40))}
-    met = {what: bar.is_met for what, bar in bars.items()}
-    assert bars["own float32 / PyTorch float32"].value == pytest.approx(1.05)
-    assert bars["mixed / PyTorch float32"].value == pytest.approx(0.75)
-    assert bars["PyTorch float16 / mixed"].value == pytest.approx(40 / 1.5)
-    assert bars["mixed / its floor"].value == 1.5
-    assert bars["activations and gradients, mixed / own float32"].value == pytest.approx(0.51)
-    assert bars["peak memory, mixed / PyTorch float32"].value == pytest.approx(50 / 80)
-    beyond = "peak memory but for what is loaded, mixed / PyTorch float32"
-    assert bars[beyond].value == pytest.approx(10 / 5)  # over the leaner layout
-    assert not met.pop(beyond) and all(met.values())
-
-
-def test_a_report_says_which_bars_are_missed_and_what_is_missing():
-    missed = list(report.missed_bars([result(own=2, mixed=2.2, nchw=2, half=40)]))
-    assert [row[0] for row in missed[:3]] == [
-        "lenet, 1 thread: mixed / own float32",
-        "lenet, 1 thread: mixed / PyTorch float32",
-        "lenet, 1 thread: PyTorch float16 / mixed",
-    ]
-    text = report.markdown({"about": {"minifp": "1"}, "results": [result(own=2, mixed=1)]})
-    assert "RuntimeError: not here" in text and "| LeNet | 2.00 s |" in " ".join(text.split())
-    assert not any("PyTorch float32" in b.what for b in report.bars_of(result(own=2, mixed=1))[:3])
-
-
-def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
-    found = [
-        result("resnet18", mixed=1.25, nchw=1), result("vgg16", mixed=0.8, nchw=1),
-        result("vgg16-narrow", mixed=3, nchw=1), result("resnet50-224", mixed=1.25, nchw=1),
-    ]  # fmt: skip
-    (row,) = [line for line in report.means_table(found).splitlines() if "full width" in line]
-    assert [cell.strip() for cell in row.split("|")][2:-1] == ["1", "2", "1.00", "1.25", "resnet18"]
-    bars = {r["name"]: b for r in found for b in report.bars_of(r) if b.what[:9] == "mixed / P"}
-    missed = {name: bar.limit for name, bar in bars.items() if not bar.is_met}
-    assert missed == {"vgg16-narrow": 1.3, "resnet50-224": 1.2}
 
 
 def bench(*options):
@@ -415,14 +327,3 @@ def test_the_script_says_what_ended_early_and_what_is_not_known(tmp_path, monkey
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--tiny", *options.split()])
         refuses(SystemExit, "2", runpy.run_path, str(SCRIPT), run_name="__main__")
         assert said in capsys.readouterr().err
-
-
-def test_pictures_are_drawn(tmp_path):
-    picture = pytest.importorskip("benchmarks.picture")
-    pytest.importorskip("matplotlib", reason="matplotlib is in the extra `plot`")
-    results = [result(own=2, mixed=1, nchw=2, half=40), {**result(own=2, mixed=1), "threads": 2}]
-    picture.draw({"results": results}, tmp_path / "bench.png")
-    kernel = "linear.linear_forward"
-    parts = [["forward", "linear", kernel, 0.5, 0.4, 1], ["forward", "x", PYTHON, 1, 0, 1]]
-    picture.draw_profile("title", parts, tmp_path / "profile.png")
-    assert all(path.stat().st_size > 1000 for path in tmp_path.glob("*.png"))
