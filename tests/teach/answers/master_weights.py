@@ -58,6 +58,8 @@ ANSWERS = {
         (descend_with_master, other_order),
         (lambda *a: descend_with_master(*a, at=np.float32), "weights in float32, not float16"),
         (lambda w, g, steps, lr, S: w, "asked for 0 times"),
+        (lambda w, g, steps, lr, S: descend_with_master(w, g, steps, 1, S, lambda g, S: lr * g / S),
+         "with S = 4 and"),
         known={0: "with S = 4096", 1: "with S = 4096", 2: "with S = 1"},
     ),
     "stochastic": Answers(
