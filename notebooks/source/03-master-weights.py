@@ -41,7 +41,7 @@ def accuracy(precision, lr, steps, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, and the network is trained until float32 reads more than half of the digits. What percentage of float32's accuracy do float16 weights without masters *lose*? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so not much more than 90% can be lost.)
+# Adam's learning rate is 0.00001, and the network is trained until float32 reads at least three times as many digits as guessing would. What percentage of float32's accuracy do float16 weights without masters *lose*? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so not much more than 90% can be lost.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
