@@ -4,7 +4,7 @@
 # **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven significant bits. If a step does not reach any of them, the weight stays where it was, and nothing tells you.
 #
 # - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute of computing. For you: 20 minutes.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **How to read it**: as lesson 1: *predict*, then *run*, then *explain*.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
 # %% tags=["hide-input"]

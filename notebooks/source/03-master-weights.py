@@ -4,7 +4,7 @@
 # **Who needs them?** Lesson 2 was about updates that float16 weights do not take. The remedy of the paper that introduced mixed precision is a second copy of each weight, in float32, that takes them all. This lesson takes the copy away, finds the learning rate below which training then fails, and asks what else helps.
 #
 # - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes of computing, most of them to train some forty small networks. For you: 20 minutes. Run a long cell, and read on while it runs.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **How to read it**: as lesson 1: *predict*, then *run*, then *explain*.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to rates that large models have at the end of their schedules.
 

@@ -224,7 +224,7 @@ def masters_by_need(answer):
         one, other = FORMATS[first], FORMATS[second]
         if one.eps < other.eps:
             return (
-                f"{first} stands before {second}; but a weight of 1 takes an update of {one.eps:g} "
-                f"in {first}, and loses it in {second}"
+                f"{first} stands too early: in it a weight of 1 takes an update of {one.eps:g}, "
+                f"which a format behind it loses"
             )
     return None

@@ -144,7 +144,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "masters_by_need": (
         like(("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"), "The order is "
              "reversed: the format that loses the *largest* updates comes first."),
-        said("bfloat16 stands before float8|float16 stands before bfloat16", "Range does not "
+        said("float16 stands too early", "Range does not "
              "matter here, only how many bits the mantissa has."),
     ),
 }  # fmt: skip

@@ -72,9 +72,9 @@ ANSWERS = {
     ),
     "masters_by_need": Answers(
         (BY_NEED, [*BY_NEED]),
-        (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands before"),
+        (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands too early"),
         ((*BY_NEED[:2], "float16", "bfloat16", "float32"), "update of 0.0009"),
         (("bfloat16",), "once"),
-        known={0: "loses it in"},
+        known={0: "float32 stands too early"},
     ),
 }
