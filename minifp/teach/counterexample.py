@@ -25,7 +25,8 @@ def counterexample(x: np.ndarray, given: object, right: np.ndarray, tried: str) 
     wrong = (given.view(bits) != right.view(bits)) & ~(np.isnan(given) & np.isnan(right))
     if not wrong.any():
         return None
-    first = np.flatnonzero(wrong)[np.argmin(np.abs(x[wrong]))]
+    size = np.abs(np.nan_to_num(x[wrong], nan=np.inf, posinf=np.inf, neginf=np.inf))  # NaN last
+    first = np.flatnonzero(wrong)[np.argmin(size)]
     tried += by_one_unit(given[wrong], right[wrong])
     return (
         f"{wrong.sum():,} of {len(x):,} are wrong ({tried}). The smallest: {x[first]} became "

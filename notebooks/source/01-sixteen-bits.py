@@ -3,7 +3,7 @@
 #
 # **What can float16 say?** Sixteen bits are 65,536 patterns. This lesson looks at all of them: how far apart numbers lie, where they end, and what happens to a number that is not among them.
 #
-# - **You need**: minifp with its `plot` extra, and about 20 seconds. No machine learning yet.
+# - **You need**: minifp with its `plot` extra, and about 20 seconds of computing. No machine learning yet. For you: 20 minutes.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
@@ -24,7 +24,9 @@ teach.begin("01-sixteen-bits")
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
+# 15 is subtracted so that there are negative powers as well. The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it.
+#
+# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, multiples of $2^{-24}$: $F \cdot 2^{-24}$, without the leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
 
 # %%
 teach.bits(0.1, "float16")
@@ -65,7 +67,7 @@ teach.explain("missing")
 teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]
-# Read the picture in two ways. *Up and down* is precision: at each magnitude that both have, float16 is eight times as fine as bfloat16. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
+# Read the picture in two ways. *Up and down* is precision: from $2^{-14}$ up to its largest number, float16 is eight times as fine as bfloat16. Below, it loses this lead. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
 #
 # ## Predict
 #
@@ -77,6 +79,8 @@ small
 
 # %% [markdown]
 # ## Run
+#
+# This cell only counts. The next one shows the result.
 
 # %%
 patterns = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float64)
@@ -93,7 +97,7 @@ teach.explain("small")
 # %% [markdown]
 # ## Predict
 #
-# Now a number that float16 does not have. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is twice as large. What will be stored?
+# Now a number that float16 does not have. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is almost twice as large. What will be stored?
 
 # %%
 stored = teach.predict("3e-8 is stored as", of=("0", "2^-24", "3e-8"), choice=...)
@@ -101,6 +105,8 @@ stored
 
 # %% [markdown]
 # ## Run
+#
+# An [*ulp*](../docs/teaching/glossary.md#ulp) is one gap: half an ulp is half the way to the next number.
 
 # %%
 with teach.after(stored):
@@ -123,6 +129,8 @@ overflow
 
 # %% [markdown]
 # ## Run
+#
+# This cell only computes. The next one shows the result.
 
 # %%
 large = np.arange(65504, 65600, dtype=np.float64)
@@ -139,9 +147,9 @@ teach.explain("overflow")
 # %% [markdown]
 # ## Your turn
 #
-# Four exercises. Each check says how many cases are wrong, shows the first of them, and gives a hint.
+# In the lab: exercise 2. The others are *for home*. Each check says how many cases are wrong, shows the smallest of them, and gives a hint.
 #
-# ### 1. The gap
+# ### 1. The gap (for home)
 #
 # Write the staircase of float16 as a function, for all of its numbers.
 
@@ -163,7 +171,7 @@ teach.check(gap_above)
 # %% [markdown]
 # ### 2. Round to float16
 #
-# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check tries all 65,536 patterns, all midpoints, and their neighbours. Do it without `astype(np.float16)`.
+# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check tries all 65,536 patterns, all midpoints, and their neighbours. `x.astype(np.float16)` does it too, and is what the check compares with: write the arithmetic yourself.
 
 
 # %%
@@ -181,7 +189,7 @@ def round_f16(x):
 teach.check(round_f16)
 
 # %% [markdown]
-# ### 3. The floor
+# ### 3. The floor (for home)
 #
 # What is the largest number that float16 stores as zero?
 
@@ -194,7 +202,7 @@ zero_up_to = 2.0**-25
 teach.check(zero_up_to=zero_up_to)
 
 # %% [markdown]
-# ### 4. Find the error
+# ### 4. Find the error (for home)
 #
 # The documentation of a well-known library says that float16 "cannot represent values smaller than about 6e-5". That is the smallest *normal* number, $2^{-14}$. How many positive float16 numbers are smaller than it?
 
@@ -207,7 +215,7 @@ below_normal = 1023
 teach.check(below_normal=below_normal)
 
 # %% [markdown]
-# ### More
+# ### If you have time
 #
 # - Adam divides by $\sqrt{v} + \epsilon$, with $\epsilon = 10^{-8}$. What is $\epsilon$ in float16, and what is the quotient if a weight has had no gradient yet? (`fp.explain("1e-8")`)
 # - `teach.bits(1.0, "bfloat16")` and `"float8_e4m3fn"` have buttons too. Find the largest number of each by flipping bits; one of the two has no Inf.

@@ -3,8 +3,8 @@
 #
 # **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven significant bits. If a step does not reach any of them, the weight stays where it was, and nothing tells you.
 #
-# - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute of computing. For you: 20 minutes.
+# - **How to read it**: as lesson 1: *predict*, then *run*, then *explain*.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
 # %% tags=["hide-input"]
@@ -21,7 +21,7 @@ teach.begin("02-the-update-that-wasnt")
 # %% [markdown]
 # ## Predict
 #
-# Here are five updates of a float16 weight. The paper's rule says that an update may vanish if the weight is at least 2,048 times as large. In all five it is. How many of the five leave the weight as it was?
+# Here are five updates of a float16 weight. The paper that introduced mixed precision (Micikevicius and others, section 3.1) has a rule: an update may vanish if the weight is at least 2,048 times as large. In all five it is. How many of the five leave the weight as it was?
 #
 # | | weight | update |
 # |---|---|---|
@@ -64,14 +64,14 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# Now real weights and updates. We train a perceptron in float32, where every update counts, and record all weights and their updates at the first step and at a late one. Then we can ask for each of them what float16 would have done.
+# Now real weights and updates. We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each, with layers of 64, 128, 64 and 10 numbers. We record all weights and their updates at the first step and at a late one. Then we can ask for each of them what float16 would have done.
 #
-# Adam's first step is as large as the learning rate, here 0.0001, for every weight whose gradient is not zero. Later steps depend on how much the gradients of the last steps agree. (The code that trains here and below is in `minifp.teach.tasks`; two question marks after a name, such as `lost_updates.beside_float32??`, show it.)
+# Adam's first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Later steps depend on how much the gradients of the last steps agree. (The code that trains here and below is in `minifp.teach.tasks`; two question marks after a name, such as `lost_updates.beside_float32??`, show it.)
 
 # %% [markdown]
 # ## Predict
 #
-# At the first step float16 would lose none of these updates. What percentage would it lose at the late one?
+# At the first step float16 would lose hardly any of these updates. What percentage would it lose at the late one?
 
 # %%
 late = teach.predict("How many updates would float16 lose at the late step?", percent=...)
@@ -103,7 +103,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# It sounds fatal: a part of what training wants is thrown away, the same small updates again and again. We train the perceptron with plain SGD and with float16 weights that have no float32 copy, and the microscope counts what is lost. Float32 runs beside it, with the same first weights and batches.
+# It sounds fatal: a part of what training wants is thrown away, the same small updates again and again. We train the perceptron with plain SGD and with float16 weights that have no float32 copy, and minifp's [microscope](../docs/microscope.md), which looks at all numbers of a step, counts what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -144,7 +144,7 @@ with teach.after(points):
     teach.explain("smaller_rate")
 
 # %% [markdown]
-# ## A decay that never was
+# ## Weight decay
 #
 # Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels are black in every training picture, so the weights that read them have no gradient at all: only decay ever changes them.
 #
@@ -158,6 +158,8 @@ faded
 
 # %% [markdown]
 # ## Run
+#
+# This cell only trains. The next one shows the result.
 
 # %%
 decayed = {
@@ -174,6 +176,8 @@ teach.explain("faded")
 
 # %% [markdown]
 # ## Your turn
+#
+# In the lab: exercise 1. The others are *for home*.
 #
 # ### 1. The exact rule
 #
@@ -195,7 +199,7 @@ def lost_up_to(w):
 teach.check(lost_up_to)
 
 # %% [markdown]
-# ### 2. Where Adam stands still
+# ### 2. Where Adam stands still (for home)
 #
 # Suppose that no update is larger than the learning rate. From which weight on are all updates lost, up or down? Give the smallest c * lr such that no weight of at least that size ever moves.
 
@@ -213,9 +217,9 @@ def adam_stands_still_above(lr):
 teach.check(adam_stands_still_above)
 
 # %% [markdown]
-# ### 3. The largest decay that does nothing
+# ### 3. The largest decay that does nothing (for home)
 #
-# From a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no float16 weight ever move?
+# From a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no normal float16 weight ever move?
 
 
 # %%
@@ -231,9 +235,9 @@ def decay_dead_up_to(lr):
 teach.check(decay_dead_up_to)
 
 # %% [markdown]
-# ### 4. Find the error
+# ### 4. Find the error (for home)
 #
-# A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 gets to 254.65. Its own program prints another number, so nobody compared the two. Subtract 200 times: what is left in float32, to two decimals, and what in float16?
+# A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 gets to 254.65. Its own program prints another number, so nobody compared the two. Subtract 200 times: what is left in float32, to two decimals, and what in float16? Give a pair: `after_200 = (float32's, float16's)`.
 
 # %%
 ### BEGIN SOLUTION
@@ -244,16 +248,22 @@ after_200 = (254.20, 256.0)
 teach.check(after_200=after_200)
 
 # %% [markdown]
-# ### More
+# ### If you have time: how large can an update of Adam be?
+
+# %%
+with teach.after(late):
+    teach.explain("largest")
+
+# %% [markdown]
+# ### If you have time
 #
 # - Draw the phase diagram of your own network: record `p.numpy()` of all parameters before and after a step. `minifp inspect` and `fp.microscope` count lost updates for each parameter.
-# - Repeat *Does it matter?* with `"bfloat16,master_weights=off"`. How many updates are lost now? At which learning rate does it begin to matter?
 # - A schedule that lowers the learning rate to 0 moves all dots down through the staircase. Does that matter at the end of training?
 #
 # ## What would change on a real GPU
 #
 # - **The numbers**: nothing. The update of a float16 weight is rounded there as it is here.
-# - **Where you meet it**: hardly anybody updates float16 weights on purpose. PyTorch's autocast keeps weights in float32; Apex's O2 and minifp's `mixed` keep float32 masters. You meet it by accident, with `model.half()` and a plain optimizer. And you meet it eight times as soon with bfloat16, whose range makes people think that it needs no care.
+# - **Where you meet it**: hardly anybody updates float16 weights on purpose. PyTorch's autocast keeps weights in float32; Apex's O2 and minifp's `mixed` keep float32 masters. You meet it by accident, with `model.half()` and a plain optimizer.
 #
 # ## What to read next
 #

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import nbformat
@@ -21,6 +22,9 @@ NUMBER = re.compile(
     (?:(?:\*\*|\^) \{?-?\d+)? (?:\ ?% | \ percent)?""",
     re.I | re.X,
 )
+GLOSSARY = Path(__file__).parents[2] / "docs" / "teaching" / "glossary.md"
+COMMON = {"need", "what", "whic", "when", "with", "will", "does", "than", "from", "that", "this"}
+SENTENCE = re.compile(r"(?<=[.?!])\s|\n")
 
 
 class Answer(NamedTuple):
@@ -36,13 +40,17 @@ class Answer(NamedTuple):
         text = text.replace(self.question, "")
         if not self.of:
             return any(is_written(self.answer, number) for number in {*NUMBER.findall(text)})
-        said = {one for one in self.of if re.search(rf"(?<![\w.]){re.escape(one)}(?![\w.])", text)}
-        return said == {self.answer}
+        return {one for one in self.of if re.search(as_word(one), text)} == {self.answer}
 
     def places(self, cells: list) -> Iterator[str]:
         """The texts where it is looked for. Terms to choose from are told by the prose around the
-        question, and single digits by every source."""
+        question, so there by a sentence about what is asked; single digits by every source."""
         asked = next(i for i, cell in enumerate(cells) if self.question in cell.source)
+        prose = [cell.source for cell in cells[:asked] if cell.cell_type == "markdown"]
+        if not self.of:
+            yield from SENTENCE.split(GLOSSARY.read_text(encoding="utf-8"))
+        elif not self.answer.isdecimal():
+            yield from filter(self.is_about, SENTENCE.split("\n".join(prose)))
         for cell in cells[asked:] if self.of else cells:
             if not self.of or cell.cell_type == "code":
                 if not (self.of and self.answer.isdecimal()):
@@ -51,6 +59,16 @@ class Answer(NamedTuple):
                     yield output.get("text", "")
                     data = output.get("data", {})
                     yield from (str(said) for kind, said in data.items() if "image" not in kind)
+
+    def is_about(self, sentence: str) -> bool:
+        """Whether a sentence has a word of the question, by its first four letters."""
+        asked = {*re.findall(r"\b[a-z]{4}", self.question.lower())} - COMMON
+        return bool(asked & {*re.findall(r"\b[a-z]{4}", sentence.lower())})
+
+
+def as_word(term: str) -> str:
+    """A pattern of a term that stands by itself, also where it begins a sentence."""
+    return rf"(?<![\w.])(?i:{re.escape(term[:1])}){re.escape(term[1:])}(?![\w.])"
 
 
 def is_written(answer: float, number: str) -> bool:

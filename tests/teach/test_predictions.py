@@ -77,6 +77,9 @@ def test_without_a_guess_no_answer_is_to_be_seen_however_it_is_written(name, mon
     search = script("lessons/answers_told")
     for text in ("2,049", "it is 2049.", "2.049e3", "20.5", "20%", "`2049`", "2048", "20", "2%"):
         assert search.Answer("", (), 2049.0).is_in(text) == (text not in ("2048", "20", "2%"))
+    fails = search.Answer("Which fails first?", ("float16", "bfloat16"), "bfloat16")
+    told = "Bfloat16 has wider gaps: its failure begins earlier."
+    assert fails.is_about(told) and fails.is_in(told)
     assert not search.answers_told(script("write_notebooks").for_students(name))
 
 

@@ -131,7 +131,7 @@ def aligned(x: Operation, a: Alignment) -> Rows:
     if a.shift:
         moved = f"the smaller one moves right by {bit_count(a.shift)}"
     if a.fallen:
-        moved += ", and the bits behind the bar are dropped"
+        moved += ", and the bits behind the bar wait for the rounding below"
     if a.larger is x.b:
         moved = f"magnitudes, that of b first; {moved}"
     return [
@@ -143,7 +143,7 @@ def aligned(x: Operation, a: Alignment) -> Rows:
 
 
 def fallen(a: Alignment, m: int) -> str:
-    """The bits that fall off; long runs of zeros before the first are counted."""
+    """The bits behind the bar; long runs of zeros before the first are counted."""
     zeros = a.shift - (m + 1)
     if zeros <= 8:
         return f"{a.fallen:0{a.shift}b}"

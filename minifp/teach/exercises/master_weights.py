@@ -49,11 +49,15 @@ class Bowl:
 
 
 def bowls() -> list[Bowl]:
-    """One in which updates are too small for the weights, and one in which gradients are, besides,
-    too small for float16 unless they are multiplied by S."""
+    """One in which updates are too small for the weights; one in which gradients are, besides, too
+    small for float16 unless they are multiplied by S; and one in which updates are even then."""
     random = random_of(3)
     made = []
-    for size, slope, S, lr in ((1.0, 2.0**-4, 1.0, 2.0**-9), (2.0**-4, 2.0**-27, 4096.0, 512.0)):
+    for size, slope, S, lr in (
+        (1.0, 2.0**-4, 1.0, 2.0**-9),
+        (2.0**-4, 2.0**-27, 4096.0, 512.0),
+        (2.0**-14, 2.0**-10, 4.0, 2.0**-18),
+    ):
         weights = (size * random.uniform(1, 2, 40)).astype(np.float16)
         slopes = (slope * random.uniform(1, 2, 40) * random.choice([-1, 1], 40)).astype(np.float32)
         made.append(Bowl(weights, slopes, S, lr))
@@ -66,8 +70,8 @@ def bowls() -> list[Bowl]:
     hints=(
         "Keep two copies. The float32 one is made once, before the first step, and takes all "
         "updates. The float16 one is where you ask for the gradient.",
-        "Gradients come in float16, multiplied by S. Convert them to float32, then divide: in "
-        "float16 the quotient may become 0.",
+        "Gradients come in float16, multiplied by S. Convert them to float32, then divide by S and "
+        "multiply by lr: in float16 the quotient or the product may become 0.",
         "In each step: convert the gradient to float32 and divide it by S; subtract lr times that "
         "from the master; round the master to float16 to get w. Never read anything back from w.",
     ),
@@ -220,7 +224,7 @@ def masters_by_need(answer):
         one, other = FORMATS[first], FORMATS[second]
         if one.eps < other.eps:
             return (
-                f"{first} stands before {second}; but a weight of 1 takes an update of {one.eps:g} "
-                f"in {first}, and loses it in {second}"
+                f"{first} stands too early: in it a weight of 1 takes an update of {one.eps:g}, "
+                f"which a format behind it loses"
             )
     return None

@@ -77,7 +77,7 @@ def adam_stands_still_above(answer):
 
 @exercise(
     LESSON,
-    "A decay that never was",
+    "The largest decay that does nothing",
     hints=(
         "With decay alone the update of a weight w is lr times decay times w. What share of w is "
         "that?",

@@ -47,22 +47,22 @@ def is_even(w):
     return w.astype(np.float16).view(np.uint16) % 2 == 0
 
 
-def descent(unscaled, master=np.float32):
-    """Weights after all steps: with what becomes of a gradient, and the format of masters."""
+def descent(update, master=np.float32):
+    """Weights after all steps: with the update of a scaled gradient, and the format of masters."""
 
     def descend(w, scaled_gradient, steps, lr, S):
         kept = w.astype(master)
         for _ in range(steps):
-            g = unscaled(scaled_gradient(kept.astype(np.float16)), S)
-            kept = (kept.astype(np.float32) - lr * g).astype(master)
+            change = update(scaled_gradient(kept.astype(np.float16)), S, lr)
+            kept = (kept.astype(np.float32) - change).astype(master)
         return kept.astype(np.float16)
 
     return descend
 
 
-def in_half(g, S):
+def divided_in_half(g, S, lr):
     """Divided in float16."""
-    return (g / np.float16(S)).astype(np.float32)
+    return lr * (g / np.float16(S)).astype(np.float32)
 
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
@@ -75,6 +75,8 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
              "becomes Inf with the sign of the number."),
         like(eleven_bits, "It rounds to eleven bits, whatever the exponent. But float16 has few "
              "exponents: below 2^-14 numbers stay 2^-24 apart, and beyond 65504 there is Inf."),
+        said(r"smallest: -?(655\d\d|inf|nan)", "All smaller numbers are right. What should come "
+             "out between 65504 and 65520, from there on, and for Inf and NaN themselves?"),
     ),
     "zero_up_to": (
         like(2.0**-24, "That is the smallest number above zero, so it is stored as itself. Which "
@@ -118,12 +120,16 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
              "is 256 - 0.009 from 256, in gaps of float16?"),
     ),
     "descend_with_master": (
-        like(descent(in_half), "The gradient is divided by S in float16, where it becomes 0 again. "
-             "Convert it to float32 first, then divide."),
-        like(descent(lambda g, S: g.astype(np.float32)), "The gradient still has the factor S when "
-             "it changes the master."),
-        like(descent(lambda g, S: g.astype(np.float32) / S, np.float16), "No master is kept: each "
-             "step begins with the rounded weights. Make the float32 copy once, before the loop."),
+        like(descent(divided_in_half), "The gradient is divided by S in float16, where it becomes "
+             "0. Convert it to float32 first, then divide."),
+        like(descent(lambda g, S, lr: lr * g.astype(np.float32)), "The gradient still has the "
+             "factor S when it changes the master."),
+        like(descent(lambda g, S, lr: lr * g.astype(np.float32) / S, np.float16), "No master is "
+             "kept: each step begins with the rounded weights. Make the float32 copy once, before "
+             "the loop."),
+        said("with S = 4 and", "Here lr times the gradient is too small for float16. Convert the "
+             "gradient to float32 before you multiply it by lr, and not only before it is "
+             "subtracted."),
         said("at weights in float32", "You ask for the gradient at the master. In mixed precision "
              "the network sees the rounded weights: pass those."),
     ),
@@ -138,7 +144,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "masters_by_need": (
         like(("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"), "The order is "
              "reversed: the format that loses the *largest* updates comes first."),
-        said("bfloat16 stands before float8|float16 stands before bfloat16", "Range does not "
+        said("float16 stands too early", "Range does not "
              "matter here, only how many bits the mantissa has."),
     ),
 }  # fmt: skip

@@ -4,15 +4,15 @@ import numpy as np
 from teach.answers import Answers
 
 
-def in_single(gradient, S):
-    return gradient.astype(np.float32) / S
+def in_single(gradient, S, lr):
+    return lr * (gradient.astype(np.float32) / S)
 
 
-def descend_with_master(w, scaled_gradient, steps, lr, S, unscaled=in_single, at=np.float16):
+def descend_with_master(w, scaled_gradient, steps, lr, S, update=in_single, at=np.float16):
     """The gradient is that at the weights in the format `at`."""
     master = w.astype(np.float32)
     for _ in range(steps):
-        master -= lr * unscaled(scaled_gradient(master.astype(at)), S)
+        master -= update(scaled_gradient(master.astype(at)), S, lr)
     return master.astype(np.float16)
 
 
@@ -58,6 +58,7 @@ ANSWERS = {
         (descend_with_master, other_order),
         (lambda *a: descend_with_master(*a, at=np.float32), "weights in float32, not float16"),
         (lambda w, g, steps, lr, S: w, "asked for 0 times"),
+        (lambda *a: descend_with_master(*a, lambda g, S, lr: lr * g / S), "with S = 4 and"),
         known={0: "with S = 4096", 1: "with S = 4096", 2: "with S = 1"},
     ),
     "stochastic": Answers(
@@ -71,9 +72,9 @@ ANSWERS = {
     ),
     "masters_by_need": Answers(
         (BY_NEED, [*BY_NEED]),
-        (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands before"),
+        (("float8_e4m3fn", "float8_e5m2", *BY_NEED[2:]), "float8_e4m3fn stands too early"),
         ((*BY_NEED[:2], "float16", "bfloat16", "float32"), "update of 0.0009"),
         (("bfloat16",), "once"),
-        known={0: "loses it in"},
+        known={0: "float32 stands too early"},
     ),
 }
