@@ -20,7 +20,7 @@ from minifp.shell.group import Refusal
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--precision", help="The precision to train in, such as mixed or bfloat16.")
+@click.option("--precision", help="The precision to train in, such as mixed.")
 @click.option("--microscope", metavar="OUT", help="Write what the microscope sees to this folder.")
 @click.option("--compare", "compared", metavar="P,P", help="Run once in each of these precisions.")
 @click.option("--out", default="runs/compare", show_default=True, help="The folder of --compare.")
@@ -78,12 +78,12 @@ def run(script: Script, microscope: str | None, losses: str | None, saves: str |
         if losses:
             write(losses, json.dumps(seen.values))
         if watching is not None and microscope is not None:
-            print(f"minifp.run: {watching.finish(microscope)}", file=sys.stderr)
+            print(watching.finish(microscope), file=sys.stderr)
 
 
 def show(error: BaseException) -> None:
     """Print an error as Python does, from the script's own first line on."""
-    own, trace = str(Path(__file__).parent), error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((own, "<frozen runpy")):
+    own, trace = (str(Path(__file__).parent), "<frozen runpy"), error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
         trace = trace.tb_next
     traceback.print_exception(type(error), error, trace)

@@ -35,5 +35,6 @@ class Losses:
 
 def value_of(loss: Tensor) -> float:
     """A loss without the factor by which a GradScaler has multiplied it."""
-    factor = loss.node.params["scale"] if loss.node in scaled else 1.0
+    node = loss.node
+    factor = node.params["scale"] if node is not None and node in scaled else 1.0
     return float(np.mean(loss.detach().numpy(), dtype=np.float64)) / float(factor)

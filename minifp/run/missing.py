@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.mirror import ABSENT, is_mirrored, look_up
-from minifp.compat.torch.refused import MODULES, reason
+from minifp.compat.torch.refused import MODULES, OTHERS, reason
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
 
-ROOTS = {"torch", "torchvision", "torchaudio", "torchtext"}
+ROOTS = {"torch", *OTHERS}
 
 
 class Lack(NamedTuple):
@@ -60,10 +60,10 @@ def files_of(script: Path) -> list[Path]:
     while waiting:
         for name in modules_in(parsed(waiting.pop())):
             at = script.parent.joinpath(*name.split("."))
-            file = next((f for f in (at.with_suffix(".py"), at / "__init__.py") if f.exists()), None)
-            if file is not None and file not in found:
-                found[file] = None
-                waiting.append(file)
+            for file in (at.with_suffix(".py"), at / "__init__.py"):
+                if file.exists() and file not in found:
+                    found[file] = None
+                    waiting.append(file)
     return [*found]
 
 
@@ -122,8 +122,8 @@ def told_of_method(name: str) -> str:
 def lacking(name: str) -> tuple[str, str] | None:
     """(the part of a dotted name that is lacking, what is said of it); None where it is there."""
     path, *parts = name.split(".")
-    if path not in ("torch",):
-        return path, reason(path, parts[0] if parts else "")
+    if path in OTHERS:
+        return path, f"minifp has no {path}: {OTHERS[path]}"
     for part in parts:
         if not is_mirrored(f"{path}.{part}"):
             is_there = look_up(path, part) is not ABSENT

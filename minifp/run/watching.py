@@ -29,7 +29,8 @@ class Plain(MixedOptimizer):
 
 
 class Watching:
-    """every: of the steps, which are looked at. scope: the Microscope, once there is an optimizer. others: optimizers that it does not see."""
+    """every: of the steps, which are looked at. scope: the Microscope, once there is an optimizer.
+    others: optimizers that it does not see."""
 
     def __init__(self, every: int = 20) -> None:
         self.every = every
@@ -78,12 +79,14 @@ class Watching:
         scope.on_step(self.face, told)
         return result
 
-    def finish(self, folder: str) -> str | None:
-        """Write what was seen into a folder; the path of its page, None where nothing trained."""
+    def finish(self, folder: str) -> str:
+        """Write what was seen into a folder; what to say of it."""
         if self.scope is None:
-            return None
+            return "minifp.run: the microscope saw no optimizer: nothing is written"
         self.scope.__exit__()
-        return str(self.scope.write(folder, progress=False))
+        page = self.scope.write(folder, progress=False)
+        of = f"the first of {1 + len(self.others)} optimizers: " if self.others else ""
+        return f"minifp.run: {of}{page}"
 
 
 def model_of(optimizer: Optimizer) -> Module:

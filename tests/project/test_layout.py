@@ -37,7 +37,8 @@ ROOMS = {
     "lab": "models report",  # nothing that needs the microscope
     "scope": "lab",  # nothing that changes what it looks at
     "teach": "scope",  # no answer of an exercise
-    "compat": "models training data",  # thin: other systems' names for what is here
+    "compat": "models saving",  # thin: other systems' names for what is here
+    "run": "compat scope shell",  # PyTorch's scripts as they are: nothing imports it
     "shell": "teach minifp",  # the command line: no work of its own, and nothing imports it
     "minifp": "compat scope",
 }
@@ -47,7 +48,7 @@ SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside
 COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 # What may import random itself.
-DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving", "teach"}
+DRAW_NUMBERS = set("runtime ops nn optim data lab scope saving teach compat run".split())
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert

@@ -8,7 +8,6 @@ what PyTorch has in `torch`.
 from typing import Any
 
 from minifp.autograd.grad_mode import enable_grad, no_grad
-from minifp.compat.torch.amp import GradScaler, autocast
 from minifp.compat.torch.files import load, save
 from minifp.compat.torch.nothing import answers, call, decorator
 from minifp.compat.torch.random import (
@@ -24,7 +23,7 @@ from minifp.numerics.dtypes import float32
 from minifp.numerics.formats import as_dtype
 
 __all__ = [
-    "Generator", "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile",
+    "Generator", "__version__", "are_deterministic_algorithms_enabled", "compile",
     "get_default_dtype", "get_rng_state", "inference_mode", "initial_seed",
     "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed", "save", "seed",
     "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
@@ -32,6 +31,7 @@ __all__ = [
     "use_deterministic_algorithms",
 ]  # fmt: skip
 
+__version__ = "2.13.0+minifp"  # the PyTorch whose names these are
 strided = None
 compile = decorator("compile", "kernels are compiled when they are first called")
 set_printoptions = call("set_printoptions", "tensors print as NumPy's arrays do")

@@ -1,7 +1,7 @@
 """The modules that a script gets for `import torch`, and the import hook that brings them.
 
-Names are looked up when they are asked for (paths.py), and what is not there is refused with what to
-use instead.
+Names are looked up when they are asked for (paths.py), and what is not there is refused with what
+to use instead.
 """
 
 import sys
@@ -9,16 +9,23 @@ from collections.abc import Container, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from minifp.compat.torch import paths
-from minifp.compat.torch.refused import MODULES, reason, stand_in
+from minifp.compat.torch import habits, paths
+from minifp.compat.torch.refused import MODULES, OTHERS, reason, stand_in
 from minifp.compat.unknown_names import is_import, names_in
 from minifp.errors import ArgumentError, UnknownNameError
+from minifp.runtime.unknown_arguments import MEANING
 
 ABSENT = object()  # stands for a name that a module has not
+
+
+def is_of_script(package: str) -> bool:
+    """Whether a script has a module of this name beside it, which no installed package is."""
+    own = PathFinder.find_spec(package)
+    return own is not None and "site-packages" not in f"{own.origin}"
 
 
 def known(home: ModuleType) -> Container[str]:
@@ -39,7 +46,6 @@ def is_mirrored(path: str) -> bool:
 def look_up(path: str, name: str) -> Any:
     """What stands there under a name, which is also a module below; ABSENT for nothing."""
     for home in paths.homes(path):
-
         if name in known(home) and not (path == "torch" and name in paths.NOT_PYTORCHS):
             value = getattr(home, name)
             if not isinstance(value, ModuleType):
@@ -54,11 +60,12 @@ class Mirror(ModuleType):
     ImportError, with what to use instead."""
 
     def __getattr__(self, name: str) -> Any:
-        value = ABSENT if name.startswith("__") else look_up(self.__name__, name)
+        is_asked_by_python = name.startswith("__") and name != "__version__"
+        value = ABSENT if is_asked_by_python else look_up(self.__name__, name)
         if value is not ABSENT:
             setattr(self, name, value)
             return value
-        if name.startswith("__"):
+        if is_asked_by_python:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if is_import(sys._getframe(1)):
             if (refusing := stand_in(self.__name__, name)) is not None:
@@ -71,12 +78,15 @@ class Mirror(ModuleType):
 
 
 class Finder(MetaPathFinder, Loader):
-    """The import hook of one name, "torch", and all below it."""
+    """The import hook of "torch" and all below it, and of packages that need PyTorch itself."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
         """The spec of a mirrored module. Raises ModuleNotFoundError for others of PyTorch's."""
-        if name.partition(".")[0] != "torch":
+        first = name.partition(".")[0]
+        if first in OTHERS and not is_of_script(first):
+            raise ModuleNotFoundError(f"minifp has no {first}: {OTHERS[first]}", name=name)
+        if first != "torch":
             return None
         if not is_mirrored(name):
             place, _, last = name.rpartition(".")
@@ -100,3 +110,4 @@ def install() -> None:
         raise ArgumentError("install: PyTorch has been imported: expected a program without it")
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
+    MEANING.update(habits.TAKEN)

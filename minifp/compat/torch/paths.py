@@ -41,7 +41,8 @@ FOLDERS = {  # each path below one has the names of another: torch.nn.modules.co
     "torch.distributions": "torch.distributions",
 }
 NOT_PYTORCHS = {"data", "models", "lab", "paddle", "errors", "functional"}
-SHARED = {"torch", "nn", "optim", "utils", "amp", "cuda", "autograd"}  # what minifp has under PyTorch's name
+# What minifp has under the same name.
+SHARED = {"torch", "nn", "optim", "utils", "amp", "cuda", "autograd"}
 
 
 @cache
@@ -60,7 +61,8 @@ def homes(path: str) -> tuple[Any, ...]:
     first = path.split(".")[:2][-1]
     own = [path.replace("torch", root, 1) for root in (HERE, "minifp")]
     found = [import_module(name) for name in own[: 1 + (first in SHARED)] if is_module(name)]
-    place = PLACES.get(path) or next((to for p, to in FOLDERS.items() if path.startswith(f"{p}.")), "")
+    below = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
+    place = PLACES.get(path, "".join(below))
     if place.startswith("torch"):
         return (*found, *homes(place))
     return (*found, *([import_module(place)] if place else []))

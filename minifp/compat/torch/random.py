@@ -1,13 +1,13 @@
-"""Random numbers by PyTorch's names. There is one stream for each purpose, which one seed begins."""
+"""Random numbers by PyTorch's names: one stream for each purpose, which one seed begins."""
 
 from typing import Any
 
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch.nothing import say_once
 from minifp.errors import ArgumentError
 from minifp.runtime import random
+from minifp.runtime.callers import warn_once
 
 __all__ = [
     "Generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
@@ -18,12 +18,14 @@ _states: dict[int, dict[str, Any]] = {}  # what get_rng_state has returned, by i
 class Generator:
     """A generator: its seed is that of the process, and drawing from it is drawing from that."""
 
+    is_of_process = True
+
     def __init__(self, device: Any = "cpu") -> None:
         self.device = device
 
     def manual_seed(self, seed: int) -> "Generator":
         """Set the seed of all random numbers, and say so once."""
-        say_once("Generator", "it sets the seed of all random numbers, which are one stream")
+        warn_once("Generator", "torch.Generator.manual_seed sets the seed of all random numbers")
         manual_seed(seed)
         return self
 

@@ -18,11 +18,16 @@ MODULES = {  # by the path of a module, and of all below: why nothing is there
     "torch.onnx": "save the state_dict with torch.save, and export it with PyTorch",
     "torch.func": "there are no gradients of gradients; write a batch as another axis in front",
     "torch.autograd.functional": "there are no gradients of gradients",
-    "torch.quantization": 'a precision such as --precision float8',
+    "torch.quantization": "a precision such as --precision float8",
     "torch.profiler": "--microscope OUT",
     "torch.hub": "nothing is downloaded: load weights from a file",
     "torch.utils.model_zoo": "nothing is downloaded: load weights from a file",
     "torch.utils.cpp_extension": "an operation of your own: docs/operations.md",
+}
+OTHERS = {  # packages that are made for PyTorch itself: what to use instead
+    "torchvision": "data sets and transforms are in minifp.data, models in minifp.models",
+    "torchaudio": "minifp.data.read_wav, or scipy.signal",
+    "torchtext": "minifp.data.TextDataset, WordDataset and BytePairs",
 }
 WHY = MODULES | {  # and by the beginning of a name
     "torch.nn.parallel.DistributedDataParallel": ONE,
