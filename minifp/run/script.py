@@ -58,7 +58,7 @@ def set_precision(precision: str | None) -> None:
         if os.environ.get(name, "") not in automatic.OFF:
             raise ArgumentError(f"--precision and the environment variable {name}: expected one")
     asked = policy.as_precision(precision)
-    if asked == policy.SINGLE:
+    if asked == policy.as_precision(policy.SINGLE):
         policy.set_precision(asked)
         return
     automatic.start(precision, "dynamic" if asked.loss_scale == "dynamic" else asked.loss_scale)

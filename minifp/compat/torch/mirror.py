@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from minifp.compat.torch import habits, paths
+from minifp.compat.torch import habits, paths, tensors
 from minifp.compat.torch.refused import MODULES, OTHERS, reason, stand_in
 from minifp.compat.unknown_names import is_import, names_in
 from minifp.errors import ArgumentError, UnknownNameError
@@ -111,3 +111,4 @@ def install() -> None:
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
     MEANING.update(habits.TAKEN)
+    tensors.attach()
