@@ -12,6 +12,7 @@ import pytest
 import minifp as fp
 from minifp.compat.torch import habits
 from minifp.compat.torch.mirror import Finder, install
+from minifp.compat.torch.tensors import METHODS
 from minifp.run.missing import missing
 from minifp.runtime.unknown_arguments import MEANING
 
@@ -43,9 +44,12 @@ def mirror(monkeypatch):
     held = {name: sys.modules.pop(name) for name in [*sys.modules] if f"{name}."[:6] == "torch."}
     for name in habits.TAKEN:
         monkeypatch.setitem(MEANING, name, MEANING.get(name))
+    methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
     install()
     yield import_module("torch")
     sys.meta_path.remove(Finder)
+    for name, before in methods.items():
+        setattr(fp.Tensor, name, before)
     for name in [name for name in sys.modules if f"{name}."[:6] == "torch."]:
         del sys.modules[name]
     sys.modules.update(held)
