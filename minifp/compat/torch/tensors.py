@@ -24,6 +24,7 @@ def _random_(self: Tensor, low: int = 0, high: int | None = None, **settings: An
 
 
 METHODS: dict[str, Any] = {
+    "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
     "dist": lambda self, other, p=2: (self - other).norm(p),
