@@ -11,7 +11,7 @@ OF_A_CHECKOUT = {Path("notebooks/on-a-gpu.ipynb"), Path("notebooks/source/on-a-g
 
 class BuildWithModels(build_py):
     """Puts the files of models/ into the package minifp.models, as which they are imported, and the
-    notebooks of lessons into the folder of minifp.teach."""
+    notebooks of lessons with their glossary into the folder of minifp.teach."""
 
     def find_package_modules(self, package, package_dir):
         """The modules of a package: (package, module, file) of each."""
@@ -29,6 +29,7 @@ class BuildWithModels(build_py):
         sources = Path("notebooks").glob("source/*.py")  # which have the solutions
         for path in sorted({*Path("notebooks").glob("*.ipynb"), *sources} - OF_A_CHECKOUT):
             self.copy_file(str(path), str(folder / path))
+        self.copy_file("docs/teaching/glossary.md", str(folder / "notebooks"))
 
 
 setup(

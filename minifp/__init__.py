@@ -25,9 +25,9 @@ from minifp.numerics.policy import Precision, get_precision, precision, set_prec
 # Tensors, and what records operations on them.
 from minifp.autograd.tape import Tensor
 from minifp.runtime.shapes import Size
-from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from minifp.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
-from minifp.autograd.backward import grad
+from minifp.autograd.input_gradients import grad
 from minifp.runtime.random import get_state, manual_seed, set_state
 
 # Operations, and what makes tensors; those on layers' inputs are in minifp.nn.functional.
@@ -56,13 +56,13 @@ from minifp.ops import batch_norm, group_norm, layer_norm, log_softmax, rms_norm
 
 # pointwise
 from minifp.ops import (
-    abs, absolute, acos, add, allclose, arccos, arcsin, arctan, asin, atan, bitwise_and,
-    bitwise_not, bitwise_or, bitwise_xor, ceil, celu, clamp, clip, cos, cosh, div, divide, dropout,
-    eq, equal, erf, exp, expm1, fix, floor, floor_divide, ge, greater, greater_equal, gt, isclose,
-    isfinite, isinf, isnan, le, less, less_equal, log, log10, log1p, log2, logical_and, logical_not,
-    logical_or, logical_xor, lt, maximum, minimum, mul, multiply, ne, neg, negative, not_equal, pow,
-    prelu, reciprocal, relu, remainder, round, rsqrt, selu, sigmoid, sign, sin, sinh, sqrt, square,
-    sub, subtract, tan, tanh, true_divide, trunc,
+    abs, absolute, acos, add, addcdiv, addcmul, allclose, arccos, arcsin, arctan, asin, atan,
+    bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, celu, clamp, clip, cos, cosh, div,
+    divide, dropout, eq, equal, erf, exp, expm1, fix, floor, floor_divide, ge, greater,
+    greater_equal, gt, isclose, isfinite, isinf, isnan, le, less, less_equal, log, log10, log1p,
+    log2, logical_and, logical_not, logical_or, logical_xor, lt, maximum, minimum, mul, multiply,
+    ne, neg, negative, not_equal, pow, prelu, reciprocal, relu, remainder, round, rsqrt, selu,
+    sigmoid, sign, sin, sinh, sqrt, square, sub, subtract, tan, tanh, true_divide, trunc,
 )  # fmt: skip
 
 # pooling
@@ -175,41 +175,42 @@ __all__ = [
     "contiguous_format", "cuda", "data", "device", "double", "dtype", "enable_grad", "errors",
     "evaluate", "explain", "float", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2",
     "functional", "gallery", "get_gpu_math", "get_num_threads", "get_precision", "get_state",
-    "grad", "gradcheck", "half", "inf", "int", "int32", "int64", "is_autocast_enabled",
-    "is_grad_enabled", "kernel", "lab", "largest_batch", "load", "load_task", "long", "manual_seed",
-    "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "operand_histories",
-    "optim", "paddle", "pi", "plan", "precision", "preserve_format", "save", "set_default_device",
-    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary",
-    "sweep", "uint8", "utils",
+    "grad", "gradcheck", "half", "inf", "inference_mode", "int", "int32", "int64",
+    "is_autocast_enabled", "is_grad_enabled", "kernel", "lab", "largest_batch", "load", "load_task",
+    "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
+    "operand_histories", "optim", "paddle", "pi", "plan", "precision", "preserve_format", "save",
+    "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision",
+    "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [
-    "abs", "absolute", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all",
-    "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin", "arctan", "argmax", "argmin",
-    "argsort", "as_tensor", "asin", "atan", "avg_pool1d", "batch_norm", "bernoulli",
-    "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu", "chunk", "clamp", "clip", "clone",
-    "concat", "concatenate", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "cos",
-    "cosh", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod",
-    "cumsum", "detach", "diag", "diagonal", "diff", "div", "divide", "dot", "dropout", "einsum",
-    "embedding", "empty", "empty_like", "eq", "equal", "erf", "exp", "expand", "expm1", "eye",
-    "finfo", "fix", "flatten", "flip", "floor", "floor_divide", "from_dlpack", "from_numpy", "full",
-    "full_like", "gather", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hstack",
-    "iinfo", "index_add", "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite",
-    "isinf", "isnan", "kl_div", "layer_norm", "le", "lerp", "less", "less_equal", "linspace", "log",
-    "log10", "log1p", "log2", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d",
-    "max_pool2d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "moveaxis",
-    "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "ne", "neg", "negative", "nonzero",
-    "norm", "normal", "not_equal", "numel", "ones", "ones_like", "outer", "pairwise_distance",
-    "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like",
-    "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu",
-    "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter",
-    "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split",
-    "sqrt", "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "swapaxes", "swapdims",
-    "t", "take", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "trace", "transpose",
-    "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unflatten",
-    "unique", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
+    "abs", "absolute", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addcdiv",
+    "addcmul", "addmm", "all", "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin",
+    "arctan", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan", "avg_pool1d",
+    "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bincount", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu",
+    "chunk", "clamp", "clip", "clone", "concat", "concatenate", "conv1d", "conv2d",
+    "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
+    "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "detach", "diag",
+    "diagonal", "diff", "div", "divide", "dot", "dropout", "einsum", "embedding", "empty",
+    "empty_like", "eq", "equal", "erf", "exp", "expand", "expm1", "eye", "finfo", "fix", "flatten",
+    "flip", "floor", "floor_divide", "from_dlpack", "from_numpy", "full", "full_like", "gather",
+    "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hstack", "iinfo", "index_add",
+    "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite", "isinf", "isnan",
+    "kl_div", "layer_norm", "le", "lerp", "less", "less_equal", "linspace", "log", "log10", "log1p",
+    "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
+    "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum",
+    "mean", "median", "meshgrid", "min", "minimum", "mm", "moveaxis", "movedim", "mul",
+    "multinomial", "multiply", "mv", "narrow", "ne", "neg", "negative", "nonzero", "norm", "normal",
+    "not_equal", "numel", "ones", "ones_like", "outer", "pairwise_distance", "permute",
+    "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu", "remainder",
+    "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter", "scatter_add",
+    "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "swapaxes", "swapdims", "t",
+    "take", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "trace", "transpose", "tril",
+    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unflatten", "unique",
+    "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 # ---- written until here ----
 

@@ -1,10 +1,19 @@
-"""Draw the pictures of docs/teaching/slides.md: formats.svg, and window.svg, of a run of seconds.
+"""Draw the pictures of the slides: two of their own, and what lessons draw when they are run.
 
-python scripts/draw_slides.py --out docs/teaching
+    python scripts/draw_slides.py                       # all, ten minutes
+    python scripts/draw_slides.py formats staircase     # these
+
+formats.svg and window.svg are drawn here, of a run of seconds. The others are pictures of lessons,
+by the names that the lessons' texts have for them: a lesson is run in full, with its answers.
 """
 
+import contextlib
+import io
+import os
+import runpy
 import sys
 from pathlib import Path
+from unittest import mock
 
 import click
 import numpy as np
@@ -12,11 +21,25 @@ from matplotlib.figure import Figure
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim
+from minifp import optim, teach
 from minifp.models import CharLSTM
 from minifp.numerics.number_format import FORMATS
 from minifp.report import drawing
 
+ROOT = Path(__file__).resolve().parents[1]
+OF_LESSONS = {  # by the lesson that draws them
+    "01-sixteen-bits": ("staircase",),
+    "02-the-update-that-wasnt": ("phase_diagram",),
+    "03-master-weights": ("accuracy_by_rate",),
+    "04-four-histograms": ("ridges",),
+    "05-the-bathtub": ("bathtub",),
+    "06-a-late-death": ("losses_and_zeros",),
+    "07-let-the-machine-choose": ("timeline",),
+    "08-summing-in-half": ("errors_and_losses",),
+    "09-the-op-list": ("heat_map",),
+    "11-does-it-match": ("differences_and_distances",),
+}
+WIDTH, LOWER = 7.2, 0.85  # inches, and times as high as in a lesson: a slide is wide
 SHOWN = ("float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn")
 STEPS, BATCH, DIAL = 40, 32, 11
 INSIDE, LOST = drawing.STYLES[1].color, drawing.STYLES[2].color
@@ -76,18 +99,44 @@ def window() -> Figure:
     return figure
 
 
+def of_lesson(lesson: str) -> dict[str, Figure]:
+    """What a lesson draws, by the names of the captions."""
+    figures: dict[str, Figure] = {}
+    os.environ["MINIFP_TEACH"] = "show"
+    with (
+        mock.patch.object(teach, "show", lambda figure, name, *_: figures.update({name: figure})),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        runpy.run_path(str(ROOT / "notebooks" / "source" / f"{lesson}.py"))
+    return figures
+
+
+OWN = {"formats": formats, "window": window}
+ALL = (*OWN, *(name for names in OF_LESSONS.values() for name in names))
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--out", type=click.Path(path_type=Path), default="docs/teaching", show_default=True)
-def main(out):
-    """Draw the pictures of the slides.
+@click.argument("names", metavar="[PICTURE]...", nargs=-1, type=click.Choice(ALL))
+@click.option("--out", type=click.Path(path_type=Path), default="docs/teaching/slides",
+              show_default=True)  # fmt: skip
+def main(names, out):
+    """Draw the pictures of the slides, or those that are named.
 
     \b
     Example:
-      python scripts/draw_slides.py --out docs/teaching
+      python scripts/draw_slides.py formats staircase
     """
-    for drawn in (formats, window):
+    wanted = names or ALL
+    for name in {*OWN} & {*wanted}:
         with drawing.settings():
-            click.echo(drawing.save(drawn(), out / f"{drawn.__name__}.svg", "svg"))
+            click.echo(drawing.save(OWN[name](), out / f"{name}.svg", "svg"))
+    for lesson, drawn in OF_LESSONS.items():
+        if mine := {*drawn} & {*wanted}:
+            figures = of_lesson(lesson)
+            for name in sorted(mine):
+                figures[name].set_size_inches(WIDTH, LOWER * figures[name].get_figheight())
+                with drawing.settings():
+                    click.echo(drawing.save(figures[name], out / f"{name}.svg", "svg"))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 A source is notebooks/source/NAME.py, in jupytext's percent format: a text that can be read,
 compared and formatted. In the cell of an exercise the lines between "### BEGIN SOLUTION" and
 "### END SOLUTION" (nbgrader's marks) are taken out for students; the cell after it, which checks,
-is the one that nbgrader gives points for.
+is the one that nbgrader gives points for. What draws, and imports, is tagged "hide-input": it is
+there, and folded.
 """
 
 import os
@@ -31,6 +32,8 @@ CHECK = re.compile(r"^(?=teach\.check\()", re.M)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 COLAB = "https://colab.research.google.com"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+HIDDEN = "hide-input"  # the tag of a cell whose code is no part of the lesson
+FOLDED = {"jupyter": {"source_hidden": True}, "tags": [HIDDEN]}  # as JupyterLab, and pages, fold it
 POINTS = 1  # of each exercise, for nbgrader
 PATIENCE = 2  # seconds, above which a cell is told
 OF_A_CHECKOUT = {"on-a-gpu"}  # which use programs in scripts/, and are no lessons
@@ -51,7 +54,8 @@ def read(name: str) -> nbformat.NotebookNode:
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for i, cell in enumerate(notebook.cells):
-        cell["id"], cell.metadata = f"cell-{i}", nbformat.NotebookNode()
+        folded = HIDDEN in cell.metadata.get("tags", ())
+        cell["id"], cell.metadata = f"cell-{i}", nbformat.from_dict(FOLDED if folded else {})
     return notebook
 
 
@@ -128,12 +132,17 @@ def graded(name: str, *, solution: bool = False, grade: bool = False, **more) ->
 
 
 def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
-    """Run all cells in a folder, with answers shown. What a cell raises stops it, and is told."""
+    """Run all cells in a folder, with answers shown. What a cell raises stops it, and is told.
+    Raises ValueError where a cell writes to stderr: no lesson shows warnings."""
     from nbclient import NotebookClient
 
     os.environ["MINIFP_TEACH"] = "show"
     where = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=where).execute()
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", ()))
+    warned = [output.text for output in outputs if output.get("name") == "stderr"]
+    if warned:
+        raise ValueError(f"a lesson shows what was written to stderr: {warned[0]}")
 
 
 def slow_cells(notebook: nbformat.NotebookNode) -> str:

@@ -28,7 +28,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from minifp.autograd.backward import HookHandle
+from minifp.autograd.hooks import HookHandle
 from minifp.autograd.storage import Storage
 from minifp.numerics.policy import Precision
 from minifp.ops.creation import Data

@@ -121,6 +121,7 @@ def nobody_was_warned():
 @pytest.fixture(autouse=True)
 def leaves_no_trace():
     """A test that left a precision or an observer behind would change the tests after it."""
+    from minifp.autograd.grad_mode import OUTSIDE, recording
     from minifp.numerics import policy
 
     before = policy.get_precision()
@@ -131,5 +132,8 @@ def leaves_no_trace():
         observers = getattr(sys.modules.get(name), "observers", [])
         left += observers
         observers.clear()
+    mode = recording.get()
+    recording.set(OUTSIDE)
     assert after == before, f"the test left the default precision at {after}"
+    assert mode.value, "the test left gradients switched off"
     assert not left, f"the test left observers behind: {left}"

@@ -57,6 +57,11 @@ def enable_grad(fn: Callable | None = None) -> Any:
     return context if fn is None else context(fn)
 
 
+def inference_mode(mode: Any = True) -> Any:
+    """PyTorch's, which is `no_grad` here, and with mode=False `enable_grad`. Also a decorator."""
+    return no_grad(mode) if callable(mode) else Context(recording, not mode)
+
+
 def is_recording() -> bool:
     """Whether operations are recorded here, on this thread."""
     return recording.get().value

@@ -7,7 +7,10 @@ which compiled is one pass that leaves no float32 array behind.
 
 import numpy as np
 
-from minifp.numerics import rules
+from minifp.autograd import gradient_clip
+from minifp.autograd.gradient_clip import in_seed, is_partly_consumed
+from minifp.autograd.tape import PARTLY, Tensor
+from minifp.numerics import policy, rules
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, float32, upcast
 from minifp.runtime.device import as_array, is_writeable
@@ -47,17 +50,17 @@ def sum_of(x, y, precision, dtype=None):
     format = rules.meeting_format(x.dtype, precision)
     to = format if dtype is None else dtype
     if format == float32 and max(y.dtype.itemsize, to.itemsize) <= float32.itemsize:
-        return add(x, y, to)
+        return sum_of_gradients(x, y, to=(to,))
     with np.errstate(all="ignore"):
         total = as_array(np.add(upcast(x, format), upcast(y, format)))
     return total if dtype is None else downcast(total, dtype)
 
 
 @compilable
-def add(x, y, dtype):
-    """x + y, arrays of one shape, added in float32 and rounded once."""
+def sum_of_gradients(x, y, *, to):
+    """x + y, arrays of one shape, added in float32 and rounded once. to: (the result's dtype,)."""
     with np.errstate(all="ignore"):
-        return downcast(as_array(upcast(x, float32) + upcast(y, float32)), dtype)
+        return downcast(as_array(upcast(x, float32) + upcast(y, float32)), to[0])
 
 
 def unshared(gradients):
@@ -67,10 +70,32 @@ def unshared(gradients):
     """
     seen, pairs = set(), []
     for leaf, gradient in gradients:
-        owner = gradient if gradient.base is None else gradient.base
-        is_writable = type(gradient) is np.ndarray and gradient.flags.writeable
-        if id(owner) in seen or not (is_writable or is_writeable(gradient)):
+        memory = id(gradient) if gradient.base is None else id(gradient.base)
+        is_own = type(gradient) is np.ndarray and gradient.flags.writeable
+        if memory in seen or not (is_own or is_writeable(gradient)):
             gradient = gradient.copy()
-        seen.add(id(owner))
+        seen.add(memory)
         pairs.append((leaf, gradient))
     return pairs
+
+
+def added(leaf, gradient, seed, is_unseeded=False):
+    """A leaf's gradient with this one added; from the second on, in float32, and in its seed.
+
+    is_unseeded: whether it is of a backward past any loss scale."""
+    held = leaf._grad
+    if held is None:
+        return as_gradient(gradient, seed)
+    before = held.array if held.seed is seed else in_seed(held, seed)
+    total = Tensor(sum_of(before, gradient, leaf.precision or policy.active.get().value))
+    total.seed, total.unseeded = seed, is_unseeded or gradient_clip.is_unseeded(held)
+    if held.consumed is not None and is_partly_consumed(held):
+        total.consumed = PARTLY
+    return total
+
+
+def as_gradient(array, seed):
+    """A gradient of this seed."""
+    gradient = Tensor(array)
+    gradient.seed = seed
+    return gradient

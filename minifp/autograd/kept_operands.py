@@ -145,7 +145,7 @@ def blank(x: np.ndarray, to: Rounding) -> OperandCodes:
 
 def is_held_by_none(t: Tensor) -> bool:
     """Whether the memory of an argument is let go unless its numbers are saved."""
-    is_leaf = t.node is None or t.storage.sharing is not None
+    is_leaf = t.node is None or any(s.is_leaf and s.requires_grad for s in t.storage.sharers())
     is_full = t.array.size > 0 and is_float(t.array.dtype)
     return is_full and not is_leaf and not t.storage.is_kept
 

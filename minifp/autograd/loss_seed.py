@@ -34,22 +34,14 @@ def training_begins(is_made: bool = True) -> None:
 class Seeds(NamedTuple):
     """first: what backward begins with. whole: what gradients are multiplied by. of_leaves: what
     those are that backward leaves behind, in `.grad` or returned: `whole`, or 1. by_loss: whether
-    an operation has scaled the loss, perhaps by 1."""
+    an operation has scaled the loss, perhaps by 1. are_taken_out: whether gradients that are left
+    behind have been divided by the seed."""
 
     first: Any
     whole: Any
     of_leaves: Any
     by_loss: bool = False
-
-    @property
-    def are_unknown(self) -> bool:
-        """Whether backward was called past any loss scale."""
-        return self.whole == 1 and not self.by_loss
-
-    @property
-    def are_taken_out(self) -> bool:
-        """Whether gradients that are left behind have been divided by the seed."""
-        return self.of_leaves is not self.whole
+    are_taken_out: bool = False
 
     def taken_out(self, gradient: Any) -> Any:
         """A gradient as it is left behind: divided, in float32, where that is done."""
@@ -73,7 +65,7 @@ def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
         training_begins(False)
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
-        return Seeds(whole, whole, 1.0)
+        return Seeds(whole, whole, 1.0, are_taken_out=True)
     return Seeds(seed, seed, seed)
 
 

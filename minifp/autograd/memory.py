@@ -63,11 +63,10 @@ def give_memory(tensor: Tensor, value: Any) -> None:
     before = tensor.storage
     tensor.array, tensor.storage = _memory_for(tensor, value)
     tensor.storage.take_histories(before)
-    if before.sharing is not None:  # a leaf, or on the memory of one
-        before.leave(tensor)
-        if tensor.storage.sharing is None:
-            tensor.storage.share(value)
-        tensor.storage.share(tensor)
+    before.leave(tensor)
+    if tensor.storage.sharing is None:
+        tensor.storage.share(value)
+    tensor.storage.share(tensor)
     tensor.consumed = None
 
 

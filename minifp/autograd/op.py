@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, NoReturn, cast
+from weakref import ref
 
 import numpy as np
 
@@ -73,10 +74,11 @@ def _recorded(fn, name, are_weights, defaults):
         for a in args:
             parent = NONE
             if isinstance(a, Tensor):
-                if a.node is not None or a.gradient_dtype is not None:
-                    parent, records = (a.node or a, a.index), True
-                is_plain = is_plain and a.seed == 1.0 and type(a.array) is np.ndarray
-                a = a.array
+                t, a = a, a.array
+                if t.node is not None or t.gradient_dtype is not None:
+                    parent, records = (t.node or t, t.index), True
+                if t.seed != 1.0 or type(a) is not np.ndarray:
+                    is_plain = False
             elif type(a) in NUMBERS and not -LARGE < a < LARGE:
                 is_plain = False
             arrays.append(a)
@@ -96,8 +98,12 @@ def _recorded(fn, name, are_weights, defaults):
             node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             node.call, node.site = (recorded, tuple(constants), *caller()), site
-        homes = [None if out.base is None else _shared(out, args) for out in outputs]
-        results = tuple([Tensor(out, False, homes[i], node, i) for i, out in enumerate(outputs)])
+        results = tuple(
+            [
+                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
+                for i, out in enumerate(outputs)
+            ]
+        )
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:
@@ -203,12 +209,16 @@ NONE = (None, 0)  # the parent of an argument without gradient
 
 
 def _shared(out, args):
-    """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
+    """The storage of the tensor whose memory `out` is a view of, None if it has its own. It knows
+    from then on which tensors are on it."""
     for t in args:
         if isinstance(t, Tensor) and (
             out is t.array or out.base is t.array or out.base is t.array.base
         ):
-            return t.storage
+            storage = t.storage
+            if storage.sharing is None:
+                storage.sharing = [ref(t)]
+            return storage
     return None
 
 

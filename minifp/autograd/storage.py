@@ -1,9 +1,10 @@
 """Storage: what tensors that share memory share.
 
-How often it was written to, for the tape and for optimizers; of a leaf, which tensors look at the
-same memory, for who moves it; and, where storing rounds, the unrounded numbers behind it. These may
-be the memory of tensors too, as of t after `p.data = t` for a float32 t and a float16 p: what is
-written into one side is then written into the other.
+How often it was written to, for the tape and for optimizers; of a leaf, and where there are views,
+which tensors look at the same memory, for who moves it or is bound to other numbers; and, where
+storing rounds, the unrounded numbers behind it. These may be the memory of tensors too, as of t
+after `p.data = t` for a float32 t and a float16 p: what is written into one side is then written
+into the other.
 """
 
 import sys
@@ -20,6 +21,10 @@ from minifp.runtime.cuda.arrays import restrided as restrided_on_device
 from minifp.runtime.device import address, is_array, is_writeable, placed
 
 MANY = 64  # tensors on one memory
+
+
+class Detached(ref):
+    """In `Storage.sharing`: a tensor that `detach` made, which is no view where gradients go."""
 
 
 class Unrounded(NamedTuple):
@@ -131,11 +136,22 @@ class Storage:
         tensors = {id(t): t for known in self.sharing or () if (t := known()) is not None}
         return list(tensors.values())
 
-    def is_part(self, array: Any) -> bool:
-        """Whether a tensor on this memory is known to see more than `array` of what it sees."""
-        return any(
-            seen_by(t.array, array, array) is None and overlap(t.array, array)
+    def larger(self, array: Any) -> list:
+        """The tensors known to be on this memory that see more than `array` of what it sees."""
+        return [
+            t
             for t in self.sharers()
+            if seen_by(t.array, array, array) is None and overlap(t.array, array)
+        ]
+
+    def is_part(self, leaf: Any) -> bool:
+        """Whether a leaf is a part of one of these that has a gradient, is a parameter, or was made
+        of the leaf. Another, as v after `p.data = v[:9]`, keeps its numbers."""
+        order = {id(t): i for i, t in enumerate(self.sharers())}
+        own = order.get(id(leaf), -1)
+        return any(
+            t.requires_grad or t.precision is not None or order[id(t)] > own
+            for t in self.larger(leaf.array)
         )
 
     def has_strangers(self, array: Any) -> bool:
@@ -250,8 +266,14 @@ def seen_by(view: Any, whole: Any, other: Any) -> Any:
     high = first + sum(r for r in reach if r > 0)
     if not (view.size and 0 <= low and high < whole.nbytes):
         return None
-    steps = tuple(s // whole.itemsize * other.itemsize for s in view.strides)
-    start = first // whole.itemsize
-    if is_on_device(other):
-        return restrided_on_device(other.reshape(-1)[start:], view.shape, steps)
-    return np.ndarray(view.shape, other.dtype, other, start * other.itemsize, steps)
+    steps = tuple(s // whole.itemsize for s in view.strides)
+    return strided(other, first // whole.itemsize, view.shape, steps)
+
+
+def strided(array: Any, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """A view of an array in C order without gaps: from element `start` on, in a shape, neighbours
+    along each axis so many elements apart."""
+    strides = tuple(s * array.itemsize for s in steps)
+    if is_on_device(array):
+        return restrided_on_device(array.reshape(-1)[start:], shape, strides)
+    return np.ndarray(shape, array.dtype, array, start * array.itemsize, strides)

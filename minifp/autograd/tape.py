@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd import small_stack
 from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.seeds import Unknown
-from minifp.autograd.storage import Storage
+from minifp.autograd.storage import Detached, Storage
 from minifp.checks import check_flag
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, TapeError
@@ -93,10 +93,11 @@ class Tensor:
                 array = as_sizes(array, requires_grad, storage, node, index, *more)
                 requires_grad, storage, node, index = False, None, None, None
             array = constructed(array)
-        self.array, self.storage = array, storage or Storage()
-        if self.storage.sharing is not None:
-            self.storage.share(self)
-        self.node, self.index = node, index or 0
+        if storage is None:
+            storage = Storage()
+        elif storage.sharing is not None:
+            storage.share(self)
+        self.array, self.storage, self.node, self.index = array, storage, node, index or 0
         self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed, self.consumed, self.unseeded = 1.0, None, False
         if requires_grad is not False:
@@ -158,9 +159,18 @@ class Tensor:
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
-        other = Tensor(self.array, storage=self.storage)
+        storage = self.storage
+        if storage.sharing is None:
+            storage.share(self)
+        other = Tensor(self.array, storage=storage)
+        storage.sharing[-1] = Detached(other)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+    def detach_(self) -> "Tensor":
+        """Let this tensor remember nothing; views of it still do. Returns it."""
+        self.node, self.index, self.gradient_dtype = None, 0, None
+        return self
 
 
 vars(Tensor)["shape"].fget.__annotations__["return"] = Size  # which a lambda cannot say

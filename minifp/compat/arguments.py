@@ -14,10 +14,12 @@ from typing import Any
 
 from minifp.autograd.grad_mode import is_recording, no_grad
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_flag
 from minifp.errors import DeviceError, DTypeError, ShapeError, TapeError
 from minifp.nn import Module
 from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.policy import get_precision
+from minifp.ops.binding import overwritten
 from minifp.runtime.callers import level_of_user
 from minifp.runtime.device import as_device
 from minifp.runtime.unknown_arguments import Call, title
@@ -32,7 +34,7 @@ NOTHING: tuple[tuple[str, tuple], ...] = (
     # what is asked for by another value than these
     ("generator layout max_norm inputs map_location destination _weight", (None,)),
     ("create_graph capturable differentiable scale_grad_by_freq sparse", (None, False)),
-    ("keep_vars assign is_grads_batched materialize_grads inplace verbose", (None, False)),
+    ("keep_vars assign is_grads_batched materialize_grads verbose", (None, False)),
     ("_freeze", (None, False)),
     ("only_inputs", (True,)),
     ("norm_type", (2.0,)),
@@ -162,6 +164,15 @@ def write_results(function: str, out: Any, result: Any) -> Any:
     return type(result)(*out) if hasattr(result, "_fields") else out[0] if len(out) == 1 else out
 
 
+def take_inplace(call: Call, name: str) -> None:
+    """inplace: whether the input becomes the result."""
+    value, function = call.settings.pop(name), title(call.function, call.args)
+    check_flag(f"{function}: inplace", value)
+    if value:
+        x: Any = call.args[0] if call.args else call.settings.get("input")
+        call.finish = partial(overwritten, x, name=f"{function}(inplace=True)")
+
+
 TAKEN: dict[str, Callable[[Call, str], None]] = {  # by an argument's name: what takes it
     **{
         name: partial(take_out, values=values)
@@ -171,5 +182,6 @@ TAKEN: dict[str, Callable[[Call, str], None]] = {  # by an argument's name: what
     **dict.fromkeys(("device", "dtype"), take_place),
     **dict.fromkeys(("size_average", "reduce"), take_reduction),
     "out": take_out_tensors,
+    "inplace": take_inplace,
 }
 ORDER = {name: beyond.split() for names, beyond in BEYOND for name in names.split()}

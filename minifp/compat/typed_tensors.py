@@ -1,35 +1,40 @@
 """PyTorch's older constructors, FloatTensor and its kin: each makes tensors of one dtype, and says
 of tensors whether they are."""
 
+from functools import partial
 from typing import Any
 
-from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import shown
 from minifp.numerics.formats import TYPED, as_dtype
-from minifp.ops.creation import tensor
+from minifp.ops.creation import made_of
 
 
 class OfOneType(type):
-    """The class of these: `dtype` is that of their tensors."""
+    """The class of these: `dtype` is that of their tensors, `device` where they are made, and what
+    `isinstance` asks for; None is the default device, and any."""
 
     dtype: Any
+    device: str | None
 
     def __call__(cls, *given: Any) -> Tensor:
         """Of sizes one by one or a Size, of which only the shape is promised, or of numbers in
         lists, an array or a tensor, which are copied. Raises as Tensor(...) does."""
-        first = given[0] if len(given) == 1 and type(given[0]) is not int else as_sizes(*given)
-        if hasattr(type(first), "__array_ufunc__"):
-            return tensor(first, cls.dtype)
-        return Tensor(constructed(first, cls.dtype))
+        return made_of(given, cls.dtype, cls.device)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype == cls.dtype
+        if not isinstance(instance, Tensor) or instance.dtype != cls.dtype:
+            return False
+        return cls.device is None or instance.device.type == cls.device
 
 
-def _typed(name: str) -> Any:
+def _typed(name: str, device: str | None = None) -> Any:
     doc = f"Tensors of {TYPED[name]}, as {name}(2, 3) or {name}([1, 2])."
-    return OfOneType(name, (), {"dtype": shown(as_dtype(TYPED[name])), "__doc__": doc})
+    own = {"dtype": shown(as_dtype(TYPED[name])), "device": device, "__doc__": doc}
+    return OfOneType(name, (), own)
+
+
+on_gpu = partial(_typed, device="cuda")
 
 
 FloatTensor, DoubleTensor, HalfTensor = map(_typed, ("FloatTensor", "DoubleTensor", "HalfTensor"))

@@ -56,7 +56,6 @@ ALIASES = ("amp", "cuda", "paddle")  # of minifp, which has them in minifp.compa
 LISTED = 20  # names of a place that are few enough to list
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
-    ("inference_mode", "fp.no_grad()"),
     ("compile jit", "nothing to do: kernels are compiled when they are first called"),
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
     ("get_default_dtype", "fp.get_precision()"),
@@ -64,12 +63,10 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
     ("get_rng_state initial_seed", "fp.get_state()"),
     ("set_rng_state", "fp.set_state(state)"),
-    ("Variable", "fp.tensor(data, requires_grad=True)"),
     ("get_device is_cpu", "x.device"),
     ("DataParallel DistributedDataParallel distributed", "training runs on one device"),
-    ("SyncBatchNorm", "nn.BatchNorm2d"),
     ("AlphaDropout alpha_dropout", "nn.Dropout"),
-    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of its result"),
+    ("embedding_bag", "F.embedding, and the sum, mean or max of its result along dim=1"),
     ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
     ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
     ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
@@ -87,25 +84,22 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("is_available cuda", "`minifp doctor` on the command line shows what this machine has"),
 )
 TENSOR_NAMES = """
-    absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
-    arcsin arcsinh arctan arctan2 arctanh argwhere asinh acosh atanh atan2 addcdiv_ addcmul_ addmm_
-    bernoulli_ bincount bitwise_left_shift bitwise_right_shift ceil_ cauchy_ cholesky cholesky_solve
-    conj copysign corrcoef cov cross cummax cummin deg2rad det detach_ diag diag_embed diagflat diff
-    digamma dist dsplit erf_ erfc erfinv erfinv_ exp2 exponential_ expm1_ fill_diagonal_ fix
-    flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
-    histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
-    index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
-    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed isneginf
-    isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
-    log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
-    masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
-    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
-    norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
-    reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
-    renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
-    scatter_reduce_ select_scatter set_ sgn share_memory_ sigmoid_ sign_ signbit sin_ cos_ sinc
-    slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset storage_type sum_to_size
-    svd swapdims t_ take tan_ tensor_split to_dense to_sparse trace transpose_ tril_ triu_ trunc_
+    absolute addbmm addmv addr adjoint align_as aminmax angle apply_ arccos arccosh arcsin arcsinh
+    arctan arctan2 arctanh argwhere asinh acosh atanh atan2 bincount bitwise_left_shift
+    bitwise_right_shift cauchy_ cholesky cholesky_solve conj copysign corrcoef cov cross cummax
+    cummin deg2rad det diag diag_embed diagflat diff digamma dist dsplit erfc erfinv erfinv_ exp2
+    exponential_ expm1_ fix flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger
+    hardshrink heaviside histc histogram hsplit hypot i0 imag index_reduce inner inverse ipu
+    is_coalesced is_complex is_inference is_meta is_neg is_nonzero is_pinned is_quantized
+    is_same_size is_set_to is_shared is_signed isneginf isposinf isreal istft kron kthvalue lcm gcd
+    ldexp lgamma log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_
+    matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num nan_to_num_ nanmean
+    nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter norm_ orgqr
+    pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real record_stream
+    refine_names register_post_accumulate_grad_hook reinforce rename renorm renorm_ resize resize_
+    resize_as resize_as_ retains_grad rot90 scatter_reduce scatter_reduce_ select_scatter set_ sgn
+    share_memory_ signbit sinc slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset
+    storage_type sum_to_size svd swapdims t_ take tensor_split to_dense to_sparse trace transpose_
     unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
     xpu zero
 """

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minifp.errors import DataError
+from minifp.runtime import locks
 from minifp.runtime.browser import IN_BROWSER
 
 SUMS = "SHA256SUMS"
@@ -60,16 +61,17 @@ def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirr
     by_hand = _by_hand(names)
     pooch = _pooch(dataset, by_hand)
     folder = Path(pooch.os_cache("minifp")) / dataset
-    if not is_whole(folder / inside, names):
-        packed = _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
-        try:
-            filled(folder / inside, names, lambda aside: _unpack(packed, inside, names, aside))
-        except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
-            raise DataError(
-                f"{dataset}: {str(packed)!r} could not be unpacked: {error}. Make room or remove "
-                f"it, and try again. {by_hand}"
-            ) from error
-        packed.unlink()
+    with locks.alone(folder / locks.NAME, f"another program unpacks {dataset}"):
+        if not is_whole(folder / inside, names):
+            packed = _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
+            try:
+                filled(folder / inside, names, lambda aside: _unpack(packed, inside, names, aside))
+            except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
+                raise DataError(
+                    f"{dataset}: {str(packed)!r} could not be unpacked: {error}. Make room or "
+                    f"remove it, and try again. {by_hand}"
+                ) from error
+            packed.unlink()
     return {name: folder / inside / name for name in names}
 
 

@@ -60,6 +60,13 @@ def batch_of(collate_fn, items: list, told: str):
         raise DataError(f"{told} raised {type(error).__name__}: {error}") from error
 
 
+def alone(collate_fn, items: list):
+    """What a loader without batches gives of an item: itself, or what collate_fn makes of it."""
+    if collate_fn is not None:
+        return collate_fn(items[0])
+    return mapped(lambda x: np.asarray(x) if isinstance(x, np.generic) else x, items[0])
+
+
 def as_plain(leaf):
     """A tensor as an array; one with a gradient, and anything else, as it is."""
     return unwrapped(leaf) if isinstance(leaf, Tensor) and not leaf.requires_grad else leaf

@@ -20,7 +20,7 @@ from minifp.data.dataset import (
     take,
     takes_arrays,
 )
-from minifp.data.items import collated, listed
+from minifp.data.items import alone, collated, listed
 from minifp.data.order import Batched, Order
 from minifp.data.prefetch import ahead
 from minifp.data.stream import Stream
@@ -74,6 +74,8 @@ class DataLoader(Generic[Batch]):
         PyTorch's kind (`fp.data.Sampler`), which gives them as it is iterated over.
     batch_sampler: instead of batch_size, shuffle, sampler and drop_last, the indices of each batch
         of an epoch, in the same ways.
+    batch_size: of items; None gives them one by one, as they are, without an axis of the batch;
+        collate_fn is then given an item.
     drop_last: leave out a last batch that is smaller than the others.
     seed: of order and transform; None takes the global seed (`fp.manual_seed`) when an epoch
         begins.
@@ -114,10 +116,16 @@ class DataLoader(Generic[Batch]):
         shuffle: bool = False, *, collate_fn: Callable[[list], Any] | None, **others: Any,
     ) -> None: ...  # fmt: skip
 
+    @overload
+    def __init__(
+        self: "DataLoader[Any]", dataset: AnyDataset | Iterable[Any], batch_size: None,
+        shuffle: bool = False, *, collate_fn: Callable[[Any], Any] | None = None, **others: Any,
+    ) -> None: ...  # fmt: skip
+
     def __init__(
         self,
         dataset: AnyDataset | Iterable[Any],
-        batch_size: int = 1,
+        batch_size: int | None = 1,
         shuffle: bool = False,
         *,
         sampler: Data | Callable[[int, int], Any] | Iterable[int] | None = None,
@@ -145,7 +153,14 @@ class DataLoader(Generic[Batch]):
             raise ArgumentError(
                 f"DataLoader: collate_fn must be a function of a list of items, got {collate_fn!r}"
             )
-        self.batch_size = _at_least(1, "batch_size", batch_size)
+        self.batch_size = None if batch_size is None else _at_least(1, "batch_size", batch_size)
+        self._at_once, self._collate = self.batch_size or 1, collate_fn
+        if batch_size is None:
+            if drop_last:
+                raise ArgumentError(
+                    "DataLoader: drop_last with batch_size=None: no item is a batch"
+                )
+            self._collate = partial(alone, collate_fn)
         self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
         self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
@@ -187,13 +202,13 @@ class DataLoader(Generic[Batch]):
         if len(self) == 0:
             raise DataError(
                 f"DataLoader: drop_last leaves nothing of the data set {name_of(self.dataset)}: "
-                f"{len(self._order)} items do not fill one batch of {self.batch_size}"
+                f"{len(self._order)} items do not fill one batch of {self._at_once}"
             )
 
     def __len__(self) -> int:
         if self._batched is not None:
             return len(self._batched)
-        whole, rest = divmod(self._count(), self.batch_size)
+        whole, rest = divmod(self._count(), self._at_once)
         return whole + (rest > 0 and not self.drop_last)
 
     def _count(self):
@@ -268,14 +283,14 @@ class DataLoader(Generic[Batch]):
     def _pieces(self, epoch):
         """(make, arguments) of what is left of an epoch: see `Stream.pieces`."""
         if self._stream is not None:
-            collate = self.collate_fn or default_collate
-            return self._stream.pieces(epoch.position, self.batch_size, self.drop_last, collate)
+            collate = self._collate or default_collate
+            return self._stream.pieces(epoch.position, self._at_once, self.drop_last, collate)
         if self._batched is not None:
             return self._batches_of(epoch)
         order = self._order.indices(epoch.number, epoch.seed)
         fetch = self._maker(epoch, order)
-        starts = range(epoch.position, len(order), self.batch_size)
-        pieces = [order[start : start + self.batch_size] for start in starts]
+        starts = range(epoch.position, len(order), self._at_once)
+        pieces = [order[start : start + self._at_once] for start in starts]
         pieces = [indices for indices in pieces if self._is_whole(len(indices))]
         return lambda indices: (len(indices), fetch(indices)), pieces
 
@@ -291,7 +306,7 @@ class DataLoader(Generic[Batch]):
 
     def _maker(self, epoch, order):
         """The function that makes a batch of indices; it touches nothing of the loader."""
-        dataset, transform, collate = self.dataset, self.transform, self.collate_fn
+        dataset, transform, collate = self.dataset, self.transform, self._collate
         if collate is None and transform is None and not takes_arrays(dataset):
             collate = default_collate
         every = None if self.sampler is self.batch_sampler is None else np.unique(order)
@@ -317,7 +332,7 @@ class DataLoader(Generic[Batch]):
         return knows and not self._is_whole(len(self._order) - position)
 
     def _is_whole(self, count):
-        return count >= (self.batch_size if self.drop_last else 1)
+        return count >= (self._at_once if self.drop_last else 1)
 
     def _seed_now(self):
         return random.get_state()["seed"] if self.seed is None else self.seed

@@ -125,6 +125,27 @@ def compiled(job: Job) -> Compiled:
     return part
 
 
+class _Uncompiled(BaseException):
+    """A kernel would have to be compiled. No Exception: nobody is to compute it otherwise."""
+
+
+def is_compiled(job: Job) -> bool:
+    """Whether a job finds all of its kernels compiled. It is done in this process, up to the first
+    kernel that is not; nothing is compiled."""
+
+    def refuse(title):
+        raise _Uncompiled(title)
+
+    try:
+        PROGRESS.tell = refuse
+        job.call()
+    except _Uncompiled:
+        return False
+    finally:
+        PROGRESS.tell = None
+    return True
+
+
 def step_of(model: str, precision: str) -> None:
     """A step of one of MODELS."""
     one_step(MODELS[model](), precision)

@@ -100,6 +100,7 @@ from minifp.nn.pooling import (
     MaxPool2d,
 )
 from minifp.nn.recurrent import GRU, LSTM, RNN
+from minifp.nn.refused import LAYERS as _refused
 from minifp.nn.rnn_base import RNNBase
 from minifp.nn.sampled_softmax import SampledSoftmaxLoss
 from minifp.nn.sequences import RowConv, SequenceBatchNorm
@@ -111,9 +112,8 @@ from minifp.nn.transformer import (
     TransformerEncoderLayer,
 )
 from minifp.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from minifp.nn.volumes import LAYERS as _volumes
 
-globals().update(_volumes)  # names that refuse when they are made
+globals().update(_refused)  # names that refuse when they are made
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveLogSoftmaxWithLoss", "AdaptiveMaxPool1d",

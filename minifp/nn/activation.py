@@ -1,6 +1,6 @@
 """Activations as layers, with PyTorch's arguments and defaults. Shapes are those of the input.
 
-inplace, which saves memory in PyTorch, overwrites nothing here: the tape may need what was there.
+inplace saves no memory here: where gradients are recorded, the tape may need what was there.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from minifp.numerics.formats import float32
 class ReLU(FunctionLayer, of=F.relu):
     """max(x, 0).
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -27,7 +27,7 @@ class ReLU(FunctionLayer, of=F.relu):
 class ReLU6(FunctionLayer, of=F.relu6):
     """x between 0 and 6.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -36,7 +36,7 @@ class ReLU6(FunctionLayer, of=F.relu6):
 class LeakyReLU(FunctionLayer, of=F.leaky_relu):
     """x, or negative_slope times x where x <= 0.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     negative_slope: float = 0.01
@@ -63,7 +63,7 @@ class PReLU(Module):
 class ELU(FunctionLayer, of=F.elu):
     """x, or alpha (e^x - 1) where x <= 0.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     alpha: float = 1.0
@@ -73,7 +73,7 @@ class ELU(FunctionLayer, of=F.elu):
 class CELU(FunctionLayer, of=F.celu):
     """x, or alpha (e^(x / alpha) - 1) where x <= 0.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     alpha: float = 1.0
@@ -83,7 +83,7 @@ class CELU(FunctionLayer, of=F.celu):
 class SELU(FunctionLayer, of=F.selu):
     """1.0507 x, or 1.7581 (e^x - 1) where x <= 0.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -98,7 +98,7 @@ class GELU(FunctionLayer, of=F.gelu):
 class SiLU(FunctionLayer, of=F.silu):
     """x times its sigmoid.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -107,7 +107,7 @@ class SiLU(FunctionLayer, of=F.silu):
 class Mish(FunctionLayer, of=F.mish):
     """x tanh(softplus(x)).
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -127,7 +127,7 @@ class Softsign(FunctionLayer, of=F.softsign):
 class Hardtanh(FunctionLayer, of=F.hardtanh):
     """x between min_val and max_val.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     min_val: float = -1.0
@@ -138,7 +138,7 @@ class Hardtanh(FunctionLayer, of=F.hardtanh):
 class Hardsigmoid(FunctionLayer, of=F.hardsigmoid):
     """(x + 3) / 6 between 0 and 1.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False
@@ -147,7 +147,7 @@ class Hardsigmoid(FunctionLayer, of=F.hardsigmoid):
 class Hardswish(FunctionLayer, of=F.hardswish):
     """x (x + 3) / 6, with the second factor between 0 and 1.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     inplace: bool = False

@@ -3,7 +3,7 @@
 import math
 
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_flag
+from minifp.checks import check_choice, check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn import initial
@@ -30,9 +30,10 @@ class _Conv(Module):
             raise ArgumentError(
                 f"groups={groups} must divide {in_channels} and {out_channels} channels"
             )
-        if padding_mode != "zeros":
-            raise ArgumentError(f'padding_mode={padding_mode!r}: this version has "zeros" only')
+        modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
+        check_choice("padding_mode", padding_mode, modes)
         check_flag("bias", bias)
+        self.padding_mode = padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         for name, value in sizes.items():
             least = 0 if "padding" in name else 1
@@ -50,6 +51,7 @@ class _Conv(Module):
             f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
             f"groups={self.groups}, bias={self.bias is not None}"
             + (f", output_padding={self.output_padding}" if self.transposed else "")
+            + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
         )
 
 
@@ -67,15 +69,26 @@ class _Straight(_Conv):
     def forward(self, x: Tensor) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
         convolve = F.conv1d if self.ndim == 1 else F.conv2d
-        return convolve(
-            *(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-        )
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            x, padding = F.pad(x, self._widths(), self.padding_mode), 0
+        return convolve(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def _widths(self):
+        """Those of `F.pad`: before and after each axis, the last first."""
+        if self.padding == "same":
+            wide = [d * (k - 1) for k, d in zip(self.kernel_size, self.dilation)]
+            pairs = [(n // 2, n - n // 2) for n in wide]
+        else:
+            pairs = [(0, 0)] if self.padding == "valid" else [(n, n) for n in self.padding]
+        return [n for pair in reversed(pairs) for n in pair]
 
 
 class Conv1d(_Straight):
     """1-D convolution of (N, in, L) or (in, L).   weight: (out, in/groups, K)  bias: (out).
 
-    padding: an integer, "same" or "valid".
+    padding: an integer, "same" or "valid". padding_mode: of what: "zeros", or "reflect",
+    "replicate" or "circular", as in `F.pad`.
     """
 
     ndim = 1
@@ -84,7 +97,7 @@ class Conv1d(_Straight):
 class Conv2d(_Straight):
     """2-D convolution of (N, in, H, W) or (in, H, W).   weight: (out, in/groups, KH, KW).
 
-    bias: (out). padding: an integer, a pair, "same" or "valid".
+    bias: (out). padding: an integer, a pair, "same" or "valid". padding_mode: as of Conv1d.
     """
 
 

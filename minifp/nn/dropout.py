@@ -10,7 +10,7 @@ from minifp.nn.function_layer import FunctionLayer
 class Dropout(FunctionLayer, of=F.dropout):
     """In training, zero each element with probability p and divide the others by 1 - p.
 
-    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    inplace: whether the input becomes the result, which is then the input.
     """
 
     p: float = 0.5

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minifp.checks import check_flag
 from minifp.nn.module import Module
+from minifp.ops.binding import overwritten
 from minifp.ops.public import by_numpys_names
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ class FunctionLayer(Module):
 
     A subclass, `class ELU(FunctionLayer, of=F.elu)`, annotates its settings as a dataclass does,
     under the names of the function's arguments: __init__ takes them. shown: those in its repr; None
-    for all. inplace, where it is one of them, is taken as in PyTorch, and nothing is overwritten.
+    for all. inplace, where it is one of them: whether the input becomes the result, as by methods
+    with a _ at the end.
     Raises ArgumentError for an inplace that is no flag.
     """
 
     function: ClassVar[Callable[..., Any]]
+    inplace = False
     multiplies: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[str, ...] | None] = None
@@ -40,15 +43,19 @@ class FunctionLayer(Module):
             cls.settings = tuple(f.name for f in fields(made) if f.name != "inplace")
 
     def __post_init__(self) -> None:
-        check_flag(f"{type(self).__name__}: inplace", getattr(self, "inplace", False))
+        check_flag(f"{type(self).__name__}: inplace", self.inplace)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """What the function gives: it says what is expected, and what is raised."""
-        return self.function(
+        result = self.function(
             *inputs, **{name: getattr(self, name) for name in self.settings}, **named
         )
+        if not self.inplace:
+            return result
+        x = inputs[0] if inputs else named["input"]
+        return overwritten(x, result, f"{type(self).__name__}(inplace=True)")
 
     def extra_repr(self) -> str:
         names = self.settings if self.shown is None else self.shown
         shown = [f"{name}={getattr(self, name)!r}" for name in names]
-        return ", ".join([*shown, "inplace=True"] if getattr(self, "inplace", False) else shown)
+        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)

@@ -26,9 +26,9 @@ from minifp.ops import (
 
 # pointwise
 from minifp.ops import (
-    celu, dropout, dropout1d, dropout2d, elu, gelu, glu, hardsigmoid, hardswish, hardtanh,
-    leaky_relu, logsigmoid, mish, prelu, relu, relu6, selu, sigmoid, silu, softplus, softsign, tanh,
-    tanhshrink,
+    celu, celu_, dropout, dropout1d, dropout2d, elu, elu_, gelu, glu, hardsigmoid, hardswish,
+    hardtanh, hardtanh_, leaky_relu, leaky_relu_, logsigmoid, mish, prelu, relu, relu6, relu_, selu,
+    selu_, sigmoid, silu, softplus, softsign, tanh, tanhshrink,
 )  # fmt: skip
 
 # pooling
@@ -52,18 +52,18 @@ from minifp.ops import embedding, one_hot, pad, pixel_shuffle, pixel_unshuffle
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "avg_pool1d", "avg_pool2d", "batch_norm", "batched_nms", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "box_area", "box_convert", "box_iou", "celu",
+    "binary_cross_entropy_with_logits", "box_area", "box_convert", "box_iou", "celu", "celu_",
     "clip_boxes_to_image", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
     "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_beam_search_decode",
     "ctc_greedy_decode", "ctc_loss", "decode_boxes", "dropout", "dropout1d", "dropout2d", "elu",
-    "embedding", "encode_boxes", "fold", "gelu", "generalized_box_iou", "generalized_box_iou_loss",
-    "glu", "group_norm", "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss",
-    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
-    "local_response_norm", "log_softmax", "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish",
-    "mse_loss", "nll_loss", "nms", "normalize", "one_hot", "pad", "pairwise_distance",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "remove_small_boxes", "rms_norm",
-    "rnn", "roi_align", "roi_pool", "row_conv", "scaled_dot_product_attention", "selu", "sigmoid",
-    "sigmoid_focal_loss", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign",
-    "tanh", "tanhshrink", "unfold",
+    "elu_", "embedding", "encode_boxes", "fold", "gelu", "generalized_box_iou",
+    "generalized_box_iou_loss", "glu", "group_norm", "gru", "hardsigmoid", "hardswish", "hardtanh",
+    "hardtanh_", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
+    "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid",
+    "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "nms", "normalize",
+    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
+    "relu6", "relu_", "remove_small_boxes", "rms_norm", "rnn", "roi_align", "roi_pool", "row_conv",
+    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "sigmoid_focal_loss", "silu",
+    "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from minifp.autograd.backward import HookHandle
+from minifp.autograd.hooks import HookHandle
 from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.memory import clear_gradients, write
 from minifp.autograd.tape import Tensor, module_path
@@ -26,8 +26,8 @@ from minifp.nn.parameter import Buffer, Parameter
 from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
+from minifp.ops.binding import numbers_of
 from minifp.ops.creation import warn_of_overflow
-from minifp.ops.in_place import numbers_of
 from minifp.ops.methods import as_gpu, wanted
 from minifp.runtime.callers import warn_once
 
@@ -87,6 +87,9 @@ class Module:
                     "detach()ed tensor"
                 )
             value = Buffer(value, held.persistent)
+        owned = Module, Parameter, Buffer
+        if isinstance(value, owned) and not isinstance(held, owned):
+            self.__dict__.pop(name, None)  # it comes after those that the module has already
         self.__dict__[name] = value
 
     def _take_name(self, name):

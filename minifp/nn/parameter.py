@@ -168,6 +168,8 @@ class Buffer(Tensor):
         array = as_array(data)
         here = array if is_on_device(array) else moved(array, as_device(None))
         shares = isinstance(data, Tensor) and here is array
+        if shares and data.storage.sharing is None:
+            data.storage.share(data)
         super().__init__(here, storage=data.storage if shares else None)
 
     def move(self, device: str) -> None:

@@ -43,19 +43,19 @@ def compilable(reference: F) -> F:
     """
 
     @wraps(reference)
-    def apply(*args):
+    def apply(*args, **settings):
         resolved, key = active.get().value.resolved, (reference, type(args[0]) if args else None)
         if key not in resolved:
             resolved[key] = _compiled_under(get_precision(), reference, args)
         compiled = resolved[key]
         try:
-            result = None if compiled is None else compiled(*args)
+            result = None if compiled is None else compiled(*args, **settings)
         except cpu.NumbaError:  # which has warned
             result = None
         except CompileError as error:
             warn_of_text(reference.__name__, error)
             result = resolved[key] = None
-        return reference(*args) if result is None else result
+        return reference(*args, **settings) if result is None else result
 
     return cast(F, apply)
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from minifp.checks import check_choice
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.outside import is_ours
-from minifp.errors import CompileError, DeviceError, PrecisionError
+from minifp.errors import CompileError, DeviceError, DTypeError, PrecisionError
 from minifp.numerics import device_references
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
@@ -54,6 +55,7 @@ observers: list[Any] = Observers()
 ran_on_host: set[str] = set()
 
 PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store", STATE)
+KINDS = tuple("fiubV")  # of NumPy's dtypes: floating, integers, booleans
 SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 UNROUNDED_ON_DEVICE = device_references.PRIMITIVES._asdict()
@@ -115,28 +117,26 @@ class Kernel:
         """Call it. to: for each result, the format it is stored in, or an array to write it into,
         or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
         """
-        kinds = tuple(
-            [
-                (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else _kind(a)
-                for a in args
-            ]
-        )
+        kinds = [
+            (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else _kind(a)
+            for a in args
+        ]
         plans, targets = active.get().value.resolved, None
         try:
-            plan = plans.get((self, kinds, to))
+            plan = plans.get((self, to, *kinds))
         except TypeError:  # there are arrays to write into, which are no keys
             targets, to = to, _formats_in(to)
-            plan = plans.get((self, kinds, to))
+            plan = plans.get((self, to, *kinds))
         if plan is None:
-            plan = plans[self, kinds, to] = self._plan(kinds, to, get_precision())
-        formats = plan.formats
+            plan = plans[(self, to, *kinds)] = self._plan(kinds, to, get_precision())
+        formats, run, stored = plan
         if formats is None:
             return self._call_without_rounding(args, params)
         entering = entered(self, args, formats.operands, params) if formats.operands else args
         results = None
         try:
-            if plan.run is not None:
-                results = plan.run(*entering, to=plan.to, **params)
+            if run is not None:
+                results = run(*entering, to=stored, **params)
         except NumbaError:  # which has warned
             pass
         if results is None:
@@ -328,9 +328,18 @@ class Kernel:
         """The reference's results in a format, before they are rounded. params: with what it wants
         of the precision, unless that shall be as in this format."""
         wanted = {want: getattr(primitives(compute), want, None) for want in self.wants}
+        self._check_numbers(args)
         with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
             wide = [_enter(a, compute) for a in args]
             return self.reference(*wide, **{**wanted, **params})
+
+    def _check_numbers(self, args):
+        """Raise DTypeError for an argument that NumPy might compute with, but no compiled kernel
+        does: of what works element by element, anything but numbers, arrays of them, and None."""
+        for a in args if self.rule.role == "map" else ():
+            kind = getattr(getattr(a, "dtype", None), "kind", "")
+            if kind not in KINDS and not (a is None or isinstance(a, Real)):
+                raise DTypeError(f"a {type(a).__name__}: expected tensors or numbers")
 
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
@@ -346,6 +355,7 @@ class Kernel:
 
     def _unrounded(self, args, params, sums):
         wanted = {want: sums.get(want) or (lambda x: x) for want in self.wants}
+        self._check_numbers(args)
         with np.errstate(all="ignore"):
             result = _as_array(self.reference(*args, **{**params, **wanted}))
         activations = as_dtype(get_precision().activations)

@@ -49,8 +49,8 @@ from minifp.ops.normalization.normalize import normalize
 from minifp.ops.normalization.rms_norm import rms_norm
 from minifp.ops.normalization.softmax import log_softmax, softmax, softmin
 from minifp.ops.pointwise.activation import (
-    celu, elu, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, relu, relu6, selu,
-    silu, softplus, softsign, tanhshrink,
+    celu, celu_, elu, elu_, hardsigmoid, hardswish, hardtanh, hardtanh_, leaky_relu, leaky_relu_,
+    logsigmoid, mish, relu, relu6, relu_, selu, selu_, silu, softplus, softsign, tanhshrink,
 )  # fmt: skip
 from minifp.ops.pointwise.arithmetic import (
     abs, abs as absolute, add, div, div as divide, div as true_divide, floor_divide, maximum,
@@ -66,6 +66,7 @@ from minifp.ops.pointwise.comparison import (
 from minifp.ops.pointwise.dropout import dropout, dropout1d, dropout2d
 from minifp.ops.pointwise.error_function import erf, gelu
 from minifp.ops.pointwise.glu_prelu import glu, prelu
+from minifp.ops.pointwise.products_added import addcdiv, addcmul
 from minifp.ops.pointwise.unary_math import (
     acos, acos as arccos, asin, asin as arcsin, atan, atan as arctan, ceil, cos, cosh, exp, expm1,
     floor, log, log10, log1p, log2, reciprocal, round, rsqrt, sigmoid, sign, sin, sinh, sqrt, tan,
@@ -114,4 +115,8 @@ from minifp.ops.shaping.shape import (
 )  # fmt: skip
 from minifp.ops.shaping.slices import index_add, index_select, repeat_interleave
 from minifp.ops.shaping.where import lerp, masked_fill, masked_select, nonzero, where
+from minifp.ops.shaping.writing import (
+    fill_diagonal_, index_copy, index_copy_, index_fill, index_fill_, index_put, index_put_,
+    masked_scatter, masked_scatter_,
+)  # fmt: skip
 # ---- written until here ----

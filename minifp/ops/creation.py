@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
@@ -76,6 +77,19 @@ def tensor(
         stored = _rounded(array, storage_dtype(dtype), dtype is not None)
     there = moved(stored, place)
     return Tensor(there.copy() if there is array else there, requires_grad)
+
+
+def made_of(given: tuple, dtype: DType, device: str | None = None) -> Tensor:
+    """What PyTorch's older constructors make: of nothing a tensor of no elements; of sizes one by
+    one, or a Size, of which only the shape is promised; of numbers in lists, an array or a tensor,
+    which are copied. Raises as Tensor(...) does."""
+    first = given[0] if len(given) == 1 else as_sizes(*given) if given else []
+    if isinstance(first, (int, np.integer)):
+        first = as_sizes(first)
+    if hasattr(type(first), "__array_ufunc__"):
+        return tensor(first, dtype, device)
+    made = Tensor(constructed(first, dtype))
+    return made if device is None else made.to(device=device)
 
 
 @public("fp")

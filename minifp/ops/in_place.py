@@ -1,12 +1,9 @@
 """Operations that write into their tensor, as methods: the tape notices, and so do masters.
 
 Writing counts as a change of the storage (`storage.version`): a backward that needs what was
-overwritten refuses. On a tensor that requires a gradient nothing is written while recording, for
-its gradient would be that of something else.
-
-`x += y` and its kin write too, but for one case: where the result is recorded (x was made by a
-recorded operation, or y requires a gradient) they mean `x = x + y`, so that the name x has the new
-tensor and other names of the old one keep it. `x @= y` is `x = x @ y` always.
+overwritten refuses. Where gradients are recorded, on a tensor that was recorded or with one,
+nothing is overwritten: the tensor is bound to the result (binding.py). A leaf that requires a
+gradient is refused then, for its gradient would be that of something else. `x @= y` is `x = x @ y`.
 """
 
 from collections.abc import Callable
@@ -15,55 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.memory import write
 from minifp.autograd.scaled import is_scaled, warn_of_unscaling, without_scale
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
-from minifp.derive.dtypes import name_of
-from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
-from minifp.numerics.formats import as_native, downcast, is_float, just_below
+from minifp.errors import MinifpError, ShapeError
+from minifp.numerics.formats import as_native, downcast, just_below
+from minifp.ops.binding import (
+    bind,
+    check_kind,
+    check_writeable,
+    is_bound,
+    numbers_of,
+    write_numbers,
+)  # fmt: skip
 from minifp.ops.creation import Data, as_array
-from minifp.ops.elementwise import Operand, check_fits
+from minifp.ops.elementwise import Operand, as_numbers, check_fits
+from minifp.ops.factories.sampling import bernoulli
 from minifp.ops.public import DECLARED, OPERATORS
-from minifp.ops.shaping.indexing import assign
+from minifp.ops.shaping.indexing import Places, places
+from minifp.ops.shaping.parts import put_value
 from minifp.ops.whole_numbers import watched
 from minifp.runtime import random
-from minifp.runtime.device import device_of, moved, placed
+from minifp.runtime.device import address, device_of, moved, placed
 
-
-def numbers_of(t: Any) -> Any:
-    """What is written into: the unrounded numbers, where there are any, or those that are stored.
-
-    Else a part that is written over, or a clamp, would round all the masters at every step.
-    """
-    exact = t.exact
-    return t.array if exact is None else exact
-
-
-def _refuse(name):
-    raise TapeError(
-        f"{name} on a tensor that requires a gradient, while recording: use fp.no_grad(), or the "
-        "operation that returns a new tensor"
-    )
-
-
-def _check_writeable(self, name):
-    if self.requires_grad and is_recording():
-        _refuse(name)
-    if not self.storage.takes(self.array):
-        raise TapeError(f"{name} on an expanded tensor, which cannot be written to: clone it")
-    self.storage.refresh()
-
-
-def _write(self, value):
-    write(self, np.broadcast_to(value, self.shape))  # counts as a change, for tape and masters
-    return self
-
-
+ALL = Places((...,), None)
 COMMUTING = "mul_", "div_", "neg_", "zero_"  # with a loss scale
 ZEROING = "zero_", "fill_"  # which begin a gradient anew
+# Whose numbers do not depend on what was there.
+ASSIGNING = *ZEROING, "copy_", "uniform_", "normal_", "bernoulli_"
 
 
 def _is_all_zero(t, value):
@@ -74,11 +51,11 @@ def _is_all_zero(t, value):
 def _in_place(name, operation, assigns=False):
     @wraps(operation)  # for its signature
     def apply(self, *args, **settings):
-        if is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            raise TapeError(
-                f"{name} with a tensor that requires a gradient: its gradient would be lost"
-            )
-        _check_writeable(self, name)
+        if is_bound(self, (*args, *settings.values()), name):
+            result = operation(self, *args, **settings)
+            result = put_value(self, result, ALL) if name in ASSIGNING else result
+            return bind(self, result, name)
+        check_writeable(self, name)
         is_gradient = self.seed != 1 and is_scaled(self)
         if is_gradient and name in COMMUTING:
             warn_of_unscaling(self, name, args)
@@ -91,10 +68,9 @@ def _in_place(name, operation, assigns=False):
             else:
                 args = _unrounded_too(self, args)
                 value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
-            if not assigns and is_float(value.dtype) and not is_float(self.dtype):
-                found = name_of(value.dtype)
-                raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
-            _write(self, value)
+            if not assigns:
+                check_kind(self, value, name)
+            write_numbers(self, value)
             self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
             return self
         except ValueError as error:
@@ -124,7 +100,7 @@ def _unrounded_too(self, args):
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
     check_fits("fill_: value", value, self.dtype)
-    return Tensor(_numbers(value))
+    return value if isinstance(value, Tensor) else Tensor(as_array(value))
 
 
 def _numbers(value):
@@ -141,6 +117,11 @@ def _uniform(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     return Tensor(np.minimum(drawn, np.asarray(below, drawn.dtype)))  # else rounded to `high`
 
 
+def _bernoulli(self: Tensor, p: float | Tensor = 0.5) -> Tensor:
+    given = p.array if isinstance(p, Tensor) else np.asarray(as_numbers("bernoulli_", p=p)["p"])
+    return bernoulli(Tensor(placed(np.broadcast_to(given, self.shape), like=self.array)))
+
+
 def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
 
@@ -155,32 +136,38 @@ _in_place("fill_", _assigned, assigns=True)
 _in_place("zero_", _zero)
 _in_place("uniform_", _uniform)
 _in_place("normal_", _normal)
+_in_place("bernoulli_", _bernoulli, assigns=True)
 
 
 def __setitem__(self: Tensor, index: Any, value: Data) -> None:
-    if isinstance(value, Tensor) and value.requires_grad and is_recording():
-        raise TapeError(
-            "x[index] = value, where value requires a gradient: its gradient would be lost; "
-            "build the result with fp.where, fp.cat or fp.stack"
-        )
-    _check_writeable(self, "x[index] = value")
+    name = "x[index] = value"
+    is_recorded = is_bound(self, (value,), name)
+    if not is_recorded:
+        check_writeable(self, name)
     if self.seed != 1 and is_scaled(self):
         value = multiplied(as_array(without_scale(value)), float(self.seed))
-    check_fits("x[index] = value: value", value, self.dtype)
-    numbers = moved(_numbers(value), "cpu")
-
-    def put(target):
-        on_host = moved(target, "cpu")
-        assign(on_host, index, downcast(numbers, target.dtype))
-        if on_host is not target:
-            target[...] = placed(on_host, like=target)
-
+    check_fits(f"{name}: value", value, self.dtype)
+    place = places(index, self.shape)
+    if is_recorded:
+        if not _is_there(self, place, value):
+            bind(self, put_value(self, value, place), name)
+        return
+    numbers = placed(_numbers(value), like=self.array)
     try:
-        self.storage.put(self.array, put)
+        self.storage.put(self.array, lambda t: place.write(t, downcast(numbers, t.dtype)))
     except (ValueError, IndexError) as error:
         if isinstance(error, MinifpError):
             raise
-        raise ShapeError(f"x[index] = value for x of shape {self.shape}: {error}") from error
+        raise ShapeError(f"{name} for x of shape {self.shape}: {error}") from error
+
+
+def _is_there(x, place, value):
+    """Whether a value has the place already, as in x[i] += y, where it is x[i] after the sum."""
+    if place.arrays is not None or getattr(value, "storage", None) is not x.storage:
+        return False
+    there, own = place.read(x.array), value.array
+    same = there.shape == own.shape and there.strides == own.strides
+    return value.requires_grad and same and address(there) == address(own)
 
 
 setattr(Tensor, __setitem__.__name__, __setitem__)
@@ -189,19 +176,14 @@ setattr(Tensor, __setitem__.__name__, __setitem__)
 # ---- x += y -------------------------------------------------------------------------------------
 
 
-def _augmented(name: str, operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], Tensor]:
-    """x += y for the operation "add": in place, unless the result is recorded."""
+def _augmented(name: str) -> Callable[[Tensor, Operand], Tensor]:
+    """x += y, of which the method is `name`."""
 
     def apply(self: Tensor, other: Operand) -> Tensor:
         if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
             return NotImplemented
         if isinstance(other, (np.ndarray, np.generic)):
             other = Tensor(moved(np.asarray(other), device_of(self.array)))
-        if is_recording():
-            if self.requires_grad and self.is_leaf:
-                _refuse(name)
-            if self.requires_grad or (isinstance(other, Tensor) and other.requires_grad):
-                return operation(self, other)
         return getattr(self, name)(other)
 
     return apply
@@ -209,5 +191,5 @@ def _augmented(name: str, operation: Callable[..., Tensor]) -> Callable[[Tensor,
 
 for _declared in DECLARED:
     if _declared.in_place and "y" in _declared.operator:
-        _apply = _augmented(f"{_declared.names[0]}_", _declared.function)
+        _apply = _augmented(f"{_declared.names[0]}_")
         setattr(Tensor, f"__i{OPERATORS[_declared.operator]}__", _apply)

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
-from minifp.autograd.backward import backward, register_hook, retain_grad
+from minifp.autograd.backward import backward
 from minifp.autograd.gradient_clip import mark_alike, successor
+from minifp.autograd.hooks import register_hook, retain_grad
 from minifp.autograd.memory import give_memory
 from minifp.autograd.scaled import warn_of_read
 from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
 from minifp.numerics.formats import TYPED, as_dtype, as_native, downcast, is_float, numbers_in
-from minifp.ops.creation import Data
+from minifp.ops.creation import Data, made_of
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.pointwise.arithmetic import cast, move
@@ -224,8 +225,9 @@ def _conversion(name: str, dtype: str) -> None:
 def type_(self: Tensor, dtype: DType) -> Tensor:
     """In another dtype, which may be one of PyTorch's older types, fp.FloatTensor or by name:
     `to`."""
-    name = dtype.rpartition(".")[2] if isinstance(dtype, str) else ""
-    return to(self, dtype=TYPED.get(name, dtype))
+    place, _, name = dtype.rpartition(".") if isinstance(dtype, str) else ("", "", "")
+    device = getattr(dtype, "device", "cuda" if place.endswith("cuda") else None)
+    return to(self, device=device, dtype=TYPED.get(name, dtype))
 
 
 for _name, _dtype in (
@@ -299,6 +301,13 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart in memory neighbours along each axis are, or along one."""
     strides = tuple(n // self.itemsize for n in self.array.strides)
     return strides if dim is None else strides[as_axis(dim, self.ndim, "stride: dim")]
+
+
+@method
+def new(self: Tensor, *given: Any) -> Tensor:
+    """What PyTorch's older constructors make of sizes or numbers, of this one's dtype and on its
+    device: x.new(2, 3), x.new(x.shape), x.new([1.0]), and x.new(), of no elements."""
+    return made_of(given, self.dtype, self.device)
 
 
 @method
@@ -418,6 +427,8 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
 def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, as copy.copy makes it: without the gradient and hooks."""
     new = type(self).__new__(type(self))
+    if self.storage.sharing is None:
+        self.storage.share(self)
     Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
     for kind in type(self).__mro__:
         for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "_grad", "hooks"}:

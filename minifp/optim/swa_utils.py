@@ -9,13 +9,15 @@ import numpy as np
 
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_range
+from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer
 from minifp.numerics.formats import is_float
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
+from minifp.optim.lr_scheduler.cosine import half_cosine
 
-__all__ = ["AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "update_bn"]
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "update_bn"]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
@@ -131,3 +133,45 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         for m, momentum in zip(norms, before):
             m.momentum = momentum
         model.train(training)
+
+
+class SWALR(LRScheduler):
+    """From the rate that is found at its first step to swa_lr, over anneal_epochs steps, and then
+    swa_lr; with anneal_epochs=0 it is swa_lr at once.
+
+    swa_lr: a rate, or one for each group. anneal_strategy: "cos" or "linear". Raises ArgumentError
+    for others.
+    """
+
+    arguments = ("swa_lr", "anneal_epochs", "anneal_strategy")
+    combines = False  # as it goes on from what another has left
+
+    def __init__(
+        self, optimizer: AnyOptimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
+        anneal_strategy: str = "cos", last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        self.swa_lr, self.anneal_epochs = swa_lr, anneal_epochs
+        self.anneal_strategy = anneal_strategy
+        super().__init__(optimizer, last_epoch)
+
+    def check(self) -> None:
+        """swa_lr >= 0, of each group; anneal_epochs >= 0."""
+        check_count("anneal_epochs", self.anneal_epochs, least=0)
+        check_choice("anneal_strategy", self.anneal_strategy, ("cos", "linear"))
+        one = not isinstance(self.swa_lr, (list, tuple))
+        self._rates = self._checked_rates(
+            "swa_lr", [self.swa_lr] * len(self.groups) if one else self.swa_lr
+        )
+
+    def step(self, epoch: float | None = None) -> None:
+        """Advance by one, or to `epoch`; the first begins with the rates that the groups have."""
+        if self.count == 0:
+            self.base_lrs = self.get_last_lr()
+        super().step(epoch)
+
+    def rate(self, base: float, count: int, i: int) -> float:
+        """Between base and swa_lr."""
+        done = min(1.0, count / self.anneal_epochs) if self.anneal_epochs else 1.0
+        if self.anneal_strategy == "cos":
+            return half_cosine(base, self._rates[i], done)
+        return base + (self._rates[i] - base) * done

@@ -58,7 +58,7 @@ class Weights:
             p.storage.copied_for(p)  # as after p.data = p.data.t()
         if self.storages[i] not in (None, p.storage):  # else another optimizer has moved it
             self._vacate(i)
-        if p.storage.has_strangers(p.array):
+        if p.storage.has_strangers(p.array) or p.storage.larger(p.array):
             warn_once(
                 "part of a larger tensor",
                 f"{name_of_parameter(p)} shares a part of a larger tensor's memory (p.data = "
@@ -117,12 +117,12 @@ class Weights:
     def take_up_assigned(self):
         """Take up what was assigned to parameters since the last step, whose formats are right."""
         for i, (p, view, version) in enumerate(zip(self.parameters, self.views, self.versions)):
-            has_moved = p.array is not view
-            if has_moved:
+            if p.array is not view:
                 self._adopt(i)
-            if has_moved or p.storage.version != version:
-                self._assigned(i)
-                self.versions[i] = p.storage.version
+            elif p.storage.version == version:
+                continue
+            self._assigned(i)
+            self.versions[i] = p.storage.version
 
     def _assigned(self, i):
         pass  # the flat buffer is what was assigned to
@@ -149,10 +149,9 @@ class Weights:
     def written(self, first, last):
         """Take note that these parameters' stored numbers are what the optimizer wrote."""
         for i in range(first, last):
-            p = self.parameters[i]
-            p.storage.version += 1
-            self.versions[i] = p.storage.version
-            p.storage.unrounded = None  # behind what was stored before
+            storage = self.parameters[i].storage
+            self.versions[i] = storage.version = storage.version + 1
+            storage.unrounded = None  # behind what was stored before
 
     def are_beyond(self):
         """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a
@@ -191,7 +190,7 @@ def name_of_parameter(p):
 
 def check_whole(p, name):
     """Raise ArgumentError for a leaf that would not take along all that shares its memory."""
-    if p.storage.is_part(p.array):
+    if p.storage.is_part(p):
         raise ArgumentError(
             f"{name} of shape {tuple(p.shape)} shares memory with a larger tensor, or one in "
             "another order, which would not follow when an optimizer moves this leaf: pass a "

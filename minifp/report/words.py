@@ -42,6 +42,19 @@ def typeset(text: str) -> str:
     return text.replace("-", MINUS)
 
 
+def printed(text: str) -> str:
+    """As pages print it: raised exponents, and real minus signs before numbers and for nothing."""
+    return re.sub(r"(?<![\w=^-])-(?=[\d.])|^-$", MINUS, raised(text))
+
+
+def interval_text(value, low, high, places) -> str:
+    """A difference with its interval, as far as they are known: "+0.4 [+0.1, +0.7]"."""
+    if not is_number(value):
+        return "-"
+    ends = f" [{signed(low, places)}, {signed(high, places)}]" if is_number(low) else ""
+    return signed(value, places) + ends
+
+
 def bytes_text(count) -> str:
     """812 B, 37.2 KiB, 1.24 MiB: three digits."""
     if not is_number(count):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.compat.amp import automatic
+from minifp.compat.torch import files
 from minifp.compat.torch.mirror import install
 from minifp.errors import ArgumentError
 from minifp.numerics import policy
@@ -35,7 +36,8 @@ class Script(NamedTuple):
         if self.seed is not None:
             seed_all(self.seed)
         sys.argv = [self.path, *self.args]
-        sys.path[0] = str(Path(self.path).resolve().parent)
+        files.home = Path(self.path).resolve().parent
+        sys.path[0] = str(files.home)
         runpy.run_path(self.path, run_name="__main__")
 
 

@@ -7,9 +7,13 @@ HEAD = 512  # bytes that tell
 PICTURE = "a picture"
 SOUND = "a sound"
 WAV = f"{SOUND} (WAV)"
-PICKLE = "a pickle, as torch.save writes, and unpickling can run any code: in PyTorch, "
-PICKLE += "write safetensors.torch.save_file(model.state_dict(), path)"
+PICKLE = "a pickle, and unpickling can run any code: in the program that wrote it, save arrays by "
+PICKLE += "np.savez, or in PyTorch torch.save(model.state_dict(), path)"
+PYTORCH = "a file of PyTorch's (.pt): read it by fp.load(path), and write safetensors by "
+PYTORCH += "fp.save(other_path, model)"
 KINDS: tuple[tuple[int, bytes, str, str], ...] = (  # (position, bytes, what begins so, what to do)
+    (0, b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "a file in PyTorch's format of before 1.6",
+     "in PyTorch, torch.save(torch.load(path, weights_only=True), path) writes it anew"),
     (0, b"version https://git-lfs.github.com/", "a Git LFS pointer instead of the file",
      "fetch the file itself: git lfs pull"),
     (0, b"\x93NUMPY", "an array of NumPy's (.npy)", "read it by np.load(path)"),
@@ -72,7 +76,7 @@ def kind_of_zip(head: bytes) -> str:
     if name.endswith(b".npy"):
         return "arrays of NumPy's (.npz): read them by dict(np.load(path))"
     if name.endswith(b"data.pkl"):
-        return PICKLE
+        return PYTORCH
     return "a zip archive: unpack it first"
 
 

@@ -8,6 +8,8 @@ maxima by which operands are scaled with a delay, and the state of the random st
 
 import math
 import os
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
 from minifp.numerics.policy import get_precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.optim.saving import without_masters
-from minifp.runtime import random
+from minifp.runtime import random, untrusted
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
 from minifp.saving import files
@@ -33,6 +35,7 @@ ENTRIES = {
     *("automatic", "amaxes"),
 }  # of a checkpoint's tree
 NEWER = {"automatic", "amaxes"}  # which are not in older ones
+PYTORCH, ZIP = (".pt", ".pth"), b"PK\x03\x04"  # how names of its files end, and they begin
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
 
@@ -55,17 +58,25 @@ def save(
     random streams. Call it between steps. A file that is there keeps its rights, and a link to it
     stays. In PyTorch's order, save(state, path), a state_dict is a model, and any other dict is
     `extra`.
+    A path that ends in .pt or .pth is written in PyTorch's own format, for torch.load(path): a
+    model, or `extra`, alone; in PyTorch's order the dict itself, each tensor in its own format.
     Raises ArgumentError, with nothing written, for what cannot be saved, and FileError for a full
     disk or a place that may not be written to.
     """
+    whole = None
     if isinstance(path, dict) or hasattr(path, "state_dict"):
-        (given, extra), path = _as_pytorch_saves(path), model
-        model = given
+        whole, path = path, model
+        model, extra = _as_pytorch_saves(whole)
     path = files.as_path(path)
     model = _State(model) if _is_state(model) else model
-    _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
+    others = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
+    _check_objects("save", model=model, **others)
     if dtype is not None and not is_float(as_dtype(dtype)):
         raise ArgumentError(f"save: dtype={dtype!r}: expected a floating format, or None")
+    if path.suffix.lower() in PYTORCH:
+        if whole is None or dtype is not None:
+            whole = _for_pytorch(path, model, extra, others, dtype)
+        return import_module("minifp.saving.torch_files").save(path, whole)
     named = [(p + n, t.array) for p, m in _prefixed(model) for n, t in m.state_dict().items()]
     arrays = {name: _in_format(array, dtype) for name, array in named}
     if len(arrays) < len(named):
@@ -97,6 +108,9 @@ def load(
     model alone, only its tensors are read, from any safetensors file: also one that PyTorch wrote.
     With nothing, and no `extra` in the file, its tensors are returned by their names, as PyTorch's
     load does: model.load_state_dict(fp.load(path)).
+    A file that torch.save wrote (.pt) is known by its content: a model takes its state_dict, and
+    with nothing given, what it holds is returned: tensors, on the CPU, and plain values. A file
+    that names anything else is refused: nothing in it runs.
     The random streams, and the loss scale of the process (MINIFP_AUTO_MIXED_PRECISION), are taken
     up along with an optimizer, a scheduler or a loader.
     strict: as in `Module.load_state_dict`.
@@ -110,9 +124,18 @@ def load(
     """
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
-    arrays, tree = tensor_file.read(path)
+    content = tensor_file.content(path)
+    tree: Any = None  # of a file that minifp did not write
+    is_alone = all(thing is None for thing in (model, *given.values()))
+    if content.startswith(ZIP):
+        whole = import_module("minifp.saving.torch_files").loads(content, path)
+        if is_alone:
+            return whole
+        arrays = _named_arrays(path, whole)
+    else:
+        arrays, tree = tensor_file.parsed(content, path)
     states, kept, extra = _checked(path, arrays, tree, model, given, strict)
-    if extra is None and all(thing is None for thing in (model, *given.values())):
+    if extra is None and is_alone:
         return _tensors_of(path, arrays, tree)
     for prefix, m in _prefixed(model):
         m.load_state_dict(_under(arrays, prefix), strict)
@@ -167,6 +190,34 @@ def _as_pytorch_saves(given):
             "reads them into a model that you build"
         )
     return (given, None) if _is_state(given) else (None, given)
+
+
+def _for_pytorch(path, model, extra, others, dtype):
+    """What goes into a file of PyTorch's. Raises ArgumentError for what it would not hold."""
+    held = [kind for kind, thing in others.items() if thing is not None]
+    if held or (model is None) == (extra is None):
+        raise ArgumentError(
+            f"save: {path} is to be in PyTorch's own format, which holds a model or `extra` alone: "
+            f"expected one of these{', and no ' * bool(held)}{', no '.join(held)}; give a path "
+            f"such as {path.with_suffix('.safetensors').name} for a whole checkpoint"
+        )
+    if model is None:
+        return extra
+    state = {p + n: t for p, m in _prefixed(model) for n, t in m.state_dict().items()}
+    arrays = {name: _in_format(t.array, dtype) for name, t in state.items()}
+    return {n: t if arrays[n] is t.array else Tensor(arrays[n]) for n, t in state.items()}
+
+
+def _named_arrays(path, whole):
+    """The arrays of a state_dict, by name. Raises CheckpointError for what is none."""
+    if not isinstance(whole, Mapping) or not all(isinstance(name, str) for name in whole):
+        raise CheckpointError(
+            f"checkpoint {str(path)!r}: holds a {type(whole).__name__}: expected a state_dict, "
+            "tensors by their names; fp.load(path) returns what is there"
+        )
+    if any(untrusted.CONTROL.search(name) for name in whole):
+        raise CheckpointError(f"checkpoint {str(path)!r}: a name with a control character")
+    return {name: getattr(value, "array", value) for name, value in whole.items()}
 
 
 def _tensors_of(path, arrays, tree):

@@ -77,12 +77,21 @@ def read(path):
     Raises CheckpointError for a file that is missing, truncated, edited since, of a newer version
     or no safetensors file at all, saying which.
     """
+    return parsed(content(path), path)
+
+
+def content(path):
+    """The bytes of a file. Raises CheckpointError where it cannot be read."""
     try:
         # not memory-mapped: Windows could not replace the file
-        content = untrusted.content(files.as_path(path), files.LARGEST)
+        return untrusted.content(files.as_path(path), files.LARGEST)
     except (OSError, TypeError, ValueError) as error:
         said = getattr(error.__cause__, "strerror", None) or error
         raise CheckpointError(f"checkpoint {str(path)!r}: {said}") from None
+
+
+def parsed(content, path):
+    """What `read` returns, of a file with this content; `path` is what errors name."""
     try:
         return _read(content)
     except CheckpointError as error:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from minifp.numerics import policy
 from minifp.report import drawing, words
-from minifp.report.markup import paragraph, section, wide
+from minifp.report.content import Picture, Section
 from minifp.saving import files
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import looked_at
@@ -57,7 +55,7 @@ class Beforehand:
         )
 
     @property
-    def told(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
         """Its numbers."""
         advice = self.findings.advice()
         exponents = self.findings.total(ACTIVATION_GRADIENTS).exponents
@@ -67,16 +65,14 @@ class Beforehand:
             "steps": self.findings.count,
         }
 
-    @property
-    def html(self) -> Markup:
-        """A section of a page."""
+    def section(self, name: str) -> Section:
+        """All of it, with a picture whose file begins with that name."""
         title = f"{self.title}: what the microscope saw beforehand"
-        parts = [paragraph(words.raised(self.text))]
-        if drawing.is_available():
-            said = words.raised(f"{self.text} {self.published}")
-            svg = drawing.inline_svg(self.figure(), PICTURE, title, said)
-            parts.append(wide(svg, words.raised(self.published)))
-        return section(title, *parts)
+        said = f"{self.text} {self.published}"
+        picture = Picture(
+            f"{name}-{PICTURE}", title, said, lambda look: self.figure(), self.published
+        )
+        return Section(title, [self.text, picture])
 
     def figure(self):
         """A matplotlib Figure: gradients of activations by power of two, and float16's window."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minifp.errors import ArgumentError, MinifpError
-from minifp.teach import mode, progress
+from minifp.teach import glossary, mode, progress
 from minifp.teach.exercise import Exercise, Judge, exercise_named
 from minifp.teach.mistake import Recorded, hint_for, quiet
 
@@ -36,15 +36,18 @@ class Verdict:
     def __bool__(self) -> bool:
         return not self.said
 
-    def _repr_markdown_(self) -> str:
+    def _told(self) -> str:
         title = f"**{self.exercise.title}**"
         if self:
             return f"✓ {title}: right."
         hint = f"\n\n*Hint*: {self.hint}" if self.hint else ""
         return f"✗ {title}: {self.said}.{hint}"
 
+    def _repr_markdown_(self) -> str:
+        return glossary.linked(self._told())
+
     def __repr__(self) -> str:
-        return self._repr_markdown_().replace("**", "").replace("*Hint*", "Hint")
+        return glossary.plain(self._told()).replace("**", "").replace("*Hint*", "Hint")
 
 
 _tries: dict[str, dict] = {}  # of each exercise, in this process: see _kept_tries

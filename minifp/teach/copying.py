@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minifp.errors import ArgumentError
 from minifp.saving import files
+from minifp.teach import glossary
 from minifp.teach.lessons import Lesson, lesson_named, lessons_here, notebook
 
 
@@ -20,7 +21,8 @@ def chosen(names: Sequence[str]) -> list[Lesson]:
 
 
 def copy(lessons: Sequence[Lesson], folder: Path, again: bool = False) -> list[Path]:
-    """Copy notebooks into a folder, all or none, and return their paths.
+    """Copy notebooks into a folder, all or none, and return their paths. The glossary is put beside
+    them, unless there is one, and is what they link to.
 
     again: beside a file that is there already, as NAME-2.ipynb; else it raises ArgumentError.
     """
@@ -31,9 +33,14 @@ def copy(lessons: Sequence[Lesson], folder: Path, again: bool = False) -> list[P
             f"{', '.join(map(str, taken))}: already there, and not changed. Use --again to put a "
             "new copy beside it, or give another --out"
         )
-    targets = [free(path) for path in paths]
-    contents = [notebook(lesson).read_bytes() for lesson in lessons]
-    files.write_all(dict(zip(targets, contents)))
+    targets, beside = [free(path) for path in paths], glossary.NAME.encode()
+    contents = {
+        target: notebook(lesson).read_bytes().replace(glossary.IN_CHECKOUT.encode(), beside)
+        for target, lesson in zip(targets, lessons)
+    }
+    if not (folder / glossary.NAME).exists():
+        contents[folder / glossary.NAME] = glossary.path().read_bytes()
+    files.write_all(contents)
     return targets
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minifp.errors import ArgumentError
+from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.nearest import nearest
 from minifp.teach import mode, waiting
 
@@ -84,7 +85,8 @@ def begin(name: str) -> None:
     """
     global current
     current = lesson_named(name)
-    mode.shows_answers()  # which refuses a mode that there is not, before anything has run
+    if not mode.shows_answers() and IN_BROWSER:  # refuses an unknown mode before anything has run
+        _say_where()
     waiting.show_waiting(current.minutes)
     with suppress(ModuleNotFoundError):
         import matplotlib
@@ -96,6 +98,20 @@ def begin(name: str) -> None:
         matplotlib.rcParams.update(known)
         colors = [style.color for style in drawing.STYLES]
         matplotlib.rcParams["axes.prop_cycle"] = cycler(color=colors)
+
+
+def _say_where():
+    """That a browser has all that a lesson needs, and trains less."""
+    from IPython.display import Markdown, display
+
+    short = (
+        " Training is shorter here than the texts say, with the same pictures and failures; with "
+        "`import os; os.environ['FAST'] = '0'` in a cell above this one it is done in full."
+    )
+    said = (
+        "*This runs in your browser, which has all that the lesson needs, and keeps your guesses."
+    )
+    display(Markdown(f"{said}{short * mode.is_fast()}*"))
 
 
 def current_name() -> str:

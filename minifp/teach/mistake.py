@@ -41,15 +41,15 @@ def said(pattern: str, hint: str) -> Mistake:
 
 # Of functions of any exercise, by what the judge says.
 OF_ALL = (
-    said("one unit in the last place", "It is rounded once more than it should be, or in another "
-         "order, or a tie goes to the wrong side: look at what is rounded where."),
+    said("one unit in the last place", "It is rounded once too often, or in another order, or a "
+         "[tie](glossary.md#rounding) goes to the wrong side: check what is rounded where."),
     said("it raised (NameError|UnboundLocalError)", "A name is not known there: run the cell that "
-         "defines it, or spell it as the arguments of the function are."),
+         "defines it, or spell it like the function's arguments."),
     said("it raised TypeError: .*positional argument", "The function is called with the arguments "
-         "that the lesson gives it, in that order: leave its first line as it was."),
+         "in the lesson's order: leave its first line as it was."),
 )  # fmt: skip
 NOTHING = (
-    "The function returns nothing: `return` is missing in front of its result, or on some way "
+    "The function returns nothing: `return` is missing before its result, or on one of the paths "
     "through it."
 )
 

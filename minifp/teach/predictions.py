@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.teach import lessons, mode, progress
+from minifp.teach import glossary, lessons, mode, progress
 
 _guesses: dict[str, list] = {}  # by the key of a question, in order; None: looked without a guess
 _waiting: list[tuple[tuple["Prediction", ...], Callable[[], None]]] = []
@@ -129,13 +129,16 @@ class Explanation:
     def __init__(self, prediction: Prediction, answer: Any, text: str) -> None:
         self.prediction, self.answer, self.text = prediction, answer, text
 
-    def _repr_markdown_(self) -> str:
+    def _told(self) -> str:
         if self.prediction.guess is None:
             return f"It is **{self._said()}**.\n\n{self.text}"
         return f"You said {self.prediction.guessed}; {self._compared()}.\n\n{self.text}"
 
+    def _repr_markdown_(self) -> str:
+        return glossary.linked(self._told())
+
     def __repr__(self) -> str:
-        return self._repr_markdown_().replace("**", "")
+        return glossary.plain(self._told()).replace("**", "")
 
     def _said(self) -> str:
         return in_words(self.answer, self.prediction.unit)

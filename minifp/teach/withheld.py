@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.teach import texts
+from minifp.teach import glossary, texts
 from minifp.teach.predictions import Explanation, Prediction, when_known
 
 _deferred: list[Callable[[], None]] | None = None  # of the block that withholds now, if any
@@ -120,7 +120,7 @@ def explain(name: str) -> None:
     names = sys._getframe(1).f_globals
     answer, text = texts.told(name, names)
     if answer is None:
-        display(Markdown(text))
+        display(Markdown(glossary.linked(text)))
         return
     prediction = names.get(name)
     if not isinstance(prediction, Prediction):

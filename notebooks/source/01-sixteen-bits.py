@@ -3,10 +3,11 @@
 #
 # **What can float16 say?** Sixteen bits are 65,536 patterns. This lesson looks at all of them: how far apart numbers lie, where they end, and what happens to a number that is not among them.
 #
-# - **You need**: minifp with its `plot` extra, and about 20 seconds. Nothing of machine learning yet.
+# - **You need**: minifp with its `plot` extra, and about 20 seconds. No machine learning yet.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 
@@ -23,7 +24,7 @@ teach.begin("01-sixteen-bits")
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ holds zero and the *subnormal* numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
+# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
 
 # %%
 teach.bits(0.1, "float16")
@@ -58,9 +59,9 @@ teach.explain("missing")
 # %% [markdown]
 # ## The staircase
 #
-# How far it is from a number to the next one depends on its power of two alone. So the gaps make a staircase, here for three formats. Float16 and bfloat16 have sixteen bits each and divide them otherwise: bfloat16 gives three bits of the fraction to the exponent.
+# How far it is from a number to the next one, its [*gap*](../docs/teaching/glossary.md#gap), depends only on its power of two. So the gaps make a staircase, here for three formats. Float16 and bfloat16 both have sixteen bits, but divide them differently: bfloat16 gives three bits of the fraction to the exponent.
 
-# %%
+# %% tags=["hide-input"]
 teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]
@@ -92,7 +93,7 @@ teach.explain("small")
 # %% [markdown]
 # ## Predict
 #
-# Now a number that is not among them. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is twice as large. What will be stored?
+# Now a number that float16 does not have. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is twice as large. What will be stored?
 
 # %%
 stored = teach.predict("3e-8 is stored as", of=("0", "2^-24", "3e-8"), choice=...)
@@ -138,7 +139,7 @@ teach.explain("overflow")
 # %% [markdown]
 # ## Your turn
 #
-# Four exercises. Each check says how many cases are wrong and shows the first of them; with each try there is another hint.
+# Four exercises. Each check says how many cases are wrong, shows the first of them, and gives a hint.
 #
 # ### 1. The gap
 #
@@ -162,7 +163,7 @@ teach.check(gap_above)
 # %% [markdown]
 # ### 2. Round to float16
 #
-# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. It is tried on all 65,536 patterns, on all midpoints, and on what lies next to each. Do it without `astype(np.float16)`.
+# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check tries all 65,536 patterns, all midpoints, and their neighbours. Do it without `astype(np.float16)`.
 
 
 # %%
@@ -208,19 +209,19 @@ teach.check(below_normal=below_normal)
 # %% [markdown]
 # ### More
 #
-# - Adam divides by $\sqrt{v} + \epsilon$, with $\epsilon = 10^{-8}$. What is $\epsilon$ in float16, and what is the quotient where a weight has had no gradient yet? (`fp.explain("1e-8")`)
-# - `teach.bits(1.0, "bfloat16")` and `"float8_e4m3fn"` have buttons too. Find the largest number of each by turning bits over; one of the two has no Inf.
+# - Adam divides by $\sqrt{v} + \epsilon$, with $\epsilon = 10^{-8}$. What is $\epsilon$ in float16, and what is the quotient if a weight has had no gradient yet? (`fp.explain("1e-8")`)
+# - `teach.bits(1.0, "bfloat16")` and `"float8_e4m3fn"` have buttons too. Find the largest number of each by flipping bits; one of the two has no Inf.
 #
 # ## What would change on a real GPU
 #
 # - **The numbers**: nothing. Float16 is the same format there (binary16 of IEEE 754), subnormal numbers included, and conversions from float32 round to nearest, ties to even.
-# - **The time**: there rounding is a part of storing a result. Here NumPy converts arrays one after the other, and those to subnormal numbers more slowly.
-# - **Inside of a product**: tensor cores multiply float16 numbers exactly and sum in float32. What is rounded to sixteen bits is what is stored: lesson 8.
+# - **The time**: there, rounding is part of storing a result. Here NumPy converts number after number, and is slower where the results are subnormal.
+# - **Inside a product**: tensor cores multiply float16 numbers exactly and sum in float32. Only what is stored is rounded to sixteen bits: lesson 8.
 #
 # ## What to read next
 #
 # - Lesson 2 subtracts small numbers from large ones.
 # - P. Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), sections 3.1 and 3.2 (2018). With this lesson you can correct its sentence on $2^{-24}$.
-# - D. Kalamkar and others, *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322) (2019): why another division of sixteen bits.
+# - D. Kalamkar and others, *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322) (2019): why to divide sixteen bits differently.
 # - P. Micikevicius and others, *FP8 Formats for Deep Learning*, [arXiv:2209.05433](https://arxiv.org/abs/2209.05433) (2022), section 3: the same questions for eight bits.
 # - D. Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic* (ACM Computing Surveys, 1991).

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 2. The update that wasn't
 #
-# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven bits. If a step does not reach any of them, the weight stays where it was, and nothing says so.
+# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven significant bits. If a step does not reach any of them, the weight stays where it was, and nothing tells you.
 #
 # - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 from IPython.display import display
 
@@ -20,7 +21,7 @@ teach.begin("02-the-update-that-wasnt")
 # %% [markdown]
 # ## Predict
 #
-# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is. How many of the five leave the weight as it was?
+# Here are five updates of a float16 weight. The paper's rule says that an update may vanish if the weight is at least 2,048 times as large. In all five it is. How many of the five leave the weight as it was?
 #
 # | | weight | update |
 # |---|---|---|
@@ -63,9 +64,9 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# Now real weights and updates. We train a perceptron in float32, where every update counts, and write down all weights and their updates at the first step and at a late one. Then we can ask of each what float16 would have done.
+# Now real weights and updates. We train a perceptron in float32, where every update counts, and record all weights and their updates at the first step and at a late one. Then we can ask for each of them what float16 would have done.
 #
-# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree. (What trains here and below is in `minifp.teach.tasks`; two question marks behind a name, such as `lost_updates.beside_float32??`, show it.)
+# Adam's first step is as large as the learning rate, here 0.0001, for every weight whose gradient is not zero. Later steps depend on how much the gradients of the last steps agree. (The code that trains here and below is in `minifp.teach.tasks`; two question marks after a name, such as `lost_updates.beside_float32??`, show it.)
 
 # %% [markdown]
 # ## Predict
@@ -102,7 +103,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# It sounds fatal: of all that training wants, a part is thrown away, the same small updates again and again. We train the perceptron by plain SGD, with float16 weights that have no float32 copy, and the microscope counts what is lost. Beside it runs float32, with the same first weights and batches.
+# It sounds fatal: a part of what training wants is thrown away, the same small updates again and again. We train the perceptron with plain SGD and with float16 weights that have no float32 copy, and the microscope counts what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -145,11 +146,11 @@ with teach.after(points):
 # %% [markdown]
 # ## A decay that never was
 #
-# Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels of the digits are black in every training picture, so the weights that read them have no gradient at all: nothing but decay ever changes them.
+# Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels are black in every training picture, so the weights that read them have no gradient at all: only decay ever changes them.
 #
 # ## Predict
 #
-# The learning rate is 0.1 and $\lambda = 0.002$. In float32 the weights of black pixels fade step by step. What percentage of their size do they have at the end in float16?
+# The learning rate is 0.1 and $\lambda = 0.002$. In float32 the weights of black pixels fade step by step. What percentage of their size is left at the end in float16?
 
 # %%
 faded = teach.predict("How much of them is left in float16?", percent=...)
@@ -176,7 +177,7 @@ teach.explain("faded")
 #
 # ### 1. The exact rule
 #
-# For each weight: how far is it to half the way down to its neighbour, and is an update of just that much lost? It is tried on all positive float16 numbers.
+# For each weight: what is half the distance down to its neighbour, and is an update of exactly that size lost? The check tries all positive float16 numbers.
 
 
 # %%
@@ -214,7 +215,7 @@ teach.check(adam_stands_still_above)
 # %% [markdown]
 # ### 3. The largest decay that does nothing
 #
-# Of a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no float16 weight ever move?
+# From a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no float16 weight ever move?
 
 
 # %%
@@ -232,7 +233,7 @@ teach.check(decay_dead_up_to)
 # %% [markdown]
 # ### 4. Find the error
 #
-# A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 arrives at 254.65. Its own program prints another number, so nobody has read it. Do it 200 times: what is left in float32, to two decimals, and what in float16?
+# A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 gets to 254.65. Its own program prints another number, so nobody compared the two. Subtract 200 times: what is left in float32, to two decimals, and what in float16?
 
 # %%
 ### BEGIN SOLUTION
@@ -245,14 +246,14 @@ teach.check(after_200=after_200)
 # %% [markdown]
 # ### More
 #
-# - Draw the phase diagram of your own network: write down `p.numpy()` of all parameters before and after a step. `minifp inspect` and `fp.microscope` count lost updates for each parameter.
+# - Draw the phase diagram of your own network: record `p.numpy()` of all parameters before and after a step. `minifp inspect` and `fp.microscope` count lost updates for each parameter.
 # - Repeat *Does it matter?* with `"bfloat16,master_weights=off"`. How many updates are lost now? At which learning rate does it begin to matter?
-# - A schedule that lowers the learning rate to 0 drives all dots down, through the staircase. Does it matter at the end of training?
+# - A schedule that lowers the learning rate to 0 moves all dots down through the staircase. Does that matter at the end of training?
 #
 # ## What would change on a real GPU
 #
 # - **The numbers**: nothing. The update of a float16 weight is rounded there as it is here.
-# - **How it is met**: hardly anybody updates float16 weights by themselves. PyTorch's autocast keeps weights in float32, Apex's O2 and minifp's `mixed` keep float32 masters. With `model.half()` and a plain optimizer it is met by accident, and with bfloat16, whose range misleads one into thinking that it needs no care, eight times as soon.
+# - **Where you meet it**: hardly anybody updates float16 weights on purpose. PyTorch's autocast keeps weights in float32; Apex's O2 and minifp's `mixed` keep float32 masters. You meet it by accident, with `model.half()` and a plain optimizer. And you meet it eight times as soon with bfloat16, whose range makes people think that it needs no care.
 #
 # ## What to read next
 #

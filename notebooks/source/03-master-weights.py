@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 3. Master weights
 #
-# **Who needs them?** Lesson 2 ended with updates that float16 weights do not take. The remedy of the paper is a second copy of each weight, in float32, that takes them all. This lesson takes the copy away, finds the learning rate below which training then fails, and asks what else helps.
+# **Who needs them?** Lesson 2 was about updates that float16 weights do not take. The paper's remedy is a second copy of each weight, in float32, that takes them all. This lesson takes the copy away, finds the learning rate below which training then fails, and asks what else helps.
 #
-# - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes, most of them for training some forty small networks.
+# - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes, most of them to train some forty small networks.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to where large models are at the end of their schedules.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to rates that large models have at the end of their schedules.
 
-# %%
+# %% tags=["hide-input"]
 from functools import partial
 
 import numpy as np
@@ -22,7 +23,7 @@ teach.begin("03-master-weights")
 # %% [markdown]
 # ## The experiment
 #
-# A perceptron reads 8x8 pictures of digits. All runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the *master weights*. It updates that, and rounds it into the float16 weights that the network computes with. In `"mixed,master_weights=off"` the float16 weights are all there is: the update is computed in float32, added, and the sum is rounded to float16.
+# A perceptron reads 8x8 pictures of digits. All runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the [*master weights*](../docs/teaching/glossary.md#master-weights). It updates the copy, and rounds it to the float16 weights that the network computes with. In `"mixed,master_weights=off"` the float16 weights are all there is: the update is computed in float32, added, and the sum is rounded to float16.
 
 # %%
 SIZES = 64, *teach.fast_or((128, 64), (256,)), 10
@@ -37,7 +38,7 @@ def accuracy(precision, lr, steps, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, and the network is trained until float32 has learned to read. What percentage of float32's accuracy will float16 weights *lose* that have no masters? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so that nobody can lose much more than 90%.)
+# Adam's learning rate is 0.00001, and the network is trained until float32 has learned to read. What percentage of float32's accuracy do float16 weights without masters *lose*? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so not much more than 90% can be lost.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
@@ -69,13 +70,13 @@ teach.explain("relative")
 # %% [markdown]
 # ## A dose and its response
 #
-# One failure is an anecdote. If lost updates are the cause, then it must get worse as steps get smaller, and it must begin where a step is half a gap. Bfloat16, whose gaps are eight times as wide, is the second test: it must begin at eight times the learning rate.
+# One failure is an anecdote. If lost updates are the cause, the failure must get worse as steps get smaller, and it must begin where a step is half a gap. Bfloat16 is the second test: its gaps are eight times as wide, so its failure must begin at eight times the learning rate.
 #
-# And there is another way. *Stochastic rounding* rounds up with a probability: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right in the mean, and it costs no memory. It goes in here as the fifth line.
+# And there is another way. [*Stochastic rounding*](../docs/teaching/glossary.md#stochastic-rounding) rounds up by chance: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right on average, and it costs no memory. It is the fifth line in the figure.
 #
 # ## Predict
 #
-# The learning rate is lowered from 0.001 to 0.00001. Bfloat16 has the range of float32, float16 has not. Which of the two, without masters, will fail first, or will neither?
+# The learning rate is lowered from 0.001 to 0.00001. Bfloat16 has the range of float32, and float16 does not. Which of the two, without masters, will fail first, or will neither?
 
 # %%
 first = teach.predict("Which fails first?", of=("float16", "bfloat16", "neither"), choice=...)
@@ -105,7 +106,7 @@ by_rate = {
     name: [accuracy(precision, lr, STEPS) for lr in RATES] for name, precision in LINES.items()
 }
 
-# %%
+# %% tags=["hide-input"]
 power = 2.0 ** np.floor(np.log2(median))
 limits = {"float16": power * 2.0**-10 / 2, "bfloat16": power * 2.0**-7 / 2}
 columns, rows = master_weights.table(RATES, by_rate)
@@ -127,13 +128,13 @@ teach.explain("first")
 teach.explain("behind")
 
 # %% [markdown]
-# This is one seed, and the picture shows what is large. For intervals over five seeds, see the tables in [docs/precision.md](../docs/precision.md#small-updates-without-master-weights); lesson 11 is about what one may say of small differences.
+# This is one seed, and the figure shows large effects. For intervals over five seeds, see the tables in [docs/precision.md](../docs/precision.md#small-updates-without-master-weights); lesson 11 is about what one may say of small differences.
 #
 # ## Your turn
 #
 # ### 1. The master copy
 #
-# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` wants float16 weights, and gives S times the gradient, in float16.
+# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` takes float16 weights and returns S times the gradient, in float16.
 
 
 # %%
@@ -154,9 +155,9 @@ def descend_with_master(w, scaled_gradient, steps, lr, S):
 teach.check(descend_with_master)
 
 # %% [markdown]
-# ### 2. Rounding by chance
+# ### 2. Stochastic rounding
 #
-# Round to one of the two float16 numbers on either side, so that it is right in the mean. A float16 number stays what it is. The check looks at neighbours, and at how often each is taken.
+# Round each number to one of the two float16 numbers beside it, so that the mean is right. A float16 number stays what it is. The check looks at the neighbours, and at how often each is taken.
 
 
 # %%
@@ -178,7 +179,7 @@ teach.check(stochastic)
 # %% [markdown]
 # ### 3. Which format needs masters most?
 #
-# Sort `"float16"`, `"float32"`, `"bfloat16"`, `"float8_e4m3fn"` and `"float8_e5m2"`, the one first that loses the largest updates.
+# Sort `"float16"`, `"float32"`, `"bfloat16"`, `"float8_e4m3fn"` and `"float8_e5m2"`: first the one that loses the largest updates.
 
 # %%
 ### BEGIN SOLUTION
@@ -191,7 +192,7 @@ teach.check(masters_by_need=masters_by_need)
 # %% [markdown]
 # ### 4. Your masters in a network
 #
-# Your function of exercise 1 trains the perceptron (as long as it is not right, a solution of minifp's does): its float16 weights are laid one after the other, and S = 1024 is where the backward pass begins. Beside it run minifp's `MixedOptimizer`, which does the same, and float16 weights alone.
+# Your function of exercise 1 trains the perceptron (until it is right, a solution of minifp's does). All float16 weights are in one array, and the backward pass begins with S = 1024. minifp's `MixedOptimizer`, which does the same, and float16 weights alone run beside it.
 
 # %%
 steps, lr = teach.fast_or(900, 500), 0.003
@@ -206,16 +207,16 @@ teach.explain("your_masters")
 # %% [markdown]
 # ### More
 #
-# - `"mixed,master_weights=off,compensated=on"` keeps what each rounding leaves over, in float16, for the next update. Add it as a sixth line. What does it cost, beside masters?
-# - Give your `descend_with_master` a sibling without a master that rounds by your `stochastic`, and train with it.
+# - `"mixed,master_weights=off,compensated=on"` keeps the error of each rounding, in float16, for the next update. Add it as a sixth line. What does it cost, compared with masters?
+# - Write a sibling of `descend_with_master` that has no master and rounds with your `stochastic`, and train with it.
 # - Find the largest rate at which float16 weights alone are still as good as float32 for a network of your own: `minifp sweep mlp --set lr=1e-5..1e-3:5 --precision float32 mixed mixed,master_weights=off`.
 #
 # ## What would change on a real GPU
 #
 # - **The numbers**: little. Optimizers update masters in float32 there as well, and round as here.
-# - **The time**: an update is bound by memory. Masters are read and written in float32, so an update saves less than the rest of a step; fused kernels do update and rounding in one pass over memory, as minifp's compiled rules do here.
-# - **Stochastic rounding**: some accelerators do it in hardware; on others a kernel draws the bits. minifp's are a function of the seed, the step and the weight's place, so that they are the same on every device.
-# - **Who does what**: PyTorch's autocast keeps the weights themselves in float32 and rounds them at each use, which has the same effect as masters. With `model.half()` or `model.bfloat16()` and a plain optimizer nobody keeps any.
+# - **The time**: an update is limited by memory. Masters are read and written in float32, so an update saves less than the rest of a step. Fused kernels update and round in one pass over memory, as minifp's compiled rules do here.
+# - **Stochastic rounding**: some accelerators do it in hardware; on others a kernel draws the bits. minifp's bits depend on the seed, the step and the place of the weight, so they are the same on every device.
+# - **Who does what**: PyTorch's autocast keeps the weights themselves in float32 and rounds them at each use, which has the same effect as masters. With `model.half()` or `model.bfloat16()` and a plain optimizer, nobody keeps masters.
 #
 # ## What to read next
 #

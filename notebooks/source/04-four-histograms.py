@@ -5,9 +5,10 @@
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. What a float16 number is: lesson 1.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients that a small network has.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients of a small network as they are.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 
 import minifp as fp
@@ -21,7 +22,7 @@ teach.begin("04-four-histograms")
 # %% [markdown]
 # ## The run
 #
-# An LSTM with 128 units reads Shakespeare and predicts the next character. `fp.microscope` looks at every tenth step and counts all numbers by their exponent, which it reads from their bits. It changes none of them.
+# An LSTM with 128 units reads Shakespeare and predicts the next character. `fp.microscope` looks at every tenth step and counts all numbers by their exponent, without changing a single bit.
 
 # %%
 STEPS, HIDDEN = teach.fast_or(300, 30), teach.fast_or(128, 64)
@@ -39,7 +40,7 @@ def trained(precision, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# We train in float32 first, where hardly anything is lost, and look at the *activation gradients* of the LSTM's gates (what backward computes for the inputs of its sigmoids). If these had been stored in float16, how many of them would have become zero?
+# We train in float32 first, where hardly anything is lost, and look at the [*activation gradients*](../docs/teaching/glossary.md#activation) of the LSTM's gates (the gradients of the inputs of its sigmoids). If they had been stored in float16, how many of them would have become zero?
 
 # %%
 flushed = teach.predict("How many of the gates' gradients would float16 lose?", percent=...)
@@ -52,7 +53,7 @@ flushed
 scope, in_float32 = trained("float32")
 
 
-# %%
+# %% tags=["hide-input"]
 def draw(log2_S):
     """The four histograms, with gradients multiplied by 2^log2_S."""
     rows = four_histograms.rows_of(scope, log2_S)
@@ -65,6 +66,7 @@ def draw(log2_S):
     )
 
 
+# %%
 gates = scope.total("activation gradients", "lstm gates")
 zeros, below = gates.zeros / gates.total, gates.lost(0)
 advice = scope.advice()
@@ -73,7 +75,7 @@ with teach.after(flushed):
     teach.explore(draw, log2_S=(-16, 32, 0))
 
 # %% [markdown]
-# With widgets there is a slider: S to the right moves the gradients into the window, and in the end out of it at the other side. To the left is where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
+# With widgets there is a slider. A larger S moves the gradients into the window, and in the end out of it on the other side. A smaller one shows where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
 #
 # ## Explain
 
@@ -83,7 +85,7 @@ teach.explain("flushed")
 # %% [markdown]
 # ## Predict
 #
-# So a good part of the gates' gradients becomes zero without a loss scale. We train again in mixed precision with S = 1: same first weights, same batches. By how many percent will the loss on held-out text be higher than float32's?
+# So without a loss scale a good part of the gates' gradients becomes zero. We train again, in mixed precision with S = 1, from the same first weights and with the same batches. By how many percent will the loss on held-out text be higher than float32's?
 
 # %%
 worse = teach.predict("How much higher will the loss be with S = 1?", percent=...)
@@ -133,7 +135,7 @@ teach.explain("until")
 # %% [markdown]
 # ## Your turn: the largest loss scale
 #
-# What must not overflow is the largest gradient: $S \cdot \max |g| \le 65504$. Write the function that finds the largest power of two that is allowed.
+# What must not overflow is the largest gradient: $S \cdot \max |g| \le 65504$. Write the function that finds the largest allowed power of two.
 
 
 # %%
@@ -153,7 +155,7 @@ teach.check(scale_for)
 #
 # ## Your turn: the smallest loss scale that is harmless
 #
-# How far is the gradient that an optimizer gets from the exact one? Take the length (the root of the sum of squares) of the difference, relative to the length of the gradient. Unlike a share of zeros it says whether a direction has changed.
+# How far is the gradient that the optimizer gets from the exact one? Take the length (the root of the sum of squares) of the difference, relative to the length of the gradient. Unlike the share of zeros, it says whether the direction has changed.
 
 
 # %%
@@ -177,7 +179,7 @@ teach.check(smallest_harmless)
 # %% [markdown]
 # ## Your turn: 67% zeros
 #
-# An account of the paper says that *over 50% of the values fall into the range that float16 cannot represent*. The paper says that **67% of the activation gradients of its detector are exactly zero**, in float32. That is another thing: a ReLU that is off has a gradient of zero, and float16 holds zero well. Write the function that tells them apart.
+# An account of the paper says that *over 50% of the values fall into the range that float16 cannot represent*. The paper says that **67% of the activation gradients of its detector are exactly zero**, in float32. That is something else: a ReLU that is off has a gradient of zero, and float16 can hold zero. Write the function that tells the two apart.
 
 
 # %%
@@ -196,7 +198,7 @@ def shares(g):
 teach.check(shares)
 
 # %% [markdown]
-# The same account says that loss scaling *multiplies the activations by 8*. Which of the four kinds does it multiply? Give a set of names: `"weights"`, `"activations"`, `"activation gradients"`, `"weight gradients"`. (Draw with two values of `log2_S` and see what moves.)
+# The same account says that loss scaling *multiplies the activations by 8*. Which of the four kinds of numbers does it multiply? Give a set of names: `"weights"`, `"activations"`, `"activation gradients"`, `"weight gradients"`. (Draw with two values of `log2_S` and see what moves.)
 
 # %%
 ### BEGIN SOLUTION
@@ -209,12 +211,12 @@ teach.check(multiplied=multiplied)
 # %% [markdown]
 # ## What would change on a real GPU
 #
-# - **The histograms**: not at all. They say where the numbers of a network lie, and that is decided by the network, its loss and its batch.
-# - **Subnormal numbers**: NVIDIA's GPUs keep those of float16, as minifp does. Hardware that flushes them has its lower edge at $2^{-14}$, ten powers of two higher: look at how much would be lost there (the pale part of the window).
+# - **The histograms**: nothing. They say where the numbers of a network lie, and the network, its loss and its batch decide that.
+# - **Subnormal numbers**: NVIDIA's GPUs keep those of float16, as minifp does. On hardware that flushes them to zero the lower edge is at $2^{-14}$, ten powers of two higher: look at how much would be lost there (the pale part of the window).
 # - **The size**: you will train networks whose loss is a mean over a million terms. Their gradients lie ten powers of two lower than these.
 #
 # ## What to read next
 #
 # - Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740): section 3.1 with Figure 2b (weight gradients), section 3.2 with Figure 3 (activation gradients, 67% zeros, S = 8).
-# - Blake, Orr and Luschi, *Unit Scaling*, [arXiv:2303.11257](https://arxiv.org/abs/2303.11257): a network built so that all four histograms begin in the middle, without a loss scale.
+# - Blake, Orr and Luschi, *Unit Scaling*, [arXiv:2303.11257](https://arxiv.org/abs/2303.11257): a network built so that all four histograms begin in the middle of the window, without a loss scale.
 # - In minifp: `docs/microscope.md`, and `minifp inspect charlstm --data shakespeare`, whose page has these histograms with sliders for step and scale.

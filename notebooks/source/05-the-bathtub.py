@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 5. The bathtub
 #
-# **How big should the loss scale be?** The paper's detector diverges in mixed precision, and trains with S = 8. It could have been 1,024, or a million. This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
+# **How big should the loss scale be?** In mixed precision the paper's detector diverges without a loss scale, and trains with S = 8. It could have been 1,024, or a million. This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
 #
 # - **You need**: minifp with its `plot` extra, and about two minutes. What the gradients of a network look like in float16: lesson 4.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **What was arranged**: the *exponent dial* is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is divided out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as those of large detectors are.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **What was arranged**: the [*exponent dial*](../docs/teaching/glossary.md#exponent-dial) is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is taken out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as in large detectors.
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 
 import minifp as fp
@@ -21,12 +22,12 @@ DIAL = 14
 # %% [markdown]
 # ## A detector
 #
-# Scenes have one or two digits, 32 by 32 pixels. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing, so the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector is most wrong about (*hard negatives*). The detector, its loss and its training are in `minifp.teach.tasks.detector`; `detector.mined??` shows one of them.
+# Scenes of 32 by 32 pixels show one or two digits. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing. So the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector gets most wrong (*hard negatives*). The detector, its loss and its training are in `minifp.teach.tasks.detector`; `detector.mined??` shows one of them.
 
 # %% [markdown]
 # ## The loop
 #
-# `MixedOptimizer` has the loss scale: `minimize` runs backward with S as its first gradient, looks for Inf and NaN, divides by S in float32, and updates the float32 masters; or it skips the step. After 50 skipped steps in a row it gives up. (You write its middle part yourself below.)
+# `MixedOptimizer` has the loss scale. `minimize` runs backward with S as the first gradient and looks for Inf and NaN. If there is none, it divides by S in float32 and updates the float32 masters; otherwise it [skips the step](../docs/teaching/glossary.md#skipped-step). After 50 skipped steps in a row it gives up. (Below, you write the middle part yourself.)
 
 # %%
 STEPS = teach.fast_or(400, 100)
@@ -89,7 +90,7 @@ teach.explain("unscaled")
 # %% [markdown]
 # ## Predict
 #
-# Now upward. A step is skipped if one gradient is more than 65,504 after the multiplication. The largest gradients of each kind stand above. What is the largest power of two at which the detector still trains?
+# Now upward. A step is skipped if a gradient exceeds 65,504 after the multiplication. The largest gradient of each kind is printed above. What is the largest power of two at which the detector still trains?
 
 # %%
 highest = teach.predict("With which S, as a power of two, does it still train?", powers_of_two=...)
@@ -98,7 +99,7 @@ highest
 # %% [markdown]
 # ## Run
 #
-# The walls are predicted first, from the float32 run alone. The left one: where, in the layer that has it worst, rounding to float16 makes an error of half the gradient's length. The right one: where the largest gradient reaches 65,504.
+# First both walls are predicted, from the float32 run alone. The left one is where, in the worst layer, rounding to float16 makes an error of half the gradient's length. The right one is where the largest gradient reaches 65,504.
 
 # %%
 left = scope.advice(tolerance=0.5).low
@@ -114,21 +115,15 @@ for k in (*more, ceiling, ceiling + 1, ceiling + 4):
     if not any(made for _, made in runs):
         dead.append(k)
 
+# %% tags=["hide-input"]
+predicted = {
+    f"half is lost: $2^{{{left}}}$": left,
+    f"65504 is reached: $2^{{{right:.1f}}}$": right,
+}
+
 with teach.after(highest):
-    teach.show(
-        bathtub.bathtub(
-            scores,
-            dead,
-            in_float32,
-            {
-                f"half is lost: $2^{{{left}}}$": left,
-                f"65504 is reached: $2^{{{right:.1f}}}$": right,
-            },
-        ),
-        "bathtub",
-        bathtub.COLUMNS,
-        bathtub.table(scores, dead),
-    )
+    tub = bathtub.bathtub(scores, dead, in_float32, predicted)
+    teach.show(tub, "bathtub", bathtub.COLUMNS, bathtub.table(scores, dead))
 
 # %% [markdown]
 # ## Explain
@@ -149,7 +144,7 @@ moves
 # %% [markdown]
 # ## Run
 #
-# We need not train the tub again. The seed of backward is $S \cdot 2^{-dial}$ and a power of two, so that no mantissa changes: two settings with the same seed should be the same to the last bit. One short run at each of three places decides.
+# There is no need to train the whole tub again. Backward begins with $S \cdot 2^{-dial}$, a power of two, which changes no mantissa: two settings with the same product should agree to the last bit. One short run at each of three places decides.
 
 
 # %%
@@ -200,7 +195,7 @@ teach.check(gradients_of)
 # %% [markdown]
 # ## Your turn: what overflows first?
 #
-# Lesson 4 found S from one number. Here are all gradients of a step, by name. Which of them will be the first to overflow, and what is the largest power of two that all of them stand?
+# Lesson 4 found S from one number. Here you get all gradients of a step, by name. Which of them is the first to overflow, and what is the largest power of two at which none does?
 
 
 # %%
@@ -221,7 +216,7 @@ teach.check(ceiling_of)
 # %% [markdown]
 # ## Your turn: unscale before you clip
 #
-# Gradient clipping shortens a gradient whose length (over all parameters together) is more than `max_norm`. A length of 2 with S = 1024 is stored as 2,048. Clip that to 1, divide by S, and the update has a length of 1/1024: training stands still, and no error is raised. This is one of the most frequent mistakes with loss scaling.
+# Gradient clipping shortens a gradient whose length (over all parameters together) is more than `max_norm`. A length of 2 is stored as 2,048 if S = 1024. Clip that to 1, divide by S, and the length is 1/1024: training stands still, and no error is raised. This is one of the most common mistakes with loss scaling.
 
 
 # %%
@@ -242,9 +237,9 @@ teach.check(clipped)
 # %% [markdown]
 # ## What would change on a real GPU
 #
-# - **The walls**: not. They are decided by the format and the gradients. A GPU adds the products of a weight gradient in another order, which moves last bits.
-# - **The price of the check**: looking for Inf reads all gradients once. On a GPU it is done in one kernel, and the decision to skip is made there too, so that nothing waits for the host.
-# - **The dial**: leave it at 0. Large networks bring small gradients by themselves.
+# - **The walls**: nothing. The format and the gradients decide where they are. A GPU adds the products of a weight gradient in another order, which changes last bits.
+# - **The price of the check**: looking for Inf reads all gradients once. On a GPU one kernel does it, and the decision to skip is made there, too, so nothing waits for the host.
+# - **The dial**: leave it at 0. Large networks have small gradients by themselves.
 #
 # ## What to read next
 #

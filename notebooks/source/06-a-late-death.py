@@ -1,19 +1,18 @@
 # %% [markdown]
 # # 6. A late death
 #
-# **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, in some hundred steps, and finds the sign that was there from the first step on.
+# **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, within a few hundred steps, and finds the sign that was there from the first step on.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is: lessons 4 and 5.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where another dial is used, it is said.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where the dial is elsewhere, the text says so.
 
-# %%
+# %% tags=["hide-input"]
 import json
 
 import numpy as np
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import teach
 from minifp.teach.drawings import late_death
 from minifp.teach.exercises import late_death as judged
@@ -24,7 +23,7 @@ teach.begin("06-a-late-death")
 # %% [markdown]
 # ## The run
 #
-# An LSTM reads Shakespeare and predicts the next character. Every 20 steps it is judged on text that was held out, and the microscope counts how many of its activation gradients are stored as zero.
+# An LSTM reads Shakespeare and predicts the next character. Every 20 steps it is judged on text that was held out, and the microscope counts how many of its activation gradients are stored as zero. (`shakespeare.watched??` shows the loop.)
 
 # %%
 DIAL, EVERY = 11, 20
@@ -35,13 +34,7 @@ def trained(S, dial=DIAL, seed=0, steps=STEPS):
     """Train in mixed precision with the loss scale S, or in float32 for None. Returns its curve,
     and what the microscope saw."""
     precision = "float32" if S is None else f"mixed,loss_scale={S}"
-    model, optimizer = shakespeare.begun(precision, HIDDEN, seed, dial=dial)
-    losses = []
-    with fp.microscope(model, optimizer, every=EVERY) as scope:
-        for step, (x, t) in enumerate(shakespeare.batches(steps, seed)):
-            optimizer.minimize(F.cross_entropy(model(x), t))
-            if step % EVERY == 0:
-                losses.append(shakespeare.judge(model))
+    losses, scope = shakespeare.watched(precision, HIDDEN, seed, dial, steps, EVERY)
     found = [seen.total("activation gradients") for seen in scope.steps]
     zeros = [histogram.zeros / histogram.total for histogram in found]
     return late_death.Curve([seen.step for seen in scope.steps], losses, zeros), scope
@@ -94,7 +87,7 @@ teach.explain("told")
 # %% [markdown]
 # ## Predict
 #
-# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. The paper also draws three float32 runs, which differ among themselves; so do we. What will this run do?
+# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. The paper also shows three float32 runs, which differ among themselves; so do we. What will this run do?
 
 # %%
 fates = ("dies", "worse", "matches")
@@ -104,7 +97,7 @@ at_eight
 # %% [markdown]
 # ## Your turn: what became of a run?
 #
-# First say what these words mean, so that no one can choose after having seen the curve.
+# First define these words, so that nobody can choose after seeing the curve.
 
 
 # %%
@@ -139,7 +132,7 @@ teach.explain("at_eight")
 # %% [markdown]
 # ## Your turn: the smallest scale that survives
 #
-# Each question costs a training run. Find the smallest power in as few as possible.
+# Each question costs a training run. Find the smallest power with as few questions as possible.
 
 
 # %%
@@ -161,20 +154,20 @@ def smallest_scale(survives, low, high):
 teach.check(smallest_scale)
 
 # %% [markdown]
-# Use it on runs of your own: `smallest_scale(lambda k: fate(trained(2**k)[0].losses, references) == "matches", 0, 7)` trains three times, for about half a minute. Before you do, read the answer's neighbourhood off the figure.
+# Use it on runs of your own: `smallest_scale(lambda k: fate(trained(2**k)[0].losses, references) == "matches", 0, 7)` trains three times, for about half a minute. Before you do, read off the figure where the answer should be.
 #
 # ## Your turn: an early warning
 #
-# Here are runs that were recorded, with what the microscope saw of them at every tenth step. Some end well, some do not. (They were made by `scripts/record_lesson_runs.py`: characters as above; digits by a perceptron with ReLU; digits by one that drops nine of ten activations.)
+# Here are recorded runs, with what the microscope saw at every tenth step. Some end well, some do not. (`scripts/record_lesson_runs.py` made them: characters as above; digits read by a perceptron with ReLU; digits read by one that drops nine of ten activations.)
 
-# %%
+# %% tags=["hide-input"]
 for run in judged.recorded_runs()[:-1]:
     about = {key: run[key] for key in ("name", "dial", "log2 S", "ends well", "turns at")}
     print(json.dumps(about))
 print(json.dumps(judged.recorded_runs()[0]["looks"][1], indent=1))
 
 # %% [markdown]
-# Write a rule that warns of those that do not end well **before their loss rises**, and never of the others. It is called after each look, with all looks so far.
+# Write a rule that warns of the runs that do not end well **before their loss rises**, and never of the others. It is called after each look, with all looks so far.
 
 
 # %%
@@ -197,12 +190,12 @@ teach.check(warns)
 # %% [markdown]
 # ## What would change on a real GPU
 #
-# - **When it dies**: not at the same step. A run that fails follows whatever is left of its gradients, and another order of sums changes that. That it fails stays.
-# - **What it costs to look**: counting zeros of one step in twenty is cheap there too. Reading a number back to the host waits for all steps before, so do it rarely.
-# - **The scale**: with a dynamic loss scale (lesson 7) nobody chooses S. A wrong constant is what dies late; so does a dynamic one that is never allowed to grow.
+# - **When it dies**: not at the same step. A failing run follows whatever is left of its gradients, and another order of sums changes that. But it fails there, too.
+# - **What it costs to look**: counting zeros of one step in twenty is cheap there too. Reading a number back to the host waits for all earlier steps, so do it rarely.
+# - **The scale**: with a dynamic loss scale (lesson 7) nobody chooses S. A wrong constant dies late; so does a dynamic scale that is never allowed to grow.
 #
 # ## What to read next
 #
 # - Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740): section 4.5 with Figure 5 (bigLSTM: diverges after 300,000 steps without scaling, matches with S = 128), section 4.4 with Figure 4 (translation).
 # - Jozefowicz and others, *Exploring the Limits of Language Modeling*, [arXiv:1602.02410](https://arxiv.org/abs/1602.02410): the model of Figure 5.
-# - In minifp: `minifp gallery language`, a larger model that dies late, five seeds; `docs/gallery.md` has what came out.
+# - In minifp: `minifp gallery language`, a larger model that dies late, five seeds; `docs/gallery.md` has the results.

@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 7. Let the machine choose
 #
-# **How does dynamic loss scaling behave?** A loss scale S that is too small loses gradients, one that is too large makes Inf of them, and which is which changes while a network learns. So let the run find S: begin high, halve S when a gradient overflows, double it when all has gone well for a while. This lesson watches such a rule at work, asks what its mistakes cost, and drives it into the ground.
+# **How does dynamic loss scaling behave?** A loss scale S that is too small loses gradients, and one that is too large turns them into Inf. What is too small or too large changes while a network learns. So let the run find S: begin high, halve S when a gradient overflows, double it when all has gone well for a while. This lesson watches such a rule at work, asks what its mistakes cost, and makes it fail.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is for: lessons 4 and 5.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and it is said what.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and the text says what.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from functools import partial
 from itertools import islice
@@ -27,13 +28,19 @@ teach.begin("07-let-the-machine-choose")
 # %% [markdown]
 # ## 1. Halve, count, double
 #
-# An LSTM reads Shakespeare and predicts the next character. This is its training loop, with all that belongs to the loss scale in view: `backward` multiplies by S, `step` divides by it, or skips the step, and then tells the scale which of the two it was.
+# An LSTM reads Shakespeare and predicts the next character. This is its training loop, with everything about the loss scale in view: `backward` multiplies by S; `step` divides by S, or [skips the step](../docs/teaching/glossary.md#skipped-step), and then tells the scale which of the two it did.
 
 # %%
 STEPS, HIDDEN = teach.fast_or(600, 150), teach.fast_or(128, 48)
 OFTEN = teach.fast_or(100, 25)  # good steps until S doubles
 
 
+def dynamic(start, interval):
+    """S begins with 2^start."""
+    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
+
+
+# %%
 def trained(name, loss_scale):
     """Train; returns the Run, the reason of each skipped step, and the loss on text that was held
     out, in nats."""
@@ -41,18 +48,13 @@ def trained(name, loss_scale):
     run, reasons = drawing.Run(name, [], [], []), []
     for x, t in shakespeare.batches(STEPS):
         optimizer.backward(F.cross_entropy(model(x), t))  # gradients, times S
-        run.stored.append(max(float(abs(p.grad.numpy()).max()) for p in model.parameters()))
+        run.stored.append(max(float(abs(p.grad.array).max()) for p in model.parameters()))
         result = optimizer.step()  # divides by S and updates, or skips; then adapts S
         optimizer.zero_grad()
         run.scale.append(result.scale_before)
         run.skipped.append(result.skipped)
         reasons += [result.reason] if result.skipped else []
     return run, reasons, shakespeare.judge(model)
-
-
-def dynamic(start, interval):
-    """S begins with 2^start."""
-    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
 
 
 # %% [markdown]
@@ -65,14 +67,14 @@ first_skips = teach.predict("Of the first 20 steps, how many are skipped?", step
 first_skips
 
 # %% [markdown]
-# Both runs below see the same batches from the same first weights. The other begins with $2^{16}$. By how many percent will the loss of the one that lost steps be higher in the end?
+# A second run begins with $2^{16}$, with the same batches and the same first weights. By how many percent will the final loss of the run that lost steps be higher?
 
 # %%
 cost = teach.predict("The loss of the run from 2^24 is higher by", percent=...)
 cost
 
 # %% [markdown]
-# And PyTorch, TensorFlow and minifp double S after 2,000 good steps, the lines above after fewer. How often will S double in this run if the rule waits for 2,000?
+# PyTorch, TensorFlow and minifp double S after 2,000 good steps; the runs above do so after fewer. How often will S double in this run if the rule waits for 2,000?
 
 # %%
 doublings = teach.predict("With N = 2000, S doubles in this run", times=...)
@@ -106,9 +108,9 @@ teach.explain("doublings")
 # %% [markdown]
 # ## 2. The death spiral
 #
-# The rule believes that an Inf means "S is too large". Now break something else: a network gets pictures of digits as a camera of 12 bits might give them, with readings from 0 to 4,095, which somebody forgot to scale, and its activation is a squared ReLU. (`camera.SquaredReLU??` and `camera.NoFloor??` show what is used here.) The readings fit into float16, and so do their weighted sums; the square of what is above 255 does not.
+# The rule believes that an Inf means "S is too large". Now break something else. A network gets pictures of digits as a 12-bit camera might deliver them, with readings from 0 to 4,095 that somebody forgot to scale, and its activation is a squared ReLU. (`camera.SquaredReLU??` and `camera.NoFloor??` show the code.) The readings fit into float16, and so do their weighted sums. The square of anything above 255 does not.
 #
-# The scale below is the textbook's rule without a floor, as some libraries had it: halve at each Inf, and go on.
+# The scale below follows the textbook rule without a floor, as some libraries did: halve at each Inf, and go on.
 
 # %%
 (images, _), (test_images, _) = (one.arrays for one in digits.pictures())
@@ -138,7 +140,7 @@ for x, t in islice(camera.batches(camera.readings(images), EPOCHS), TRIED):
 fallen = math.log2(optimizer.scale)
 
 # %% [markdown]
-# Where does this end? S is a number of 64 bits in Python. The rule itself, without the network:
+# Where does this end? In Python, S is a 64-bit number. The rule alone, without the network:
 
 # %%
 S, halvings = 2.0**16, 0
@@ -180,7 +182,7 @@ teach.explain("spiral")
 # %% [markdown]
 # ## 3. One step that was not skipped
 #
-# What does skipping protect from? Train the perceptron on its usual pictures with S = 128. At one step, the thirtieth, let S be $2^{40}$. One run skips as always; the other has the check turned off.
+# What does skipping protect us from? Train the perceptron on its usual pictures with S = 128. At one step, number 30, let S be $2^{40}$. One run skips as always; in the other the check is turned off.
 #
 # ### Predict
 
@@ -262,7 +264,7 @@ teach.check(careful_step)
 # %% [markdown]
 # ## Your turn: statistics instead of trial and error
 #
-# Let x be $\log_2 \max |g|$ of some steps, and take it for normally distributed, with their mean and their standard deviation (`np.std`). Which is the largest power of two S that overflows in the next step with a chance of at most 0.001?
+# Let x be $\log_2 \max |g|$ of some steps, and assume that it is normally distributed, with their mean and their standard deviation (`np.std`). What is the largest power of two S that overflows in the next step with a probability of at most 0.001?
 
 # %%
 from statistics import NormalDist
@@ -280,20 +282,20 @@ def log_normal_scale(x):
 teach.check(log_normal_scale)
 
 # %% [markdown]
-# `fp.LogNormalLossScale` does this with moving averages, and does not trust it: an overflow halves S all the same.
+# `fp.LogNormalLossScale` does this with moving averages, and does not trust them: an overflow still halves S.
 #
 # ## Your turn: whose default?
 #
-# These are the S that some libraries begin with, and after how many good steps they double it. All halve it at an overflow. (The paper has no dynamic scale: it names constants from 8 to 32,768, and leaves the rest to future work.)
+# The table has the S that some libraries begin with, and after how many good steps they double it. All halve it at an overflow. (The paper has no dynamic scale: it names constants from 8 to 32,768, and leaves the rest to future work.)
 
-# %%
+# %% tags=["hide-input"]
 rows = [
     f"| {name} | 2^{math.log2(S):.0f} | {interval} |" for name, (S, interval) in DEFAULTS.items()
 ]
 Markdown("| scaler | first S | doubles after |\n|---|---|---|\n" + "\n".join(rows))
 
 # %% [markdown]
-# A network bears S = $2^{20}$, always; with $2^{21}$ or more, every step overflows. After how many steps does each of them have S = $2^{20}$ for the first time? Give a dict, from the names in the table to numbers of steps.
+# A network always trains with S = $2^{20}$, and with $2^{21}$ or more every step overflows. After how many steps does each library reach S = $2^{20}$ for the first time? Give a dict, from the names in the table to numbers of steps.
 
 # %%
 ### BEGIN SOLUTION
@@ -310,19 +312,19 @@ for name, (S, interval) in DEFAULTS.items():
 teach.check(steps_to_find=steps_to_find)
 
 # %% [markdown]
-# Which of them would you choose for a run of 600 steps, and which for one of a million? To begin too high costs a step for each power of two, to begin too low costs N.
+# Which of them would you choose for a run of 600 steps, and which for one of a million? Beginning too high costs one step for each power of two, beginning too low costs N steps.
 #
 # ## To try
 #
-# 1. Give the first run of part 1 `lr=0.05`. What do its overflows say that its loss does not say yet?
-# 2. `fp.DynamicLossScale(backoff_interval=2)` halves S at every second overflow in a row. Which mistake does that forgive, and what does it cost?
-# 3. Let one batch in a hundred have a picture of unscaled readings in part 2, and all others scaled ones. Does the spiral come? What does `result.reason` say?
+# 1. Give the first run of part 1 `lr=0.05`. What do its overflows tell you before its loss does?
+# 2. `fp.DynamicLossScale(backoff_interval=2)` halves S only at every second overflow in a row. Which mistake does that forgive, and what does it cost?
+# 3. In part 2, let one batch in a hundred contain a picture with unscaled readings, and scale all the others. Does the spiral come? What does `result.reason` say?
 #
 # ## What would change on a real GPU
 #
-# - **The rule**: nothing. But to know whether a gradient is finite, the host would have to wait for the GPU at every step. Good libraries keep S, the count and the decision in the GPU's memory; minifp does ([docs/gpu.md](../docs/gpu.md)).
-# - **Many GPUs**: one that overflows must make all skip, and all must keep the same S. A gradient that is summed over GPUs can overflow though no part of it did.
-# - **bfloat16** has float32's range and needs no loss scale. Where it is there, this lesson is about the past, until float8 brings the question back (lesson 13 asks why float16 does, too).
+# - **The rule**: nothing. But to learn whether the gradients are finite, the host would have to wait for the GPU at every step. Good libraries keep S, the count and the decision in the GPU's memory; minifp does ([docs/gpu.md](../docs/gpu.md)).
+# - **Many GPUs**: if one overflows, all must skip, and all must keep the same S. A gradient that is summed over GPUs can overflow although none of its parts did.
+# - **bfloat16** has float32's range and needs no loss scale. Where you have it, this lesson is history, until float8 brings the question back (lesson 13 asks why float16 does, too).
 #
 # ## What to read next
 #

@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 8. Summing in half
 #
-# **What must be summed in float32?** A rounded number is off by one part in two thousand at most, and that is often good enough. A rounded *sum* is another matter: it is rounded as many times as it has terms. This lesson adds in float16 and looks at where that goes wrong, where NumPy only seems to do it, and where, against all warnings, it does no harm.
+# **What must be summed in float32?** A rounded number is off by at most one part in two thousand, and often that is good enough. A *sum* is another matter: it is rounded as many times as it has terms. This lesson adds in float16 and looks at where that goes wrong, where NumPy only seems to do it, and where, against all warnings, it does no harm.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
 
-# %%
+# %% tags=["hide-input"]
 import math
 from itertools import islice
 
@@ -27,14 +28,14 @@ teach.begin("08-summing-in-half")
 #
 # ### Predict
 #
-# 4,096 ones are added in float16, one after the other, each partial sum rounded. The result?
+# 4,096 ones are added in float16, one after the other, and each partial sum is rounded. What is the result?
 
 # %%
 counted = teach.predict("4,096 ones, added in float16, are", ones=...)
 counted
 
 # %% [markdown]
-# NumPy has float16. Below are eleven ways to add (or to multiply and add) 4,096 ones of it. In how many of them does NumPy add in float16?
+# NumPy has float16. Below are eleven ways to add (or to multiply and add) 4,096 float16 ones. In how many of them does NumPy add in float16?
 
 # %%
 calls = teach.predict("Of eleven calls, how many add in float16?", calls=...)
@@ -46,7 +47,6 @@ calls
 # %%
 column = np.ones((4096, 2), np.float16)  # two columns of ones
 row, v = np.ones((2, 4096), np.float16), np.ones(4096, np.float16)
-
 ways = {
     "row @ column": lambda: (row @ column)[0, 0],
     "np.dot(v, v)": lambda: np.dot(v, v),
@@ -60,6 +60,8 @@ ways = {
     "column.mean(axis=0) * 4096": lambda: column.mean(axis=0)[0] * np.float32(4096),
     "np.cumsum(v)[-1]": lambda: np.cumsum(v)[-1],
 }
+
+# %%
 sums = {name: float(way()) for name, way in ways.items()}
 in_half = [name for name, found in sums.items() if found != 4096]
 lines = "\n".join(f"| `{name}` | {found:,.0f} |" for name, found in sums.items())
@@ -81,7 +83,7 @@ teach.explain("calls")
 # %% [markdown]
 # ## 2. The longer, the worse
 #
-# Dot products of K numbers between 0 and 1, as a layer with K inputs computes them. All three ways get the same float16 numbers and store the result in float16; they differ in how they add.
+# A layer with K inputs computes dot products of K numbers; here these lie between 0 and 1. All three ways get the same float16 numbers and store the result in float16. They differ in how they add.
 #
 # ### Predict
 #
@@ -92,7 +94,7 @@ long = teach.predict("The error at K = 16,384 is", percent=...)
 long
 
 # %% [markdown]
-# And a sum that every language model has: the denominator of its softmax. An untrained model gives all 10,000 words of its vocabulary the same chance, so its loss should be $\ln 10{,}000 \approx 9.21$. What will it be if that denominator is summed in float16?
+# Every language model has a long sum: the denominator of its softmax. An untrained model gives all 10,000 words of its vocabulary the same probability, so its loss should be $\ln 10{,}000 \approx 9.21$. What will it be if that denominator is summed in float16?
 
 # %%
 untrained = teach.predict("The loss of an untrained model of 10,000 words is", nats=...)
@@ -110,6 +112,7 @@ losses = {
     f"{n:,}": (sums_of.loss(n, "float16"), sums_of.loss(n, "float32")) for n in (10_000, 32_000)
 }
 
+# %% tags=["hide-input"]
 with teach.after(long, untrained):
     teach.show(
         drawing.errors_and_losses(LENGTHS, errors, losses),
@@ -134,7 +137,7 @@ teach.explain("untrained")
 # %% [markdown]
 # ## 3. Where it does break: batch normalisation
 #
-# Batch normalisation takes the mean and the variance of a whole batch: sums over all pictures and all pixels. LeNet gets raw pixels of digits, 0 to 16, and normalises them itself. There are 64 pictures of 64 pixels in a batch.
+# Batch normalisation takes the mean and the variance of a whole batch: sums over all pictures and all pixels. LeNet gets raw pixels of digits, from 0 to 16, and normalises them itself. A batch has 64 pictures of 64 pixels.
 #
 # ### Predict
 
@@ -160,6 +163,8 @@ found = {
     )
     for name, (precision, scale) in SETTINGS.items()
 }
+
+# %% tags=["hide-input"]
 lines = [
     f"| {name} | {np.mean(losses[-20:]):.2f} | {accuracy:.1f}% |"
     for name, (losses, accuracy) in found.items()
@@ -179,7 +184,7 @@ teach.explain("raw")
 # %% [markdown]
 # ## 4. Where it does not break
 #
-# The gradient of a convolution's weight sums over all pictures and all places: with 256 pictures of 64 pixels there are 16,384 products in each. In part 2 such sums were off by tens of percent. Now train LeNet with exactly these sums in float16, and all others in float32. (In minifp `wgrad:accumulate=float16` says that.)
+# The gradient of a convolution's weight sums over all pictures and all places: with 256 pictures of 64 pixels each sum has 16,384 products. In part 2 such sums were off by tens of percent. Now train LeNet with exactly these sums in float16, and all others in float32. (In minifp, that is `wgrad:accumulate=float16`.)
 #
 # ### Predict
 #
@@ -216,7 +221,7 @@ teach.explain("weight_sums")
 # %% [markdown]
 # ## Your turn: where does a sum stand still?
 #
-# A sum of ones stands still somewhere, as you have seen. And a sum of other numbers?
+# A sum of ones stands still at some point, as you have seen. What about a sum of other numbers?
 
 
 # %%
@@ -254,7 +259,7 @@ teach.check(chunked_sum)
 # %% [markdown]
 # ## Your turn: a tensor core
 #
-# The first tensor cores (V100) did this in a cycle: multiply two 4 by 4 matrices of float16, exactly, and add the products to a 4 by 4 matrix of float32. Here they are added in a fixed order: D begins as C, then come the products of the first column of A with the first row of B, then of the second, and so on; each addition is rounded to float32.
+# In one cycle the first tensor cores (V100) multiplied two 4 by 4 matrices of float16 exactly, and added the products to a 4 by 4 matrix of float32. Here the order is fixed: D begins as C; then add the products of the first column of A and the first row of B, then those of the second, and so on. Each addition is rounded to float32.
 
 
 # %%
@@ -272,7 +277,7 @@ def mma(A, B, C):
 teach.check(mma)
 
 # %% [markdown]
-# It is judged to the last bit. With it, `C = mma(A[:, k:k+4], B[k:k+4], C)` in a loop over k is a dot product of any length. What becomes of the error of part 2 if you round C to float16 after each of these steps?
+# The check compares every bit. With it, `C = mma(A[:, k:k+4], B[k:k+4], C)` in a loop over k is a dot product of any length. What happens to the error of part 2 if you round C to float16 after each of these steps?
 #
 # ## Your turn: break batch normalisation
 #
@@ -294,7 +299,7 @@ def breaking_amplitude(n):
 teach.check(breaking_amplitude)
 
 # %% [markdown]
-# ## Your turn: and mend it
+# ## Your turn: and repair it
 
 
 # %%
@@ -315,15 +320,15 @@ teach.check(normalized)
 # ## To try
 #
 # 1. In part 2, draw the numbers from `random.normal` instead of `random.random`, and take the error relative to the sum of magnitudes. What does part 4 say about the result?
-# 2. In part 3, which pixels does `reduce=float16` bear if the batch has 16 pictures instead of 64? Use `breaking_amplitude`, then try it.
-# 3. `"mixed,accumulate=float16"` sums the products of all layers in float16, forward too. Does part 4 change?
+# 2. In part 3, how large may pixels be with `reduce=float16` if the batch has 16 pictures instead of 64? Use `breaking_amplitude`, then try it.
+# 3. `"mixed,accumulate=float16"` sums the products of all layers in float16, in the forward pass, too. Does part 4 change?
 #
 # ## What would change on a real GPU
 #
-# - **Products**: tensor cores take float16 and sum in float32, so part 2's first line is not what you meet there, unless you ask for it: GeForce cards and some libraries offer sums in float16 because they are faster.
-# - **Their order and rounding**: products of a block are added together and cut off, not rounded one after the other (Fasi and others, 2021, measured it). The last bits differ from `mma`'s.
-# - **Reductions**: not tensor cores but ordinary kernels make them, in what their author wrote. CuPy's own are not NumPy's: measure part 1 again there before you trust it.
-# - **float8**: tensor cores of H100 keep about 14 bits of sums of float8 products, which is why DeepSeek-V3 adds chunks of 128 in float32.
+# - **Products**: tensor cores take float16 and sum in float32, so you do not meet part 2's first line there, unless you ask for it: GeForce cards and some libraries offer sums in float16 because they are faster.
+# - **Their order and rounding**: the products of a block are added together and truncated, not rounded one after the other (measured by Fasi and others, 2021). The last bits differ from those of `mma`.
+# - **Reductions**: ordinary kernels make them, not tensor cores, in the format that their author chose. CuPy's kernels are not NumPy's: run part 1 again there before you trust it.
+# - **float8**: the H100's tensor cores keep about 14 bits of sums of float8 products, which is why DeepSeek-V3 adds chunks of 128 in float32.
 #
 # ## What to read next
 #

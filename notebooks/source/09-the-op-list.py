@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 9. The list of operations
 #
-# **Which may be float16?** Libraries that cast by themselves have a list: these operations in float16, those in float32, the rest as it comes. This lesson asks where such a list comes from. It breaks a network at nine places, once for each format, and looks at what accuracy says of it, and where accuracy says nothing although something is wrong.
+# **Which may be float16?** Libraries that cast automatically have a list: these operations in float16, those in float32, the rest in whatever they are given. This lesson asks where such a list comes from. It tries to break a network at nine places, once for each format, and looks at what the accuracy shows, and where it shows nothing although something is wrong.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. What float16 sums are: lesson 8.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **What was arranged**: each network has one operation more than it needs, and pixels that make it hard for that operation (raw, from 0 to 16, or as bytes). The exponent dial is at 0.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **What was arranged**: each network has one operation more than it needs, and pixels that are hard for that operation (raw, from 0 to 16, or bytes). The exponent dial is at 0.
 
-# %%
+# %% tags=["hide-input"]
 from collections import Counter
 from functools import partial
 
@@ -15,9 +16,7 @@ import numpy as np
 from IPython.display import Markdown, display
 
 import minifp as fp
-import minifp.nn.functional as F
-from minifp import models, optim, teach
-from minifp.scope.tracing.trace import trace
+from minifp import optim, teach
 from minifp.teach.drawings import the_op_list as drawing
 from minifp.teach.tasks import nine_places
 
@@ -26,11 +25,11 @@ teach.begin("09-the-op-list")
 # %% [markdown]
 # ## 1. A list, and what it does
 #
-# minifp's precision `autocast` keeps weights in float32 and casts the inputs of each operation as a table says, which is that of PyTorch.
+# minifp's precision [`autocast`](../docs/teaching/glossary.md#autocast) keeps weights in float32 and casts the inputs of each operation by a table, which is PyTorch's.
 #
 # ### Predict
 #
-# Of all operations in this table, how many percent work in float32?
+# What percentage of the operations in this table work in float32?
 
 # %%
 wide = teach.predict("Operations that work in float32", percent=...)
@@ -53,16 +52,10 @@ with teach.after(wide):
     display(Markdown("| operation | format | why |\n|---|---|---|\n" + "\n".join(lines)))
 
 # %% [markdown]
-# What that comes to in a step of a perceptron: the trace names each kernel, and in which formats it read and wrote.
+# What that means for a step of a perceptron: the trace names each kernel, and the formats that it read and wrote.
 
 # %%
-train, _ = nine_places.pictures()
-with fp.precision("autocast"):
-    model = models.MLP(64, 64, 10)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-x, t = next(iter(fp.data.DataLoader(train, batch_size=32)))
-optimizer.backward(F.cross_entropy(model(x), t))
-traced = trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows
+traced = nine_places.kernels_of_a_step("autocast")
 lines = [
     f"| {row.operation} | {', '.join(row.inputs)} | {', '.join(row.outputs)} | {row.role} |"
     for row in traced
@@ -83,12 +76,12 @@ teach.explain("wide")
 # %% [markdown]
 # ## 2. Nine places to break
 #
-# Each row of the picture below is a network or a training loop with one suspect. Each column says in which format that suspect works; all else is left as it is.
+# Each row of the figure below is a network or a training loop with one suspect. Each column is a format for that suspect; everything else stays as it is.
 #
 # | row | what it is | pixels |
 # |---|---|---|
 # | exp | log(1 + exp(x)) before the network | 0 to 16 |
-# | softmax | pixels are weighed by a softmax | 0 to 1 |
+# | softmax | pixels are weighted by a softmax | 0 to 1 |
 # | batch norm | pixels are normalised by the batch | 0 to 16 |
 # | norm | pictures are divided by their length | 0 to 255 |
 # | loss | the cross entropy | 0 to 1 |
@@ -108,7 +101,7 @@ fallen = teach.predict("Of 27 cells, how many lose more than 5 points?", cells=.
 fallen
 
 # %% [markdown]
-# Before you go on, go through the rows and say of each cell whether it will fall, and why: because numbers get too large, too small, or too coarse? The networks and loops are in `minifp.teach.tasks.nine_places`: `nine_places.clipping_step??` and `nine_places.decayed_step??` show what people write themselves.
+# Before you go on, go through the rows and say for each cell whether its accuracy will fall, and why: because numbers get too large, too small, or too coarse? The networks and loops are in `minifp.teach.tasks.nine_places`: `nine_places.clipping_step??` and `nine_places.decayed_step??` show what people write themselves.
 #
 # ### Run
 
@@ -137,11 +130,11 @@ teach.explain("fallen")
 # %% [markdown]
 # ## 3. The order of clipping
 #
-# To clip gradients before they are unscaled is a mistake that published programs have had. With S = 1024, what is clipped to a norm of 1 is divided by 1,024 afterwards.
+# Some published programs clipped gradients before unscaling them. With S = 1024, what has been clipped to a norm of 1 is then divided by 1,024.
 #
 # ### Predict
 #
-# SGD with a learning rate of 0.5 loses all it could learn. What accuracy, in percent, does *Adam* reach with the same mistake?
+# With this mistake, SGD with a learning rate of 0.5 learns nothing. What accuracy, in percent, does *Adam* reach with it?
 
 # %%
 with_adam = teach.predict("Adam, clipped before unscaling, reaches", percent=...)
@@ -172,11 +165,11 @@ teach.explain("with_adam")
 # %% [markdown]
 # ## 4. Adam's second moment
 #
-# Adam divides by $\sqrt{v} + \epsilon$, where v is a mean of squared gradients, of which each step adds a thousandth. The usual ε is 0.00000001.
+# Adam divides by $\sqrt{v} + \epsilon$, where v is a running mean of squared gradients: each step adds a thousandth of the new square. The usual ε is 0.00000001.
 #
 # ### Predict
 #
-# Moments in float16 lost everything above. Which accuracy does the same network reach with ε = 0.0001?
+# Above, moments in float16 lost everything. What accuracy does the same network reach with ε = 0.0001?
 
 # %%
 larger = teach.predict("With ε = 0.0001 and moments in float16, accuracy is", percent=...)
@@ -207,11 +200,11 @@ teach.explain("larger")
 # %% [markdown]
 # ## 5. What accuracy does not see
 #
-# Weight decay in the loss has the gradient 2 λ w. The documentation of OpenSeq2Seq warns of it.
+# Weight decay in the loss has the gradient 2 λ w. OpenSeq2Seq's documentation warns about it.
 #
 # ### Predict
 #
-# With λ = 0.000001, and without a loss scale: of all weights of the perceptron, how many percent get a decay of exactly zero in float16?
+# With λ = 0.000001 and without a loss scale, what percentage of the perceptron's weights get a decay of exactly zero in float16?
 
 # %%
 no_decay = teach.predict("Weights whose decay is zero", percent=...)
@@ -237,11 +230,11 @@ teach.explain("no_decay")
 # %% [markdown]
 # ## Your turn: a list of your own
 #
-# Twelve operations, with inputs as networks have them. Each is to be one of three:
+# Here are twelve operations, with inputs as networks have them. Make each of them one of three:
 #
 # - `"float32"`: in float16 something overflows, or the largest relative error is more than 16 times that of one rounding ($2^{-11}$), although sums are made in float32;
-# - `"float16"`: it does neither, and multiplies at least 8 times for each number that it reads or writes, so that casting pays;
-# - `"widest"`: anything else. It takes what it is given, and the wider format where two differ.
+# - `"float16"`: neither happens, and it multiplies at least 8 times for each number that it reads or writes, so a cast pays off;
+# - `"widest"`: anything else. It takes what it is given, and the wider format if two differ.
 #
 # | operation | of what |
 # |---|---|
@@ -270,7 +263,7 @@ teach.check(policy=policy)
 # %% [markdown]
 # ## Your turn: the order
 #
-# What happens between backward and the update, in the right order and in the right format: unscale, add the decay, clip.
+# Between backward and the update: unscale, add the decay, clip, in this order and in the right format.
 
 
 # %%
@@ -289,9 +282,9 @@ def gradient_to_use(g, S, w, decay, most):
 teach.check(gradient_to_use)
 
 # %% [markdown]
-# ## Your turn: what ε must bear
+# ## Your turn: how large an update can get
 #
-# A weight's first step with Adam, with its second moment stored in float16: m = g (its bias removed), v is 0.001 g², rounded to float16, and then divided by 0.001. The update is lr · m / (√v + ε). Over all positive float16 gradients g, how large does the update get, in units of lr?
+# Take a weight's first step with Adam, with its second moment stored in float16: m = g (bias removed), and v is 0.001 g², rounded to float16, then divided by 0.001. The update is lr · m / (√v + ε). Over all positive float16 gradients g, how large does the update get, in units of lr?
 
 
 # %%
@@ -310,11 +303,11 @@ def largest_update(eps):
 teach.check(largest_update)
 
 # %% [markdown]
-# In float32 no first step is larger than 1 lr, whatever ε is. How large must ε be here for 2 lr? And what would it do to gradients of 0.001?
+# In float32 no first step is larger than 1 lr, whatever ε is. How large must ε be here to keep it below 2 lr? And what would that ε do to gradients of 0.001?
 #
 # ## Your turn: when is decay off?
 #
-# OpenSeq2Seq's warning as a rule. For which weights does 2 λ w become zero in float16, if it is computed exactly and rounded once?
+# Make OpenSeq2Seq's warning a rule. Up to which weight does 2 λ w become zero in float16, if it is computed exactly and rounded once?
 
 
 # %%
@@ -331,15 +324,15 @@ teach.check(largest_without_decay)
 # %% [markdown]
 # ## To try
 #
-# 1. `nine_places.trained("autocast-bfloat16,...", EPOCHS)`: find an operation that bfloat16 breaks and float16 does not. (Think of digits instead of range: lesson 8's counts.)
-# 2. The row pow with x³ in place of x⁴. And what does it take to break bfloat16?
-# 3. Write exp's row so that no format breaks it: log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)). Most of a list's float32 column could be shorter if formulas were written like this.
+# 1. `nine_places.trained("autocast-bfloat16,...", EPOCHS)`: find an operation that fails in bfloat16 and not in float16. (Think of precision instead of range: lesson 8's counts.)
+# 2. Try the row pow with x³ instead of x⁴. And what does it take to make bfloat16 fail?
+# 3. Write exp's row so that no format breaks it: log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)). If formulas were written like this, the float32 part of the list could be shorter.
 #
 # ## What would change on a real GPU
 #
-# - **Time decides what is worth a cast**: there a product in float16 is several times faster and a cast is a trip to memory, so libraries fuse casts into the kernels beside them.
-# - **Which kernels sum in float32 inside** is up to the library: cuDNN's batch norm does, a kernel that you write yourself does what you wrote.
-# - **bfloat16** would make most of this list unnecessary, as the heat map shows, and it is why most networks are trained in it today.
+# - **Time decides what is worth a cast**: there, a product in float16 is several times as fast and a cast is a trip to memory, so libraries fuse casts into the kernels beside them.
+# - **Which kernels sum in float32 inside** is up to the library: cuDNN's batch norm does; your own kernel does what you wrote.
+# - **bfloat16** would make most of this list unnecessary, as the heat map shows. That is one reason why most networks are trained in it today.
 #
 # ## What to read next
 #

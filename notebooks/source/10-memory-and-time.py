@@ -1,26 +1,22 @@
 # %% [markdown]
 # # 10. Memory and time, honestly
 #
-# **What do I save?** "Half precision halves the memory and is eight times faster." Both halves of this sentence are sometimes true. This lesson counts the bytes of a step, kind by kind, and asks of each product of matrices what holds it up, here and on a GPU.
+# **What do I save?** "Half precision halves the memory and is eight times faster." Both halves of this sentence are sometimes true. This lesson counts the bytes of a step, kind by kind, and asks what each matrix product waits for, here and on a GPU.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. Nothing is downloaded.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so they will not be those of others.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Times are measured on your machine while you read, so other machines will have others.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
-from itertools import islice
+# %% tags=["hide-input"]
 from math import ceil, prod
-from time import perf_counter
 
 import numpy as np
 from IPython.display import Markdown, display
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import teach
 from minifp.scope.hardware.bounds import bounds
 from minifp.scope.hardware.machines import KNOWN, machine
 from minifp.scope.hardware.tensor_shapes import shape_advice
-from minifp.scope.tracing.trace import trace
 from minifp.teach.drawings.memory_and_time import KINDS, bytes_and_roofline
 from minifp.teach.tasks import memory_and_time
 
@@ -35,7 +31,7 @@ on_gpu = here.launches_steps
 #
 # ### Predict
 #
-# The activations of mixed precision take half the bytes, and so do the stored weights. By how many percent does the *whole* step of the LSTM shrink?
+# In mixed precision activations take half the bytes, and so do the stored weights. By how many percent does the *whole* step of the LSTM shrink?
 
 # %%
 saved = teach.predict("The whole step of the LSTM is smaller by", percent=...)
@@ -44,7 +40,7 @@ saved
 # %% [markdown]
 # ### Run
 #
-# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows how it is called here, and `memory_and_time.lstm??` the step of part 3.)
+# `fp.summary` walks through a model without computing anything, and adds up what a training step holds at its peak. (`memory_and_time.bytes_of??` shows the call, and `memory_and_time.lstm??` the step of part 3.)
 
 # %%
 NETWORKS = ("LeNet", "LSTM")
@@ -66,7 +62,7 @@ with teach.after(saved):
 teach.explain("saved")
 
 # %% [markdown]
-# How large? The same LSTM with other batches:
+# How large must the batch be? The same LSTM with other batches:
 
 # %%
 rows = []
@@ -82,11 +78,11 @@ with teach.after(saved):
 # %% [markdown]
 # ## 2. What a product waits for
 #
-# A machine has two limits: so many operations a second, and so many bytes a second from memory. A product of (M, K) and (K, N) does 2 M N K operations, and moves at least M K + K N + M N numbers. Its operations for each byte say which limit it meets. The border between the two is the machine's *ridge*.
+# A machine has two limits: how many operations it does in a second, and how many bytes it moves from memory in a second. A product of (M, K) and (K, N) does 2 M N K operations and moves at least M K + K N + M N numbers. Its operations per byte say which limit it meets. The border between the two is the machine's *ridge*.
 #
 # ### Predict
 #
-# One time step of the LSTM multiplies its state, 32 by 256, by the weights of its four gates, 256 by 1,024. How many operations is that for each byte, with numbers of two bytes?
+# One time step of the LSTM multiplies its state, 32 by 256, by the weights of its four gates, 256 by 1,024. How many operations per byte is that, if a number has two bytes?
 
 # %%
 intensity = teach.predict("One time step of the LSTM has", flop_per_byte=...)
@@ -102,6 +98,7 @@ def flop_per_byte(m, n, k, size=2):
     return 2 * m * n * k / (size * (m * k + k * n + m * n))
 
 
+# %%
 PRODUCTS = {  # M, N, K; of the LSTM one time step, and the inputs of all 64 at once
     "LeNet's filter": (256 * 64, 6, 9),
     "LSTM, a step": (32, 1024, 256),
@@ -114,7 +111,7 @@ with teach.after(intensity):
     print(here)
     print(v100)
 
-# %%
+# %% tags=["hide-input"]
 columns = ("kind", *bars)
 table = [(kind, *(f"{held[kind] / 1e3:,.0f} kB" for held in bars.values())) for kind in KINDS]
 table += [("whole", *(f"{n / 1e3:,.0f} kB" for n in totals.values()))]
@@ -139,7 +136,7 @@ teach.explain("intensity")
 #
 # ### Predict
 #
-# How many times as long does a step of the LSTM take in mixed precision as in float32, on the machine that you run this on? A processor has no arithmetic for float16 worth speaking of; a GPU has tensor cores.
+# How many times as long does a step of the LSTM take in mixed precision as in float32, on the machine that you run this on? A processor has hardly any arithmetic for float16; a GPU has tensor cores.
 
 # %%
 slower = teach.predict("A step in mixed precision takes that of float32 times", times=...)
@@ -148,30 +145,17 @@ slower
 # %% [markdown]
 # ### Run
 #
-# Steps of the two precisions take turns, so that whatever else your machine does meanwhile hits both. On a GPU `fp.capture` makes one CUDA graph of a whole step; on a processor it changes nothing.
+# Steps of the two precisions take turns, so whatever else your machine does meanwhile affects both. On a GPU `fp.capture` makes one CUDA graph of a whole step; on a processor it changes nothing.
 
 # %%
-train, _ = fp.data.shakespeare(length=64)
-loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
-
-pairs = {name: memory_and_time.lstm(name) for name in ("float32", "mixed")}
-seconds = {name: [] for name in pairs}
-for x, t in islice(loader, teach.fast_or(14, 8)):
-    for name, (_, _, step_of) in pairs.items():
-        began = perf_counter()
-        step_of(x, t).item()  # which waits for a GPU
-        seconds[name].append(perf_counter() - began)
+seconds = memory_and_time.seconds_in_turn(steps=teach.fast_or(14, 8))
 median = {name: np.median(found[4:]) for name, found in seconds.items()}
 
 # %% [markdown]
-# The kernels of a step on the processor, one by one, and what they would take at least on a V100:
+# The kernels of a step on the processor, one by one, and the least time that they would take on a V100:
 
 # %%
-model, optimizer, _ = memory_and_time.lstm("mixed", "cpu")
-optimizer.backward(F.cross_entropy(model(x.cpu()), t.cpu()))
-rows = trace(optimizer.backwards[0], optimizer.scale, repeats=teach.fast_or(3, 1)).rows
-optimizer.step()
-optimizer.zero_grad()
+rows = memory_and_time.kernels_of_a_step("mixed", repeats=teach.fast_or(3, 1))
 on_v100 = bounds(rows, v100)
 products = sum(row.seconds for row in rows if row.role == "dot") / sum(r.seconds for r in rows)
 waits = on_v100.shares()
@@ -198,7 +182,7 @@ whole
 # ### Run
 
 
-# %%
+# %% tags=["hide-input"]
 def speed_up(share, times):
     """Of the whole step, where `share` percent of its time get `times` times faster."""
     rest = 1 - share / 100
@@ -213,6 +197,7 @@ def speed_up(share, times):
     return found
 
 
+# %%
 with teach.after(whole):
     teach.explore(speed_up, share=(0, 100, 50), times=(1, 16, 5))
 
@@ -225,7 +210,7 @@ teach.explain("whole")
 # %% [markdown]
 # ## 5. Shapes
 #
-# Tensor cores multiply float16 in blocks: M, N and K should be multiples of 8. What is no multiple is padded, and the padding is multiplied too, or slower kernels are taken. Of the LSTM's step:
+# Tensor cores multiply float16 in blocks: M, N and K should be multiples of 8. Other sizes are padded, and the padding is multiplied, too; or slower kernels are used. For the LSTM's step:
 
 # %%
 advice = shape_advice(rows)
@@ -260,7 +245,7 @@ teach.check(ledger)
 # %% [markdown]
 # ### From which batch on is it worth it?
 #
-# Use your ledger: all five kinds count, activations are those of one example times the batch. With "at least 25% saved" you would ask for `saved=0.25`.
+# Use your ledger: all five kinds count, and activations are those of one example times the batch. `saved=0.25` asks for at least 25%.
 
 
 # %%
@@ -312,9 +297,9 @@ teach.check(amdahl)
 # %% [markdown]
 # ### To try
 #
-# 1. Which batch makes one step of the LSTM wait for arithmetic on a V100, with 256 units? And is there one with 128 units?
-# 2. `fp.summary(..., optimizer="sgd")` has no optimizer state. Does mixed precision save more then, or less?
-# 3. Give LeNet's first convolution 8 channels instead of 6. By how much does its work grow, and what would tensor cores say?
+# 1. From which batch on does one step of the LSTM with 256 units wait for arithmetic on a V100? And is there such a batch with 128 units?
+# 2. With `fp.summary(..., optimizer="sgd")` there is no optimizer state. Does mixed precision then save more, or less?
+# 3. Give LeNet's first convolution 8 channels instead of 6. By how much does its work grow, and what does that mean for tensor cores?
 #
 # ## On a real GPU
 
@@ -326,5 +311,5 @@ teach.explain("here" if on_gpu else "elsewhere")
 #
 # - S. Williams, A. Waterman and D. Patterson (2009), *Roofline: an insightful visual performance model for multicore architectures*, Communications of the ACM 52(4).
 # - NVIDIA, *Matrix Multiplication Background User's Guide*, on tiles and multiples of 8; *Training With Mixed Precision*, on tuning for tensor cores.
-# - S. Rajbhandari and others (2019), *ZeRO*, [arXiv:1910.02054](https://arxiv.org/abs/1910.02054), section 3: where the 16 bytes a weight go, and how several GPUs share them.
+# - S. Rajbhandari and others (2019), *ZeRO*, [arXiv:1910.02054](https://arxiv.org/abs/1910.02054), section 3: where the 16 bytes for each weight go, and how several GPUs share them.
 # - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.1, which says itself that weights take more.

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 11. Does it match?
 #
-# **When may I say "the same accuracy"?** Two trainings never end with the same weights, and two accuracies are hardly ever equal. This lesson trains a small network in float32 and in mixed precision, ten times each, and asks what may be said afterwards.
+# **When may I say "the same accuracy"?** Two trainings never end with the same weights, and two accuracies are hardly ever equal. This lesson trains a small network in float32 and in mixed precision, ten times each, and asks what you may say afterwards.
 #
 # - **You need**: minifp with its `plot` extra, and about two minutes. Nothing is downloaded.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 from math import sqrt
@@ -17,9 +18,7 @@ import numpy as np
 
 import minifp as fp
 from minifp import optim, teach
-from minifp.lab.statistics.distributions import t_cdf
 from minifp.lab.statistics.paired import compare_paired
-from minifp.lab.statistics.power import seeds_needed
 from minifp.teach.drawings.does_it_match import differences_and_distances, pairs_of
 
 teach.begin("11-does-it-match")
@@ -27,9 +26,9 @@ teach.begin("11-does-it-match")
 # %% [markdown]
 # ## 1. First the margin
 #
-# "No significant difference" proves nothing: with few and noisy runs nothing is ever significant. What can be shown is that a difference is *smaller than something*. That something is the margin, and it is yours to choose, **before the first run**: by what a difference would cost you, not by what the runs show.
+# "No significant difference" proves nothing: with few and noisy runs nothing is ever significant. What you can show is that a difference is *smaller than something*. That something is the [margin](../docs/teaching/glossary.md#margin). You choose it **before the first run**, by what a difference would cost you and not by what the runs show.
 #
-# The task is LeNet on pictures of digits, 360 of which are kept for the test: one of them is worth 0.28 points. A point, not quite four pictures, is the margin here. In mixed precision there is no loss scaling, as in the first table of the paper by Micikevicius and others, whose classifiers matched float32 without it.
+# The task is LeNet on pictures of digits. 360 of them are kept for the test, so one picture is worth 0.28 points. The margin here is one point, not quite four pictures. Mixed precision has no loss scaling here, as in the first table of the paper by Micikevicius and others, whose classifiers matched float32 without it.
 
 # %%
 MARGIN = 1.0  # points of accuracy
@@ -43,6 +42,8 @@ task = replace(
     epochs=teach.fast_or(12, 4),
     margin=MARGIN,
 )
+
+# %%
 ARMS = {
     "mixed,loss_scale=1": "mixed, S = 1",
     "float32@ulp": "float32, 1 ulp moved",
@@ -50,13 +51,13 @@ ARMS = {
 }
 
 # %% [markdown]
-# Beside mixed precision stand two *controls*, float32 trainings that nobody would call different: `@ulp` moves one weight by one unit in its last place before the first step, `@order` shuffles the pictures in another order. What they do is what *any* harmless disturbance does.
+# Beside mixed precision there are two [*controls*](../docs/teaching/glossary.md#control), float32 trainings that nobody would call different: `@ulp` moves one weight by one unit in its last place before the first step, and `@order` shuffles the pictures in another order. They show what *any* harmless disturbance does.
 #
-# Runs with the same seed begin with the same weights and, but for `@order`, see the same batches. So they are compared in pairs.
+# Runs with the same seed begin with the same weights and, except with `@order`, see the same batches. So they are compared in pairs.
 #
 # ### Predict
 #
-# Of the pairs (float32, mixed), in how many percent will mixed precision end *strictly better*?
+# In what percentage of the pairs (float32, mixed) will mixed precision end *strictly better*?
 
 # %%
 better = teach.predict("Mixed precision is strictly better in", percent_of_the_pairs=...)
@@ -98,7 +99,7 @@ teach.explain("parted")
 # %% [markdown]
 # ## 2. The verdict
 #
-# With n differences of mean D and standard deviation s, the 90% interval of the true difference is D ± t s / √n. Held against the margin m there are three answers: EQUIVALENT, where the whole interval lies within ±m; DIFFERENT, where it lies outside; and INCONCLUSIVE, where it does neither. The first is the same as two one-sided t tests at 5%, known as TOST.
+# With n differences of mean D and standard deviation s, the 90% [confidence interval](../docs/teaching/glossary.md#interval) of the true difference is D ± t s / √n. Compared with the margin m, there are three answers: EQUIVALENT, if the whole interval lies within ±m; DIFFERENT, if it lies outside; and INCONCLUSIVE otherwise. The first is the same as two one-sided t tests at 5%, known as TOST.
 #
 # ### Predict
 
@@ -118,9 +119,9 @@ half = compare_paired(differences, [0.0] * len(differences), MARGIN / 2)
 teach.explain("verdict")
 
 # %% [markdown]
-# ## 3. Not every number belongs into a mean
+# ## 3. Not every number belongs in a mean
 #
-# The same with the **exponent dial** at 17: gradients are 2^17 times smaller, as if the loss were a mean over 131,072 times as many terms (lesson 5). Now loss scaling is needed, and S = 1 has none.
+# The same with the **exponent dial** at 17: gradients are 2^17 times smaller, as if the loss were a mean over 131,072 times as many terms (lesson 5). Now loss scaling is needed, and S = 1 means that there is none.
 
 # %%
 failing = fp.compare(
@@ -132,7 +133,7 @@ teach.explain("diverged")
 # %% [markdown]
 # ## 4. When runs scatter
 #
-# In its third table the paper reports for speech that mixed precision errs 5 to 10% *less* often than float32, of which its authors guess that half precision regularises. minifp's gallery trains a small network of that kind on strings of spoken digits. That takes longer than a lesson, so here are its results, as they are kept with minifp (`scripts/results/gallery/speech/gallery.csv`): character error rates in percent, of eight seeds.
+# In its third table the paper reports that in speech recognition mixed precision makes 5 to 10% *fewer* errors than float32; its authors guess that half precision regularises. minifp's gallery trains a small network of that kind on strings of spoken digits. That takes longer than a lesson, so here are its recorded results (`scripts/results/gallery/speech/gallery.csv`): character error rates in percent, of eight seeds.
 
 # %%
 speech = {
@@ -144,7 +145,7 @@ gain = 0.1  # points: half of the gain that is claimed, for an error rate of abo
 # %% [markdown]
 # ### Predict
 #
-# To show a difference of less than 0.1 points here, if there truly is none: how many seeds would it take?
+# How many seeds would it take to show that the difference here is less than 0.1 points, if there truly is none?
 
 # %%
 needed = teach.predict("It would take", seeds=...)
@@ -160,9 +161,9 @@ one = np.subtract(speech["mixed, S = 1"], speech["float32"])
 teach.explain("needed")
 
 # %% [markdown]
-# ## 5. What you hand on
+# ## 5. What you pass on
 #
-# A comparison writes its own report, one file that needs no network. With `out=` a folder keeps all runs, tables for others to compute with, and what was registered before the first run.
+# A comparison writes its own report, one file that needs no network. With `out=`, a folder keeps all runs, tables for further use, and what was registered before the first run.
 
 # %%
 with TemporaryDirectory() as folder:
@@ -175,10 +176,13 @@ teach.explain("report")
 #
 # ### Two one-sided tests
 #
-# `t_cdf(t, df)` is the chance that Student's t with `df` degrees of freedom lies below t.
+# `t_cdf(t, df)` is the probability that Student's t with `df` degrees of freedom lies below t. The [p value](../docs/teaching/glossary.md#p-value) of each test says how often a mean at least this far inside its end of the margin would come up if the true difference lay at that end.
 
 
 # %%
+from minifp.lab.statistics.distributions import t_cdf
+
+
 def tost_p(differences, margin):
     """The p value of "it is not equivalent". differences: of pairs, an array (n)."""
     ### BEGIN SOLUTION
@@ -195,7 +199,7 @@ teach.check(tost_p)
 # %% [markdown]
 # ### How many seeds a margin needs
 #
-# Use the normal distribution: it puts 5% above 1.645 and 10% above 1.282. Below three pairs there is no verdict.
+# Use the normal distribution: 5% of it lie above 1.645 and 10% above 1.282. Below three pairs there is no verdict.
 
 
 # %%
@@ -213,6 +217,8 @@ teach.check(seeds_for)
 # minifp computes the same exactly, with Student's t, and wants a few more:
 
 # %%
+from minifp.lab.statistics.power import seeds_needed
+
 {f"deviation {sd}, margin {m}": seeds_needed(sd, m) for sd, m in ((0.39, 0.5), (1.72, 1.0))}
 
 # %% [markdown]
@@ -236,13 +242,13 @@ teach.check(pairing_gain)
 #
 # 1. Plan before you compare: `fp.plan(task, seeds=4)` trains a pilot and says how many seeds your margin needs.
 # 2. Compare float32 with float32: `fp.compare(task, ["float32", "float32@repeat"])`. What must the differences be, and what is their deviation?
-# 3. Three arms at three seeds each, all against float32: how likely is it that at least one of them looks different at p = 0.05 by chance? What does Holm's correction, in brackets in the table, do about it?
+# 3. Three arms are each tested against float32 at the 5% level, and none truly differs. What is the probability that at least one test rejects? What does Holm's correction, in brackets in the table, do about it?
 #
 # ## What would change on a real GPU
 #
-# - **Repeatability.** minifp gives the same bits for the same seed. On a GPU some kernels add in an order that time decides, so that float32 differs from *itself*: the control to run is the same seed twice.
-# - **Cost.** Ten seeds of a network that trains for a week are out of reach. MLPerf's answer is reference runs, twice as many as the runs to be judged, and a test on the epochs to a target. Two or three seeds with an honest "no verdict" are worth more than one with a claim.
-# - **The mathematics** stays.
+# - **Repeatability.** minifp gives the same bits for the same seed. On a GPU some kernels add in an order that depends on timing, so float32 differs from *itself*: the control to run is the same seed twice.
+# - **Cost.** Ten seeds of a network that trains for a week are out of reach. MLPerf's answer is reference runs, twice as many as the runs to be judged, and a test of the number of epochs to a target. Two or three seeds with an honest "no verdict" are worth more than one with a claim.
+# - **The mathematics**: nothing.
 #
 # ## What to read next
 #

@@ -1,20 +1,21 @@
 # %% [markdown]
 # # 13. Float16 strikes back
 #
-# **Why does reinforcement learning ask for float16 again?** Since bfloat16 came, whose range needs no loss scaling, float16 was thought to be over. Then people who train language models by reinforcement found that their runs broke down, and that float16 cured them ([arXiv:2510.26788](https://arxiv.org/abs/2510.26788)). This lesson builds the smallest machine in which the reason can be measured.
+# **Why does reinforcement learning ask for float16 again?** Once bfloat16 had come, whose range needs no loss scaling, float16 seemed to be over. Then people who train language models by reinforcement learning found that their runs collapsed, and that float16 helped ([arXiv:2510.26788](https://arxiv.org/abs/2510.26788)). This lesson builds the smallest machine in which the reason can be measured.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute of one core. Nothing is downloaded. Lesson 1 (spacing of numbers) helps.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **What to know beforehand**: this is a small policy at a small game. It measures the mismatch between two ways to compute the same policy. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 4.
 
-# %%
+# %% tags=["hide-input"]
 import inspect
 
 import numpy as np
 from IPython.display import display
 
 from minifp import teach
-from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+from minifp.teach.drawings import float16_strikes_back as drawing
 from minifp.teach.tasks import letters
 
 teach.begin("13-float16-strikes-back")
@@ -22,16 +23,16 @@ teach.begin("13-float16-strikes-back")
 # %% [markdown]
 # ## 1. One policy, two machines
 #
-# The game: write letters, one after the other, of an alphabet of eight. A letter earns 1 if it is the one that follows the letter before it (after the last comes the first), otherwise 0. Random writing earns 1/8 of a point per letter.
+# The game: write letters, one after the other, from an alphabet of eight. A letter earns 1 if it is the successor of the letter before it (after the last comes the first), otherwise 0. Random writing earns 1/8 of a point per letter.
 #
 # The player is an LSTM. It is used in two ways, as large language models are:
 #
-# - the **sampler** writes: letter by letter, each step made of small operations, as an engine for inference does it;
+# - the **sampler** writes: letter by letter, each step made of small operations, as an inference engine does;
 # - the **trainer** reads what was written, all letters at once in one compiled kernel, and computes the probabilities again, to differentiate them.
 #
-# Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, the trainer keeps the gates of a step in float32 and stores the state alone.
+# Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, while the trainer keeps the gates of a step in float32 and stores only the state.
 
-# %%
+# %% tags=["hide-input"]
 for way in (letters.Policy.one_step, letters.Policy.forward):
     print(inspect.getsource(way))
 
@@ -43,7 +44,7 @@ for way in (letters.Policy.one_step, letters.Policy.forward):
 #
 # ### Predict
 #
-# float16 has 10 bits of mantissa, bfloat16 has 7, and both have 16 bits in all. The same policy is written to and read from in both. The *mismatch* is the mean of |log p by the sampler - log p by the trainer| of a letter. How many times larger will it be in bfloat16?
+# float16 has 10 bits of mantissa and bfloat16 has 7. In both, the same policy writes and reads. The *mismatch* is the mean of |log p by the sampler - log p by the trainer| of a letter. How many times larger will it be in bfloat16?
 
 # %%
 larger = teach.predict("In bfloat16 the mismatch is that of float16 times", times=...)
@@ -52,7 +53,7 @@ larger
 # %% [markdown]
 # ### Run
 #
-# A policy is trained in float32 for a few steps, until it is good but not sure of itself. Then its weights are rounded to each format, and both machines compute in that format. Formats with fewer bits, such as `e8m4` (8 bits of exponent, 4 of mantissa), are made up for this: minifp takes any.
+# A policy is trained in float32 for a few steps, until it is good but not certain. Then its weights are rounded to each format, and both machines compute in that format. Formats with fewer bits, such as `e8m4` (8 bits of exponent, 4 of mantissa), are made up for this: minifp takes any format.
 
 # %%
 FORMATS = {23: "float32", 10: "float16", 8: "e8m8", 7: "bfloat16", 5: "e8m5", 4: "e8m4"}
@@ -73,7 +74,7 @@ teach.explain("larger")
 # %% [markdown]
 # ## 3. Does it matter for a letter? For a text?
 #
-# To correct for the wrong sampler, or to see how wrong it is, one weighs a whole text by its *importance ratio*: p by the trainer over p by the sampler. Its logarithm is the sum of the letters' differences.
+# To correct for the wrong sampler, or to see how wrong it is, a whole text is weighted by its *importance ratio*: its p by the trainer over its p by the sampler. Its logarithm is the sum of the letters' differences.
 #
 # ### Predict
 #
@@ -126,19 +127,12 @@ runs = {name: [letters.play(name, seed, steps)[1] for seed in seeds] for name in
 rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
 final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
 
+# %% tags=["hide-input"]
+table = drawing.table(FORMATS, mismatch, final)
+
 with teach.after(learned):
-    teach.show(
-        mismatch_and_reward(mismatch, rewards),
-        "mismatch_and_reward",
-        ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
-        [
-            (FORMATS[bits], bits, float(mismatch[bits]), *trained)
-            for bits, trained in zip(
-                mismatch,
-                [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
-            )
-        ],
-    )
+    figure = drawing.mismatch_and_reward(mismatch, rewards)
+    teach.show(figure, "mismatch_and_reward", drawing.COLUMNS, table)
 
 # %% [markdown]
 # ### Explain
@@ -200,19 +194,19 @@ teach.check(rounding_error)
 # ### To try
 #
 # 1. The KL grows with the *square* of the mismatch. By what factor does bfloat16's exceed float16's? Compute it with your `kl_estimate` on `differences("bfloat16")`.
-# 2. Sample in bfloat16 and train in float32, as is done where the sampler is to be fast: `write` with one policy, `read` with another that has the same weights. Is the mismatch larger than with both in bfloat16?
-# 3. Give the reward once for the whole text, 1 only if all letters are right. Does the game get hard enough that the formats part?
+# 2. Sample in bfloat16 and train in float32, as people do if the sampler must be fast: `write` with one policy, `read` with another that has the same weights. Is the mismatch larger than with both in bfloat16?
+# 3. Give the reward once for the whole text, 1 only if all letters are right. Does the game get hard enough to separate the formats?
 #
 # ## What would change on a real GPU
 #
-# - **The two machines are real there.** One library samples, with kernels for speed and its own batching, another trains. The order of sums depends on the batch, so that even one and the same engine may give different bits for the same text.
-# - **Float16 needs its loss scaling back** (lessons 4 to 7), and overflow must be watched for. That is the price of the three bits; the paper pays it.
+# - **The two machines are real there.** One library samples, with fast kernels and its own batching; another trains. The order of sums depends on the batch, so even one and the same engine may give different bits for the same text.
+# - **Float16 needs its loss scaling back** (lessons 4 to 7), and you must watch for overflow. That is the price of the three bits; the paper pays it.
 # - **Speed** is the same: tensor cores multiply both formats at one rate.
-# - Rounding in other places is not the only remedy: kernels that round alike in both engines remove the mismatch altogether, at some cost in speed.
+# - **Another remedy**: kernels that round alike in both engines remove the mismatch altogether, at some cost in speed.
 #
 # ## What to read next
 #
 # - P. Qi and others (2025), *Defeating the Training-Inference Mismatch via FP16*, [arXiv:2510.26788](https://arxiv.org/abs/2510.26788).
 # - R. J. Williams (1992), *Simple statistical gradient-following algorithms for connectionist reinforcement learning*, Machine Learning 8: REINFORCE and its baseline.
 # - J. Schulman (2020), *Approximating KL divergence*, on his page: the estimate of the second exercise, and two others.
-# - D. Kalamkar and others (2019), *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322): why bfloat16 is enough where nothing is computed twice.
+# - D. Kalamkar and others (2019), *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322): why bfloat16 is enough if nothing is computed twice.

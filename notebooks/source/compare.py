@@ -3,11 +3,12 @@
 #
 # Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing differs, then at two places where training breaks unless something is done about it.
 #
-# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
+# - **You need**: minifp with its `plot` extra, and about a minute of one processor core. No network: the data comes with minifp.
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought. Numbers in the explanations are taken from the run above them, and what the sentences say is checked against it.
+# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 # - **No results are stored in this file**, so that what you see is what your machine computed. Run it cell by cell.
 
-# %%
+# %% tags=["hide-input"]
 from dataclasses import replace
 from functools import partial
 
@@ -24,9 +25,9 @@ here = machine("here")  # this processor, or the GPU if MINIFP_DEVICE=cuda
 # %% [markdown]
 # ## 1. What is compared
 #
-# A *precision* in minifp says which format each kind of number has. These three differ in every line below; each line is also a switch of its own, so `"mixed,master_weights=off"` is mixed precision without one of its techniques.
+# A [*precision*](../docs/teaching/glossary.md#precision) in minifp says which format each kind of number has. These three differ in every line below. Each line is also a switch of its own: `"mixed,master_weights=off"` is mixed precision without one of its techniques.
 
-# %%
+# %% tags=["hide-input"]
 names = ("float32", "mixed", "float16")
 switches = ("weights", "activations", "gradients", "accumulate", "reduce")
 switches += ("norm_parameters", "optimizer_state", "master_weights", "loss_scale")
@@ -38,9 +39,9 @@ for switch in switches:
 Markdown("\n".join(rows))
 
 # %% [markdown]
-# Where it says `float16`, numbers are rounded to 11 significant bits whenever they are stored. Sums are still made in `float32` under `mixed`, and rounded once at the end.
+# Where it says `float16`, numbers are rounded to 11 significant bits whenever they are stored. Under `mixed`, sums are still made in `float32`, and rounded once at the end.
 #
-# `fp.compare` trains a task once for each precision and seed. Runs with the same seed begin with the same weights and see the same batches in the same order, so they can be compared pair by pair.
+# `fp.compare` trains a task once for each precision and seed. Runs with the same [seed](../docs/teaching/glossary.md#seed) begin with the same weights and see the same batches in the same order, so they can be compared pair by pair.
 #
 # ### Predict
 #
@@ -71,7 +72,7 @@ teach.explain("lower")
 # %% [markdown]
 # ## 2. An update that is too small to be written
 #
-# Near 0.1, float16 numbers lie $2^{-14} \approx 0.00006$ apart. A step of the optimizer that is smaller than half of that rounds back to where it came from.
+# Near 0.1, float16 numbers lie $2^{-14} \approx 0.00006$ apart: that is their [gap](../docs/teaching/glossary.md#gap). A step of the optimizer that is smaller than half of that is rounded back to where it came from.
 #
 # ### Predict
 #
@@ -92,7 +93,7 @@ lost = 100 * np.mean(moved == w)
 teach.explain("unmoved")
 
 # %% [markdown]
-# Does it matter? Mixed precision keeps *master weights*, a float32 copy in the optimizer that does take every step, and rounds it into the float16 weights afterwards. Small steps add up there until they are large enough to show. This runs with masters and without.
+# Does it matter? Mixed precision keeps *master weights*, a float32 copy in the optimizer. The copy takes every step, and is then rounded to the float16 weights. Small steps add up in it until they are large enough to show. The next cell trains with masters and without.
 #
 # ### Predict
 #
@@ -129,9 +130,9 @@ teach.explain("without_masters")
 # %% [markdown]
 # ## 3. A gradient that is too small to be written
 #
-# The smallest float16 number above zero is $2^{-24}$. What is not above half of that becomes zero.
+# The smallest float16 number above zero is $2^{-24}$. Whatever is not above half of that becomes zero.
 #
-# A small network has few gradients as small as that: its loss is a mean over a few dozen terms. That of a large language model or detector is a mean over millions, so each term's gradient is thousands of times smaller. To see their trouble here, minifp has the **exponent dial**: with `dial=17`, gradients are $2^{17} = 131{,}072$ times smaller than they would be, from the loss back to the update, where the factor is divided out again. In float32 that changes nothing; in float16 it stands for a loss that is a mean over 131,072 times as many terms. All results of this part are with the dial.
+# A small network has few gradients as small as that: its loss is a mean over a few dozen terms. The loss of a large language model or detector is a mean over millions, so each term's gradient is thousands of times smaller. To show that trouble here, minifp has the **exponent dial**: with `dial=17`, gradients are $2^{17} = 131{,}072$ times smaller than they would be, from the loss back to the update, where the factor is taken out again. In float32 that changes nothing. In float16 it stands for a loss that is a mean over 131,072 times as many terms. All results of this part use the dial.
 #
 # *Loss scaling* multiplies all gradients by a large number S before they are stored, and divides them by it, in float32, before they are used.
 #
@@ -172,12 +173,12 @@ teach.explain("here" if here.launches_steps else "elsewhere")
 # ## Your turn
 #
 # 1. Run part 2 with `optim.Adam` at `lr=1e-3`, and with `optim.SGD` at `lr=0.1`. Are masters needed?
-# 2. Find the smallest dial at which part 3 without scaling ends below float32, to the nearest power of two. Then add `"mixed,loss_scale=8"`: which dial does that one stand? Can you say so before you run it?
+# 2. Find the smallest dial at which part 3 without scaling ends below float32, to the nearest power of two. Then add `"mixed,loss_scale=8"`: up to which dial does that one train? Can you say so before you run it?
 # 3. Compare `"float16"`, without any of the techniques, with float32 on LeNet. Which of its switches would you turn back first? Test it: `"float16,accumulate=float32"`.
-# 4. In part 1, how many seeds are needed before the verdict is EQUIVALENT? Run that many, with `out="runs/lenet"`, so that you keep what is done when you stop.
+# 4. In part 1, how many seeds are needed before the verdict is EQUIVALENT? Run that many, with `out="runs/lenet"`, so that nothing is lost if you stop.
 #
 # ## What to read next
 #
-# - Lesson 1 begins with the sixteen bits themselves; each of the techniques above has a lesson of its own: masters lesson 3, loss scaling lessons 4 to 7, float32 sums lesson 8.
+# - Lesson 1 begins with the sixteen bits themselves; each of the techniques above has lessons of its own: lesson 3 for masters, lessons 4 to 7 for loss scaling, lesson 8 for float32 sums.
 # - P. Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), sections 3.1 to 3.3 (2018): the three techniques in four pages.
-# - [docs/comparing.md](../docs/comparing.md): what the verdict means, and how to come to a result that can be published.
+# - [docs/comparing.md](../docs/comparing.md): what the verdict means, and how to get a result that can be published.

@@ -54,7 +54,7 @@ def run(*command):
 # %% [markdown]
 # ## 1. Does it work?
 #
-# Each line is a check by itself: products against float64, a training run against the CPU's, a step as one CUDA graph against ordinary steps, bit for bit. What the machine lacks is "not tried". A line with FAILED is a fault of minifp: please report it with the archive.
+# Each line is a check by itself: products against float64, a training run against the CPU's, a step as one CUDA graph against ordinary steps, bit for bit. What the machine does not have is "not tried". A line with FAILED is a fault of minifp: please report it with the archive.
 
 # %%
 failures = run("scripts/gpu_smoke.py")
@@ -63,7 +63,7 @@ print("all checks passed" if failures == 0 else f"{failures} failed")
 # %% [markdown]
 # ## 2. Two pictures
 #
-# How many operations a second in products of square matrices, and in the convolution layers of four networks? There are three arms: float16 numbers in tensor cores, the same numbers without tensor cores, and float32. Between the first two nothing differs but the instructions. Where PyTorch is installed, its rates are beside.
+# How many operations a second in products of square matrices, and in the convolution layers of four networks? There are three arms: float16 numbers in tensor cores, the same numbers without tensor cores, and float32. The first two differ only in the instructions. If PyTorch is installed, its rates stand beside them.
 
 # %%
 size = "--tiny" if os.environ.get("FAST") else "--quick"

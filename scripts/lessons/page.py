@@ -21,6 +21,10 @@ from minifp.report.document import document
 STYLE = Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
 FONT = Path(__file__).with_name("math.woff2")
 FORMULA = re.compile(r"(?<![\\$`])\$([^$\n]+)\$(?!\$)")
+TEMPLATE = """{% extends "basic/index.html.j2" %}
+{% block input_group %}{% if "hide-input" in cell.metadata.get("tags", ()) -%}
+<details><summary>The code</summary>{{ super() }}</details>
+{%- else %}{{ super() }}{% endif %}{% endblock input_group %}"""
 FRAMED = re.compile(r"""srcdoc=(["'])(.*?)\1""", re.S)  # nbconvert has its own quotes
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
@@ -36,7 +40,8 @@ def page(notebook: nbformat.NotebookNode) -> Markup:
             data = output.get("data", {})
             if "text/markdown" in data:
                 data["text/markdown"] = with_formulas(data["text/markdown"])
-    cells, _ = HTMLExporter(template_name="basic").from_notebook_node(shown)
+    exporter = HTMLExporter(template_name="basic", raw_template=TEMPLATE)
+    cells, _ = exporter.from_notebook_node(shown)
     cells = cells.replace("<pre>", '<pre tabindex="0">')  # which may scroll: by keys as well
     article = Markup("<article>{}</article>").format(Markup(cells))  # of the project's notebooks
     style = STYLE + (of_formulas() if "<math" in cells else "")

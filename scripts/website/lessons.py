@@ -144,7 +144,7 @@ def configure(work: Path, lite: Path, packages: list[str]) -> None:
         "no_libarchive": True,
     }
     kernel = {
-        "pyodideUrl": "./../pyodide/pyodide.mjs",
+        "pyodideUrl": "./../lessons/pyodide.mjs",  # which keeps progress
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"lockFileURL": f"wheels/{LOCK}", "packages": packages},
     }

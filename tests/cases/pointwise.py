@@ -64,6 +64,8 @@ CASES = [
     Case("clamp stretched", lambda x, a, b: fp.clamp(x, a, b), ((3,), (2, 3), (2, 1))),
     alike("clamp above", lambda m, x, b: x.clamp(max=b), (2, 3), (3,)),
     alike("clip", lambda m, x: m.clip(x, -1, 0.5), (3, 5)),
+    alike("addcmul", lambda m, x, a, b: m.addcmul(x, a, b, value=-0.5), (3, 5), (5,), (3, 1)),
+    alike("addcdiv", lambda m, x, a, b: x.addcdiv(a, b), (3, 5), (5,), (3, 1), low=0.5),
     alike("mul numbers", lambda m, x: 2 - 3.5 * x / 4 + x**2, (3, 2)),
     alike("div number", lambda m, x: 1 / x, (3, 2), low=0.5),
     alike("pow number", lambda m, x: 2.0**x, (3, 2)),
@@ -127,6 +129,12 @@ def draw_operator(draw, name):
     if draw(st.booleans()):
         return alike(name, lambda m, x: operation(number, x), draw(shapes()), low=0.25)
     return alike(name, lambda m, x: operation(x, number), draw(shapes()), low=0.25)
+
+
+@drawn("addcmul", "addcdiv")
+def draw_added_product(draw, name):
+    value, three = draw(st.sampled_from([1, -0.5, 3])), draw(broadcast_shapes(3))
+    return alike(name, lambda m, *a: getattr(m, name)(*a, value=value), *three, low=0.5)
 
 
 @drawn("clamp", "clip")

@@ -99,6 +99,16 @@ def test_in_place_changes_and_assignments():
     assert x.tolist() == [[2, 10, 2], [2, 2, 2]]
     x.data = np.ones((2, 3))
     assert x.sum().item() == 6
+    for dtype in ("float32", "float16", "bfloat16"):  # recorded, with views
+        w = fp.full((2, 3), 3.0, dtype=dtype, device="cuda", requires_grad=True)
+        y = w * 1
+        column = y.T[0]
+        y[y > 2] = w[0, 0] * 0.5
+        column += w[:, 1]
+        y[1][[0, 2]] = 0.25
+        assert (y.tolist(), column.tolist()) == ([[4.5, 1.5, 1.5], [0.25, 1.5, 0.25]], [4.5, 0.25])
+        y.sum().backward()
+        assert w.grad.tolist() == [[2, 1, 0], [0, 0, 0]]
 
 
 def test_batches_arrive_on_the_gpu_as_on_the_cpu():

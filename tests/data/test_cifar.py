@@ -6,6 +6,7 @@ import io
 import shutil
 import sys
 import tarfile
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import numpy as np
@@ -308,8 +309,9 @@ def below(folder):
 
 
 def test_it_is_downloaded_once_and_only_its_files_are_unpacked(network, cache):
-    train, _ = data.cifar10()
-    assert len(train) == HELD
+    with ThreadPool(2) as two:  # programs at once
+        (train, _), (same, _) = two.map(lambda _: data.cifar10(), range(2))
+    assert len(train) == len(same) == HELD
     assert [address.rpartition("/")[2] for address in network.asked] == [cifar.CIFAR10.archive] * 2
     names = [downloads.SUMS, "batches.meta.txt", *TRAIN, *TEST]
     assert below(cache) == [f"{cifar.CIFAR10.folder}/{name}" for name in names]

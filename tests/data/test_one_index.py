@@ -54,6 +54,16 @@ def test_lists_and_streams_are_data_sets():
     refuses(DataError, "has object in it", list, DataLoader([object()]))
 
 
+def test_a_loader_without_batches_gives_items_as_they_are():
+    pairs = [*zip(X, np.arange(8))]
+    for data in (TensorDataset(X, np.arange(8)), Stream(), pairs):
+        items = [(x.tolist(), int(i)) for x, i in DataLoader(data, batch_size=None)]
+        assert items == [(x.tolist(), i) for x, i in pairs]
+    loader = DataLoader(pairs, None, True, seed=1, collate_fn=lambda item: item[1])
+    assert sorted(order := [*loader]) == [*range(8)] != order and len(loader) == 8
+    refuses(ArgumentError, "drop_last with batch", DataLoader, pairs, None, drop_last=True)
+
+
 @pytest.mark.parametrize("precision", ["mixed", "autocast-bfloat16", "float64"])
 def test_only_the_input_takes_the_format_of_activations(precision):
     targets = np.arange(3000) + 0.25

@@ -16,7 +16,6 @@ from minifp.lab.run import DIVERGED, Run
 from minifp.numerics import policy
 
 MIXED = policy.as_precision("mixed")
-TWO = ("master_weights", "loss_scale")
 SIX = (*factors.DEFAULT, "reduce", "norm_parameters", "optimizer_state")
 
 
@@ -135,10 +134,3 @@ def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
     assert ({x["pairs"] for x in lines}, len(fp.Comparison.load(tmp_path).runs)) == ({"2"}, 5 * 2)
     assert "<svg" in (tmp_path / "effects.html").read_text(encoding="utf-8")
     assert (tmp_path / "effects.svg").is_file()
-
-
-def test_an_ablation_shows_itself_in_a_notebook():
-    ablation = fp.ablate(blobs(steps=2), TWO, 1, progress=False)
-    assert "no verdict from 1 pair of runs" in repr(ablation)
-    shown = ablation._repr_html_()
-    assert "what each technique does" in shown and "report.html" not in shown

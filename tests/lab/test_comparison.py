@@ -1,7 +1,5 @@
 """Comparing: what is paired with what, what is kept on disk, and what is refused."""
 
-import csv
-import json
 import re
 
 import pytest
@@ -149,19 +147,6 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     assert loaded.rows() == result.rows()
     assert (loaded.task, loaded.dial, loaded.config) == (result.task, 1, result.config)
     assert (loaded.notes(), loaded.environment) == (result.notes(), result.environment)
-
-
-def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
-    def refuse(name):
-        raise AssertionError(f"{name} is not JSON")
-
-    arms = ("float32", "mixed,loss_scale=1e30")
-    compare(blobs(steps=60), arms, 1, dial=3, out=tmp_path, progress=False)
-    held = json.loads((tmp_path / "results.json").read_text("utf-8"), parse_constant=refuse)
-    assert "Exponent dial k = 3" in held["notes"][0]
-    with open(tmp_path / "history.csv", newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    assert (lines[0]["dial"], len(lines)) == ("3", sum(run["steps"] for run in held["runs"]))
 
 
 def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):

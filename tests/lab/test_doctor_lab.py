@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections import namedtuple
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from minifp.lab import environment, warm_record
 from minifp.lab.commands import doctor_lab as seat
 from minifp.lab.commands.doctor_lab import Check
 from minifp.runtime import cpu
+from minifp.runtime.cpu.compile import machine
+from minifp.runtime.cpu.compile.progress import PROGRESS
 from minifp.teach.warming import jobs_for_lessons
 
 doctor = partial(call, "doctor")
@@ -56,9 +59,17 @@ def test_options_that_would_do_nothing_are_refused():
 def test_kernels_are_ready_when_all_parts_were_compiled(warm, monkeypatch):
     cpu.can_compile() or pytest.skip("nothing is compiled here")
     assert seat.kernels().ok
-    monkeypatch.setattr(warm_record, "warmed", lambda: {str(jobs_for_lessons()[0])})
-    left = len(jobs_for_lessons())
-    assert seat.kernels().said.startswith(f"{left - 1} of {left} parts")
+    first, *others = jobs_for_lessons()
+    there, wrote = {str(first)}, []
+    monkeypatch.setattr(warm_record, "warmed", lambda: there)
+    monkeypatch.setattr(warm_record, "write_down", wrote.extend)
+    # By whatever ran: the record knows of the first part, and trying finds that of the others the
+    # second has all it needs; the third stops where it would compile.
+    tried = [replace(one, call=lambda n=n: n and machine.kept_code(f"{n}", str, "a kernel"))
+             for n, one in enumerate(others[:2])]  # fmt: skip
+    monkeypatch.setattr(seat, "jobs_for_lessons", lambda: [first, *tried])
+    assert seat.kernels().said == "1 of 3 parts are not compiled" and wrote == [str(others[0])]
+    assert PROGRESS.depth == 0 and PROGRESS.tell is None
     for folder, command in (
         (Path(sys.executable).parent, "minifp"),
         (Path("elsewhere"), f"{environment.python_path()} -m minifp"),  # no environment is active

@@ -15,12 +15,12 @@ from terminals import call
 
 import minifp as fp
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import bathtub_shown, detection, fates, parting, showing, spread
+from minifp.lab.exhibits import bathtub_part, detection, failures, parting, showing, spread
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit, Published
-from minifp.lab.exhibits.fates import NOTHING
+from minifp.lab.exhibits.failures import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
 from minifp.lab.page import figures
@@ -66,54 +66,55 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
 
 
-def test_what_is_taken_apart_has_a_table_of_its_own(monkeypatch, tmp_path):
-    """Beside lines, whose controls are told; the wing's seeds do not bring what a scale lacks."""
-    arms = ("mixed,loss_scale=1", "mixed")
-    one = Exhibit("blobs", "Blobs", "it matches", None, small, ("float32@order", *arms))
+INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 40)}
+SCALES_TRIED = {str(as_precision(f"mixed,loss_scale={s}")): s for s in (1024, 2**100)}
+
+
+def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tmp_path):
+    """Lines, whose controls are told; all combinations, but not what the scale lacks; doses, where
+    a scale that doubles every 2 good steps is soon too large; and scales, at 2^100 too large."""
+    one, arms = showing.WINGS["classification"][0], ("mixed,loss_scale=1", "mixed")
+    one = replace(one, arms=("float32@order", *arms))
     apart = replace(one, name="apart", title="Apart", claim="", kind="ablation", arms=arms)
     late = replace(apart, name="late", seeds={"quick": 0, "evening": 3, "full": 5})
-    monkeypatch.setattr(showing, "WINGS", {"classification": (one, apart, late)})
-    shown = fp.gallery(scale="quick", seeds=2, out=tmp_path, figures="svg", progress=False)
-    assert [e.name for e in shown.exhibits] == ["blobs", "apart"]
-    text = " ".join(shown.table().split())
-    assert "1 exhibit at the scale 'quick', 2 seeds" in text
-    assert "Blobs, controls: runs that are disturbed a little differ from those" in text
-    assert text.count("float32@order") == 1 and "minifp gallery blobs --quick" in text
-    assert "Apart: master weights: no verdict from 2 pairs" in text
-    written = (tmp_path / "gallery.md").read_text(encoding="utf-8")
-    assert "| technique | with all others |" in written and "| master_weights |" in written
-    told = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
-    assert len(told[1]["effects"]) == 9
-    assert all(one["registered"][0]["runs"] == 0 for one in told)  # before any
-    assert {"apart-effects.svg", "differences-blobs.svg"} <= {p.name for p in tmp_path.iterdir()}
-    page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "Effects, with 90% intervals" in page and "apart/effects.html" in page
-
-
-INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 40)}
-
-
-def test_doses_and_their_responses_stand_beside_other_exhibits(wing, monkeypatch, tmp_path):
-    """A scale that doubles every 2 good steps is soon too large: then 1 step in 3 is skipped."""
-    one = showing.WINGS["classification"][0]
     doses = replace(
         one, name="doses", title="Doses", published=None, arms=(*INTERVALS,), doses=INTERVALS,
         dose="growth interval", kind="doses", task=lambda scale: blobs(steps=40, margin=30.0),
     )  # fmt: skip
-    monkeypatch.setattr(showing, "WINGS", {"both": (one, doses)})
-    shown = fp.gallery("both", "quick", seeds=1, out=tmp_path, progress=False)
-    shown.save(tmp_path, "png")
-    first, *_, last = responses(doses, shown.comparisons[1])
+    tub = replace(
+        doses, name="tub", title="Tub", arms=(*SCALES_TRIED,), doses=SCALES_TRIED, kind="bathtub",
+        task=lambda scale: blobs(steps=60, margin=30.0),
+    )  # fmt: skip
+    monkeypatch.setattr(showing, "WINGS", {"all": (one, apart, late, doses, tub)})
+    shown = fp.gallery("all", "quick", seeds=2, out=tmp_path, figures="svg", progress=False)
+    first, *_, last = responses(doses, shown.comparisons[2])
     assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
-    text = shown.table()
-    assert "70.0 / 70.1" in text and "growth interval" in text
-    held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
-    assert [e["name"] for e in held] == ["blobs", "doses"]
-    assert [r["skipped"] for r in held[1]["responses"]][0] == first.share
+    good, high = bathtub_part.places(tub, shown.comparisons[3])
+    assert (good.power, good.failures) == (10.0, {}) and high.failures == {failures.GAVE_UP: 2}
+    assert (high.power, high.skipped) == (100.0, 1.0)
+    text = " ".join(shown.table().split())
+    for said in (
+        "1 exhibit at the scale 'quick', 2 seeds", "minifp gallery blobs --quick",
+        "Blobs, controls: runs that are disturbed a little differ from those",
+        "Apart: master weights: no verdict from 2 pairs", f"above: {failures.GAVE_UP}",
+        "S = 2\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT ZERO} trains, to accuracy of at",
+    ):  # fmt: skip
+        assert said in text
+    assert text.count("float32@order") == 1
+    written = (tmp_path / "gallery.md").read_text(encoding="utf-8")
+    for row in ("| technique | with all others |", "| master_weights |", "| 40 |"):
+        assert row in written
+    told = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    assert [e["name"] for e in told] == ["blobs", "apart", "doses", "tub"]
+    assert len(told[1]["effects"]) == 9 and told[2]["responses"][0]["skipped"] == first.share
+    assert all(e["registered"][0]["runs"] == 0 for e in told[:2])  # before any
+    assert told[3]["scales"][1]["came_to_nothing"] == {failures.GAVE_UP: 2}
+    names = ("apart-effects", "differences-blobs", "doses", "tub")
+    assert {f"{name}.svg" for name in names} <= {p.name for p in tmp_path.iterdir()}
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert 'href="doses/report.html"' in page and "<svg" in page
-    assert "| 40 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
-    assert (tmp_path / "doses.png").is_file()
+    for part in ("Effects, with 90% intervals", "apart/effects.html", 'href="doses/report.html"'):
+        assert part in page
+    assert page.count("<svg") == 4
 
 
 def test_the_slope_is_that_of_least_squares_over_seeds():
@@ -234,32 +235,12 @@ def test_a_finding_says_on_how_little_it_rests_and_a_run_how_it_came_to_nothing(
     runs = {
         None: Run("mixed", 0, metric=21.0),
         NOTHING: Run("mixed", 0, metric=19.0),
-        fates.GAVE_UP: Run("mixed", 0, status="stopped", metric=80.0),
-        fates.NOT_FINITE: Run("mixed", 0, status="diverged", history={"loss": [math.nan]}),
-        fates.ROSE: Run("mixed", 0, status="diverged", history=losses, metric=80.0),
+        failures.GAVE_UP: Run("mixed", 0, status="stopped", metric=80.0),
+        failures.NOT_FINITE: Run("mixed", 0, status="diverged", history={"loss": [math.nan]}),
+        failures.ROSE: Run("mixed", 0, status="diverged", history=losses, metric=80.0),
     }
-    assert [fates.fate(run, base) for run in runs.values()] == [*runs]
-    assert fates.fates_text(Counter({NOTHING: 2}), 3) == "2 of 3 learned nothing"
-
-
-def test_a_bathtub_has_a_floor_and_walls(wing, monkeypatch, tmp_path):
-    """With 2^100 all gradients overflow, and training gives up."""
-    scales = {str(as_precision(f"mixed,loss_scale={s}")): s for s in (1024, 2**100)}
-    tub = replace(
-        showing.WINGS["classification"][0], name="tub", published=None, kind="bathtub",
-        arms=(*scales,), doses=scales, task=lambda scale: blobs(steps=60, margin=30.0),
-    )  # fmt: skip
-    monkeypatch.setattr(showing, "WINGS", {"classification": (tub,)})
-    shown = fp.gallery("tub", "quick", seeds=1, out=tmp_path, progress=False)
-    found = bathtub_shown.places(tub, shown.comparisons[0])
-    assert [(p.power, dict(p.came)) for p in found] == [(10.0, {}), (100.0, {fates.GAVE_UP: 1})]
-    assert found[1].skipped == 1.0
-    said = " ".join(shown.table().split())
-    assert "S = 2\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT ZERO} trains, to accuracy of at" in said
-    assert f"above: {fates.GAVE_UP}" in said
-    (told,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
-    assert told["scales"][1]["came_to_nothing"] == {fates.GAVE_UP: 1}
-    assert "<svg" in (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert [failures.failure(run, base) for run in runs.values()] == [*runs]
+    assert failures.failures_text(Counter({NOTHING: 2}), 3) == "2 of 3 learned nothing"
 
 
 @pytest.mark.nightly

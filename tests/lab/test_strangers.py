@@ -19,9 +19,9 @@ from minifp import lab
 from minifp.data import archives
 from minifp.data.sound import read_wav
 from minifp.lab.capacity import searching
-from minifp.lab.exhibits import showing, whole
-from minifp.lab.grids import tables
+from minifp.lab.exhibits import showing
 from minifp.lab.results import store
+from minifp.report import rendering
 from minifp.runtime import untrusted
 from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
@@ -146,8 +146,12 @@ def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
     apart = lab.ablate(task, ["loss_scale"], 1, progress=False)
     one = showing.Exhibit(MARK, MARK, MARK, None, None, (), kind="ablation")
     others = [
-        whole.page(showing.Gallery("quick", [one], [apart.comparison], ablations={MARK: apart})),
-        tables.page(lab.sweep(task, {"lr": [0.1]}, ARMS[:1], 1, progress=False)),
+        rendering.page(result.document())
+        for result in (
+            showing.Gallery("quick", [one], [apart.comparison], ablations={MARK: apart}),
+            lab.sweep(task, {"lr": [0.1]}, ARMS[:1], 1, progress=False),
+        )
+    ] + [
         searching.Capacity(MARK, 1, 1, [limit], {})._repr_html_(),
         explained.fragment(MARK, [MARK], [(("", MARK),) * 2], {MARK: [(MARK, [("", MARK)])]}),
         *(apart._repr_html_(), standing_shown.page([standing])),

@@ -160,15 +160,22 @@ IN_PLACE = (
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_inplace_overwrites_nothing(name):
-    x = fp.randn(2, 3, 4, 5)[(0,) * (name == "Dropout1d")]
-    x = x if name != "Dropout1d" else fp.randn(2, 3, 4)
-    before, results = x.array.copy(), []
-    for inplace in (False, True):
+def test_inplace_lets_the_input_become_the_result(name):
+    x = fp.randn(2, 3, 4) if name == "Dropout1d" else fp.randn(2, 3, 4, 5)
+    x.requires_grad_()
+    results = []
+    for call in (getattr(nn, name)(), getattr(nn, name)(inplace=True)):
         fp.manual_seed(0)
-        results.append(getattr(nn, name)(inplace=inplace)(x).array)
-    np.testing.assert_array_equal(*results)
-    np.testing.assert_array_equal(x.array, before)
+        y = x * 1
+        z = call(y)
+        results.append(z.array)
+        assert (z is y) is call.inplace
+        (z + y).sum().backward()
+    with fp.no_grad():
+        fp.manual_seed(0)
+        assert call(x) is x
+    for result in (*results[1:], x.array):
+        np.testing.assert_array_equal(result, results[0])
     refuses(fp.ArgumentError, f"{name}: inplace=3", getattr(nn, name), inplace=3)
 
 

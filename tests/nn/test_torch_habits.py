@@ -8,7 +8,7 @@ from refusals import refuses
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.optim.swa_utils import AveragedModel, get_ema_avg_fn, update_bn
+from minifp.optim.swa_utils import SWALR, AveragedModel, get_ema_avg_fn, update_bn
 
 REMOVE = {
     "old": nn.utils.remove_weight_norm, "spectral_norm": nn.utils.remove_spectral_norm,
@@ -54,7 +54,7 @@ def test_older_habits_mean_what_they_do_in_pytorch(recwarn):
     assert fp.bincount(fp.tensor([1, 1]), minlength=3).tolist() == [0, 2, 0]
     assert fp.triu_indices(2, 3, 1).tolist() == [[0, 0, 1], [1, 2, 2]]
     assert fp.ones(2).resize_(2, 2).resize_as_(x[0, 0]).divide_(2).tolist() == [0.5, 0.5, 0, 0]
-    assert isinstance(x, fp.FloatTensor) and not isinstance(x, fp.LongTensor)
+    assert isinstance(x, fp.FloatTensor) and not isinstance(x, (fp.LongTensor, fp.cuda.FloatTensor))
     assert x.type(fp.LongTensor).dtype == x.type("torch.LongTensor").dtype == "int64"
     assert fp.FloatTensor(2, 3).shape == (2, 3) and fp.DoubleTensor(np.ones(2)).dtype == "float64"
     lstm = nn.LSTM(3, 4, 2)
@@ -63,6 +63,40 @@ def test_older_habits_mean_what_they_do_in_pytorch(recwarn):
     lstm.raw, lstm._parameters["weight_hh_l0"] = raw, F.dropout(raw, 0.5)
     lstm(fp.ones(2, 1, 3))[0].sum().backward()
     assert raw.grad is not None and len(lstm.all_weights) == 2
+
+
+def test_a_variable_is_a_leaf_on_a_tensors_memory_and_new_makes_one_of_its_dtype(recwarn):
+    x, Variable = fp.ones(2, requires_grad=True), fp.autograd.Variable
+    v, w = Variable(2 * x, volatile=True), Variable(x.detach(), requires_grad=True)
+    assert isinstance(x, Variable) and not v.requires_grad and w.requires_grad
+    assert "use fp.no_grad()" in str(recwarn.pop(DeprecationWarning).message)
+    new = fp.arange(3).new
+    assert [new(2, 3).shape, new(x.shape).shape, new().shape] == [(2, 3), (2,), (0,)]
+    assert new([1.0, 2.0]).tolist() == [1, 2] and new(1).dtype == "int64"
+    refuses(fp.DeviceError, "'cuda' needs", x.type, "torch.cuda.FloatTensor")
+
+
+@pytest.mark.filterwarnings("ignore:SWALR.step.. before")
+@pytest.mark.parametrize("swa_lr, epochs, strategy, rates", [
+    (0.01, 3, "cos", [(0.02125, 0.04), (0.01375, 0.02), (0.01, 0.01), (0.01, 0.01)]),
+    ([0.01, 0.3], 2, "linear", [(0.0175, 0.175), (0.01, 0.3), (0.01, 0.3)]),
+    (0.01, 0, "cos", [(0.01, 0.01)]),
+])  # fmt: skip
+def test_swalr_goes_from_the_rate_that_it_finds_to_its_own(swa_lr, epochs, strategy, rates):
+    groups = [{"params": [nn.Parameter(fp.ones(1))], "lr": lr} for lr in (0.1, 0.2)]
+    before = fp.optim.lr_scheduler.ExponentialLR(fp.optim.SGD(groups), 0.5)
+    after = SWALR(before.optimizer, swa_lr, epochs, strategy)
+    before.step(2)
+    for expected in rates:
+        after.step()
+        np.testing.assert_allclose(after.get_last_lr(), expected, 1e-6)
+
+
+def test_what_becomes_a_layer_or_a_parameter_comes_after_those_before():
+    model = nn.Module()
+    model.layers, model.a, model.last, model.b = [nn.PReLU()], None, nn.PReLU(), nn.PReLU().weight
+    model.layers, model.a = nn.ModuleList(model.layers), nn.PReLU().weight
+    assert [*model.state_dict()] == ["b", "a", "last.weight", "layers.0.weight"]
 
 
 def test_an_averaged_model_has_the_mean_of_unrounded_weights():

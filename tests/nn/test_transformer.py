@@ -80,9 +80,12 @@ def test_what_is_no_transformer_and_layers_of_volumes_are_refused_when_they_are_
     nn.Transformer.generate_square_subsequent_mask(-1) -> ArgumentError: sz=-1: expected a positive
     nn.Conv3d(1, 2, 3) -> ArgumentError: Conv3d: layers of volumes .* instead: nn.Conv2d of slices
     nn.BatchNorm3d(num_features=2) -> ArgumentError: instead: nn.BatchNorm2d of x.flatten\(2, 3\)
+    nn.SyncBatchNorm(2) -> ArgumentError: statistics of several processes .*nn.BatchNorm2d
+    nn.EmbeddingBag(5, 2, mode="sum") -> ArgumentError: bags .*nn.Embedding, and the sum, mean or
     nn.MaxPool3d(2) -> ArgumentError: nn.MaxPool2d of \(N D, C, H, W\), then nn.MaxPool1d along D
     """)
     assert not isinstance(nn.Conv2d(1, 1, 1), nn.Conv3d) and "Conv3d" not in dir(nn)
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(fp) is fp
 
 
 def test_gpt_is_as_large_as_gpt2_and_begins_as_it():

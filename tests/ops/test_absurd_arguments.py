@@ -92,7 +92,7 @@ def check(function, args, named):
     """A result, or an error of minifp's own or of memory that changes nothing; in a moment."""
     before, begun = [a.array.tobytes() for a in args if type(a) is fp.Tensor], time.process_time()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), fp.enable_grad():  # which some of them set
             warnings.simplefilter("ignore")
             warnings.simplefilter("error" if args else "ignore", RuntimeWarning)
             function(*args, **named)

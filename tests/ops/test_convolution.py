@@ -181,9 +181,17 @@ def test_convolutions_name_what_does_not_fit():
     """, x=np.ones((2, 4, 5, 5)), w=np.ones((4, 2, 3, 3)))  # fmt: skip
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_a_layer_pads_with_what_its_padding_mode_says(mode):
+    for padding, widths in (((1, 2), (2, 2, 1, 1)), ("same", (1, 2, 1, 1)), ("valid", (0, 0))):
+        layer = nn.Conv2d(2, 3, (3, 4), padding=padding, padding_mode=mode)
+        y = F.conv2d(F.pad(x := fp.randn(2, 2, 5, 6), widths, mode), layer.weight, layer.bias)
+        np.testing.assert_array_equal(layer(x).array, y.array)
+
+
 def test_layers_refuse_what_cannot_be():
     check_refusals(r"""
-    nn.Conv2d(3, 4, 3, padding_mode="reflect") -> MinifpError: padding_mode='reflect'
+    nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect") -> MinifpError: padding_mode='reflect'
     nn.Conv1d(3, 4, 3, groups=2) -> MinifpError: groups=2 must divide 3 and 4 channels
     nn.Conv2d(3, 4, 0) -> MinifpError: kernel_size=0: expected an integer
     nn.Conv1d(3, 4, (3, 3)) -> MinifpError: kernel_size=\(3, 3\): expected an integer

@@ -18,13 +18,30 @@ def script(name):
     return module
 
 
-CHANGED, NIGHTLY = script("changed_rooms"), script("nightly")
+CHANGED, COUNT, NIGHTLY = map(script, ("changed_rooms", "count_code", "nightly"))
 
 
 def test_who_adds_a_test_takes_as_much_away():
     files = (ROOT / "tests").rglob("*.py")
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     assert lines <= 56_000
+
+
+def test_who_adds_code_takes_as_much_away_and_the_numbers_follow():
+    lines = COUNT.counts()
+    wrong = {n: c for n, c in lines.items() if not -COUNT.SLACK <= c - COUNT.ROOMS[n][1] <= 0}
+    assert not wrong, "more lines of code than ROOMS allows, or far less: lower the number"
+    assert sum(lines.values()) <= COUNT.MOST
+    assert sum(lines[name] for name in COUNT.SHOWING) <= COUNT.MOST_SHOWING
+
+
+def test_lines_of_code_are_those_without_blanks_comments_and_docstrings(tmp_path):
+    for name, text, count in (
+        ("a.py", '"""A module."""\n\n# why\nx = """\n# text\n\n"""  # y\n', 3),
+        ("b.cu", '/* a\nb */ int x; // y\n\nchar *s = "/* s */";\n// z\n', 2),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert COUNT.code_lines(tmp_path / name) == count
 
 
 @pytest.mark.parametrize(("file", "runs", "leaves"), [

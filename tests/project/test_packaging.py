@@ -165,7 +165,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     ours |= {f"minifp/models/{path.name}" for path in (ROOT / "models").glob("[!_]*.py")}
-    ours |= {f"minifp/teach/notebooks/{path.name}" for path in NOTEBOOKS}
+    ours |= {f"minifp/teach/notebooks/{path.name}" for path in (*NOTEBOOKS, Path("glossary.md"))}
     ours |= {f"minifp/teach/notebooks/source/{path.stem}.py" for path in NOTEBOOKS}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}

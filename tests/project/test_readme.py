@@ -100,12 +100,21 @@ def test_the_command_beside_each_claim_runs(words, folder):
     assert python("-m", "minifp", *words, *SHORTEST[words[0]], cwd=folder)
 
 
-def test_a_learner_is_shown_a_scale_that_falls_to_one(folder):
-    text = PAPERS[ROOT / "docs" / "teaching" / "questions.md"]
-    (line,) = re.findall(r"^minifp (train .*)", text[: text.index("### 3.")], re.MULTILINE)
+LONG = {"marks": pytest.mark.nightly}
+
+
+@pytest.mark.parametrize(("number", "answer"), [
+    pytest.param(1, r" EQUIVALENT$[\s\S]*^mixed, +\d\d?(\.\d)? +2\^\d+ ", **LONG),  # skips, scale
+    (2, r"they arose in forward: .* in few bits \(optimizer_state[\s\S]*^loss scale +1$"),
+    pytest.param(3, r"(^mixed,optimizer_state=float16, seed \d stopped[\s\S]*){5}", **LONG),
+    (4, r"^No scaling is needed in float16[\s\S]*\d+ steps without an overflow"),
+    (8, r"^float32 +0.82 +0 +1.64 +3.25 [\s\S]*^mixed +0.41 +0.82 +1.64 +1.63 "),
+])  # fmt: skip
+def test_the_command_of_a_learners_question_shows_its_answer(number, answer, folder):
+    text = PAPERS[ROOT / "docs" / "teaching" / "questions.md"].partition(f"### {number}. ")[2]
+    line = re.search(r"^minifp (.*)", text, re.M)[1]
     said = python("-m", "minifp", *shlex.split(line), cwd=folder)
-    assert re.search(r"they arose in forward: .* in few bits \(optimizer_state.*", said)
-    assert re.search(r"^loss scale +1$", said, re.MULTILINE)
+    assert re.search(answer, said, re.M)
 
 
 def test_the_precision_table_is_that_of_the_code():

@@ -10,11 +10,17 @@ import sys
 import pytest
 from loading import SCRIPTS, script
 
+from minifp.teach import glossary, texts
+from minifp.teach.exercise import all_exercises
+from minifp.teach.lessons import LESSONS
+from minifp.teach.mistake import all_mistakes
+
 pytest.importorskip("click")
 WALK = script("walk_docs")
 from documents import blocks, machine, parsing, paths  # noqa: E402
 
 ROOT = SCRIPTS.parent
+TEACHING = ROOT / "docs" / "teaching"
 FRONT = [f"{name}/README.md" for name in "minifp models notebooks scripts tests".split()]
 PAPERS = [*blocks.documents(), "CONTRIBUTING.md", "CHANGELOG.md", *FRONT]
 with WALK.RECORD.open(encoding="utf-8", newline="") as file:
@@ -68,6 +74,39 @@ def test_every_document_is_reached_and_names_nothing_of_one_machine():
         assert not re.search(
             r"(?<![\w.])/(home|root|work|tmp|usr|Users)/|[A-Z]:\\", blocks.read(paper)
         )
+
+
+@pytest.mark.parametrize("deck", sorted(TEACHING.glob("slides/*.md")), ids=lambda deck: deck.stem)
+def test_a_deck_is_marps_and_each_slide_has_notes(deck):  # pictures, commands: above
+    text = deck.read_text(encoding="utf-8")
+    _, front, *slides = re.split(r"^---\n", text, flags=re.M)
+    assert front.startswith("marp: true\n") and re.search(r"^title: [^:\n]+$", front, re.M)
+    notes = [re.findall(r"<!--\n([^-]+.*?)\n-->", slide, re.S) for slide in slides]
+    assert len(slides) > 10 and [len(note) for note in notes] == [1] * len(slides)
+    assert {*re.findall(r"`([\w-]+)\.ipynb`", text)} <= {*LESSONS}
+    assert {*re.findall(r"`([a-z]+_\w+)`", text)} <= {*all_exercises()}
+
+
+def test_every_link_to_the_glossary_leads_to_a_heading():
+    hints = [hint for exercise in all_exercises().values() for hint in exercise.hints]
+    hints += [mistake.hint for known in all_mistakes().values() for mistake in known]
+    sections = [s.text for name in LESSONS for s in texts.sections(name).values()]
+    lessons = [path.read_text("utf-8") for path in (ROOT / "notebooks" / "source").glob("*.py")]
+    linked = re.findall(r"glossary\.md#([\w-]+)\)", " ".join([*hints, *sections, *lessons]))
+    assert {*linked} <= paths.headings(TEACHING / "glossary.md") and len(linked) > 40
+    assert not [text for text in hints + sections if "glossary.md" in glossary.plain(text)]
+    assert glossary.linked("[a](glossary.md#gap)") == "[a](../docs/teaching/glossary.md#gap)"
+
+
+def test_the_plans_cells_are_the_instructors_seconds_and_fit():
+    seconds = re.findall(r"^\| (\w+) \| (\d+) \|", blocks.read("docs/teaching/instructor.md"), re.M)
+    minutes = {lesson: int(number) / 60 for lesson, number in seconds}
+    plan = blocks.read("docs/teaching/plan.md")
+    for lessons, cells in re.findall(r"\)\) \| ([\w, ]+) \| ([\d.]+) \|", plan):
+        assert abs(sum(minutes[one] for one in lessons.split(", ")) - float(cells)) <= 0.05
+    lab = [*map(float, re.findall(r"\| ([\d.]+) \| (?:students|pairs) \|", plan))]
+    assert lab[1:] == [round(minutes[one], 1) for one in ("compare", "1", "2", "3", "5")]
+    assert f"compute for {sum(lab):.1f} minutes" in plan
 
 
 @pytest.mark.parametrize("line", [

@@ -13,6 +13,7 @@ import minifp as fp
 KINDS = {
     "precision": (lambda: fp.precision("mixed"), lambda: str(fp.get_precision()) == "mixed"),
     "no_grad": (fp.no_grad, lambda: not fp.is_grad_enabled()),
+    "inference_mode": (fp.inference_mode, lambda: not fp.is_grad_enabled()),
 }
 kinds = pytest.mark.parametrize("make, inside", KINDS.values(), ids=KINDS)
 

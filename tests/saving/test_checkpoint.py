@@ -5,7 +5,7 @@ import os
 import pickle
 import struct
 import tempfile
-from functools import cache, partial
+from functools import cache, partial, reduce
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ PRECISIONS = [
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
 T = np.arange(90) % 3
+refused = partial(refuses, fp.CheckpointError)
 COSINE = partial(lr_scheduler.CosineAnnealingLR, T_max=40)  # of tests about something else
 
 
@@ -176,8 +177,7 @@ def test_what_fits_is_taken_up_also_in_the_run_that_wrote_it(tmp_path):
     assert run.state()[:3] == before
     fp.save(tmp_path / "m", model=nn.Linear(2, 3))
     model = nn.Sequential(nn.Linear(2, 3))
-    with pytest.raises(fp.CheckpointError, match="missing: 0.weight.*unexpected: weight"):
-        fp.load(tmp_path / "m", model=model)
+    refused("missing: 0.weight.*unexpected: weight", fp.load, tmp_path / "m", model=model)
     with pytest.warns(fp.MisuseWarning, match="nothing was loaded"):
         fp.load(tmp_path / "m", model=model, strict=False)
 
@@ -204,8 +204,7 @@ def test_several_models_and_optimizers_by_name(tmp_path):
         step(*pair)
     assert snapshot(again[1]["both"]) == snapshot(optimizers["both"])
     alone = nn.Linear(2, 3)
-    with pytest.raises(fp.CheckpointError, match="missing: weight .*unexpected: g.weight"):
-        fp.load(tmp_path / "gan", model=alone)
+    refused("missing: weight .*unexpected: g.weight", fp.load, tmp_path / "gan", model=alone)
     with pytest.raises(fp.CheckpointError, match=r"holds optimizer \['both'\], expected \[''\]"):
         fp.load(tmp_path / "gan", optimizer=again[1]["both"])
 
@@ -289,7 +288,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     for kind, (thing, problem) in wrong.items():
         parts = dict(zip(("model", "optimizer", "scheduler", "loader"), other.parts))
         before = other.state()
-        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c", **{**parts, kind: thing})
+        refused(problem, fp.load, tmp_path / "c", **{**parts, kind: thing})
         assert other.state() == before, kind
 
 
@@ -305,23 +304,22 @@ def test_objects_without_a_state_and_extra_that_is_not_plain_are_refused(tmp_pat
 
 
 def test_missing_foreign_and_newer_files_are_refused_by_what_they_are(tmp_path):
-    torch_zip = b"PK\x03\x04" + bytes(22) + b"\x08\0\0\0data.pkl" + bytes(60)
     contents = {
-        "pickle": (pickle.dumps({"a": 1}), "pickle.*safetensors.torch.save_file"),
-        **{"torch": (torch_zip, "pickle"), "empty": (b"", "0 bytes")},
+        "pickle": (pickle.dumps({"a": 1}), r"pickle.*torch.save\(model.state_dict\(\)"),
+        "empty": (b"", "0 bytes"),
         "text": (b"hello, world, this is text", "no safetensors file"),
     }
     for name, (content, problem) in contents.items():
         (tmp_path / name).write_bytes(content)
-        refuses(fp.CheckpointError, problem, fp.load, tmp_path / name)
-    refuses(fp.CheckpointError, "No such file", fp.load, tmp_path / "nothing")
-    refuses(fp.CheckpointError, "directory|denied", fp.load, tmp_path)
+        refused(problem, fp.load, tmp_path / name)
+    refused("No such file", fp.load, tmp_path / "nothing")
+    refused("directory|denied", fp.load, tmp_path)
     fp.save(tmp_path / "c", extra=1)
     header, data = parts_of((tmp_path / "c").read_bytes())
     for version, problem in (("2", "newer.*upgrade"), ("x", "format version"), ("0", "version")):
         header["__metadata__"]["minifp.version"] = version
         (tmp_path / "c").write_bytes(assembled(header, data))
-        refuses(fp.CheckpointError, problem, fp.load, tmp_path / "c")
+        refused(problem, fp.load, tmp_path / "c")
 
 
 def parts_of(content):
@@ -389,8 +387,7 @@ def test_a_damaged_tree_is_refused_and_nothing_else_is_raised(tmp_path_factory, 
     tensor_file.write(folder / "c", {}, tree)
     run = Training("mixed")
     before = run.state()
-    with pytest.raises(fp.CheckpointError):
-        fp.load(folder / "c", *run.parts)
+    refused("checkpoint", fp.load, folder / "c", *run.parts)
     assert run.state() == before
 
 
@@ -441,14 +438,10 @@ def test_what_is_spelt_alike_is_kept_apart(tmp_path):
         fp.save(tmp_path / "c", model=nn.Linear(1, 1), dtype="int32")
 
 
-@pytest.mark.parametrize(
-    "extra", [{"a": [10**5000]}, {"\ud800": np.ones(1)}, "deep"], ids=["long", "surrogate", "deep"]
-)
-def test_what_cannot_be_written_is_refused(tmp_path, extra):
-    if extra == "deep":
-        for _ in range(5000):
-            extra = [extra]
-    refuses(fp.ArgumentError, "cannot save", fp.save, tmp_path / "c", extra=extra)
+def test_what_cannot_be_written_is_refused(tmp_path):
+    deep = reduce(lambda inner, _: [inner], range(5000), 1)
+    for extra in ({"a": [10**5000]}, {"\ud800": np.ones(1)}, deep):
+        refuses(fp.ArgumentError, "cannot save", fp.save, tmp_path / "c", extra=extra)
     assert not list(tmp_path.iterdir())
 
 
@@ -462,11 +455,10 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
-def test_absurd_headers_are_refused(tmp_path, header):
-    (tmp_path / "c").write_bytes(assembled(header, b"1234"))
-    with pytest.raises(fp.CheckpointError):
-        fp.load(tmp_path / "c", model=nn.Linear(1, 1))
+def test_absurd_headers_are_refused(tmp_path):
+    for header in HEADERS:
+        (tmp_path / "c").write_bytes(assembled(header, b"1234"))
+        refused("checkpoint", fp.load, tmp_path / "c", model=nn.Linear(1, 1))
 
 
 @pytest.mark.parametrize("first", ["float32", "mixed", "bfloat16", "autocast"])
@@ -500,7 +492,7 @@ def test_states_are_saved_and_loaded_in_pytorchs_order_too(tmp_path):
     optimizer.load_state_dict(held["optimizer"])
     refuses(fp.ArgumentError, r"fp\.save\(path, model=...\) writes the weights", fp.save, net, path)
     fp.save(path, optimizer=optimizer)
-    refuses(fp.CheckpointError, r"no weights .*fp\.load\(path, optimizer=...\)", fp.load, path)
+    refused(r"no weights .*fp\.load\(path, optimizer=...\)", fp.load, path)
 
 
 @given(TREES)

@@ -118,8 +118,7 @@ def test_a_trial_finds_what_writing_would(tmp_path, full_disk):
     refuses(ArgumentError, "is, or is in, a file", files.check_writable, tmp_path / "file" / "c")
     refuses(ArgumentError, "is a folder", files.check_writable, tmp_path)
     full_disk()
-    with pytest.raises(fp.FileError):
-        files.check_writable(tmp_path / "new" / "c")
+    refuses(fp.FileError, "cannot be written", files.check_writable, tmp_path / "new" / "c")
     assert names(tmp_path) == ["file"]
 
 
@@ -143,8 +142,7 @@ def test_what_can_be_no_path_is_refused(tmp_path, monkeypatch, path, problem):
     monkeypatch.chdir(tmp_path)
     for what in (files.as_path, files.check_writable, partial(fp.save, extra=1)):
         refuses(ArgumentError, problem, what, path)
-    with pytest.raises(fp.CheckpointError):
-        fp.load(path)
+    refuses(fp.CheckpointError, "checkpoint", fp.load, path)
     assert names(tmp_path) == []
 
 

@@ -21,7 +21,7 @@ ANSWERS = {
 
 
 def test_every_exercise_has_answers_here():
-    assert {*ANSWERS} == {*all_exercises()}
+    assert {*ANSWERS} == {*all_exercises()} == {*all_mistakes()}
     assert {exercise.lesson for exercise in all_exercises().values()} <= {*LESSONS}
 
 

@@ -4,9 +4,9 @@
 export const FOLDER = "/files";
 
 /** Post what becomes of a folder's files from now on; what puts and removes some without a word. */
-export function keepFiles(FS, post) {
-  FS.mkdir(FOLDER);
-  const inside = (path) => (path.startsWith(`${FOLDER}/`) ? path.slice(FOLDER.length + 1) : null);
+export function keepFiles(FS, post, folder = FOLDER) {
+  FS.mkdir(folder);
+  const inside = (path) => (path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : null);
   const { close, rename, unlink } = FS;
   let told = (path) => {
     const name = inside(path);
@@ -48,9 +48,9 @@ export function keepFiles(FS, post) {
 
   return {
     put: (files) => silently(() => files.forEach(({ path, bytes }) => {
-      FS.mkdirTree(`${FOLDER}/${path}`.replace(/\/[^/]*$/, ""));
-      FS.writeFile(`${FOLDER}/${path}`, bytes);
+      FS.mkdirTree(`${folder}/${path}`.replace(/\/[^/]*$/, ""));
+      FS.writeFile(`${folder}/${path}`, bytes);
     })),
-    remove: (path) => silently(() => FS.analyzePath(`${FOLDER}/${path}`).exists && FS.unlink(`${FOLDER}/${path}`)),
+    remove: (path) => silently(() => FS.analyzePath(`${folder}/${path}`).exists && FS.unlink(`${folder}/${path}`)),
   };
 }

@@ -7,7 +7,6 @@ what PyTorch has in `torch`.
 
 from typing import Any
 
-from minifp.autograd.grad_mode import enable_grad, no_grad
 from minifp.compat.torch.files import load, save
 from minifp.compat.torch.nothing import answers, call, decorator
 from minifp.compat.torch.random import (
@@ -24,7 +23,7 @@ from minifp.numerics.formats import as_dtype
 
 __all__ = [
     "Generator", "__version__", "are_deterministic_algorithms_enabled", "compile",
-    "get_default_dtype", "get_rng_state", "inference_mode", "initial_seed",
+    "get_default_dtype", "get_rng_state", "initial_seed",
     "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed", "save", "seed",
     "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
     "set_num_interop_threads", "set_printoptions", "set_rng_state", "strided",
@@ -63,10 +62,3 @@ def set_default_tensor_type(t: Any) -> None:
     name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
     if name.rpartition(".")[2] != "FloatTensor" or "cuda" in name:
         raise ArgumentError(f"set_default_tensor_type({name}): expected torch.FloatTensor")
-
-
-def inference_mode(mode: Any = True) -> Any:
-    """`torch.no_grad()`, or with False `torch.enable_grad()`; or a decorator."""
-    if callable(mode):
-        return no_grad()(mode)
-    return no_grad() if mode else enable_grad()

@@ -1,22 +1,13 @@
-"""torch.cuda: no GPU is available. What scripts ask of it in passing is answered so."""
+"""torch.cuda: no GPU is available. What scripts ask of it in passing is answered so; tensors that
+are made there, as torch.cuda.FloatTensor, say that there is none."""
 
 from typing import Any
 
 from minifp.compat.torch.nothing import answers
-from minifp.compat.typed_tensors import (
-    BoolTensor,
-    ByteTensor,
-    DoubleTensor,
-    FloatTensor,
-    HalfTensor,
-    IntTensor,
-    LongTensor,
-)
 from minifp.errors import DeviceError, OutOfMemory
 
 __all__ = [
-    "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
-    "LongTensor", "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache",
+    "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache",
     "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state_all",
     "init", "is_available", "is_bf16_supported", "is_initialized", "manual_seed",
     "manual_seed_all", "max_memory_allocated", "max_memory_cached", "max_memory_reserved",

@@ -2,27 +2,24 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect
 from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, compare
-from minifp.lab.results.store import EFFECTS
 from minifp.lab.task import Task
 from minifp.numerics import policy
-from minifp.report import drawing
-from minifp.report.csv_text import csv_text
-from minifp.report.look import SCREEN, look_of
-from minifp.saving import files
+from minifp.report.content import Document
+from minifp.report.documented import Documented
+from minifp.report.look import look_of
 
 BASELINE = policy.SINGLE
 
 
 @dataclass(repr=False)
-class Ablation:
+class Ablation(Documented):
     """The result of `ablate`: a Comparison of all combinations, and the effects.
 
     cells: the precision of each combination, by whether each of `factors` is there.
@@ -48,40 +45,11 @@ class Ablation:
                 found.append(effect(factor.switch, way, pairs, margin))
         return found
 
-    def table(self) -> str:
-        """The combinations and the effects as plain text."""
-        from minifp.lab.ablation.shown import text_tables
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.ablation.ablation_document import document
 
-        return text_tables(self)
-
-    def save(self, folder: str | os.PathLike, figures=None, look=SCREEN) -> list[Path]:
-        """Write effects.csv and effects.html, and with figures="png", "svg" or "pdf" the picture of
-        the effects, which looks as a Look says. Returns the paths."""
-        from minifp.lab.ablation.shown import page, picture
-
-        folder = files.as_path(folder)
-        contents: dict = {
-            folder / f"{EFFECTS}.csv": self.csv(),
-            folder / f"{EFFECTS}.html": page(self),
-        }
-        if figures is not None:
-            drawn = drawing.bytes_of(picture(self, look), figures, **look.settings())
-            contents[folder / f"{EFFECTS}.{figures}"] = drawn
-        files.write_into(folder, contents)
-        return list(contents)
-
-    def csv(self) -> str:
-        """The effects, one a line, under the names of Effect's fields."""
-        rows = (asdict(effect).values() for effect in self.effects)
-        return csv_text([[f.name for f in fields(Effect)], *rows])
-
-    def __repr__(self):
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        from minifp.lab.ablation.shown import fragment
-
-        return fragment(self)
+        return document(self)
 
 
 def ablate(
@@ -104,8 +72,8 @@ def ablate(
     `base` for a single product or part is dropped; "loss_scale=128" replaces it instead. A scale
     with nothing left to multiply is off. k techniques make 2^k combinations, plus float32, each
     trained with every seed. seeds, out, figures and `options` are those of `compare`, which trains
-    them and resumes from `out`. The folder also gets effects.csv, effects.html and the picture of
-    the effects.
+    them and resumes from `out`. The folder also gets effects.csv, .md and .html and the
+    picture of the effects.
 
     Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """

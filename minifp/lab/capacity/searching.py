@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from minifp.lab.tasks import load_task
 from minifp.lab.workers import room
 from minifp.lab.workers.travel import HOW_TO_GET, ticket
 from minifp.numerics import policy
-from minifp.report import drawing
+from minifp.report.content import Document
+from minifp.report.documented import Documented
 from minifp.runtime import processes
 from minifp.runtime.device import as_device
 from minifp.saving import files
@@ -57,7 +57,7 @@ class Limit:
 
 
 @dataclass(repr=False)
-class Capacity:
+class Capacity(Documented):
     """The result of `largest_batch`: a Limit for each precision.
 
     memory: bytes of arrays that a step may hold. examples: the size of the training set; a larger
@@ -70,31 +70,11 @@ class Capacity:
     limits: list[Limit]
     environment: dict[str, str]
 
-    def table(self) -> str:
-        """Everything as plain text."""
-        from minifp.lab.capacity.shown import text
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.capacity.capacity_document import document
 
-        return text(self)
-
-    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
-        """Write largest-batch.json, .csv and .html, and with figures="png", "svg" or "pdf" the
-        picture. Returns the paths."""
-        from minifp.lab.capacity.shown import NAME, contents, picture
-
-        folder = files.as_path(folder)
-        written: dict = {folder / name: text for name, text in contents(self).items()}
-        if figures is not None:
-            written[folder / f"{NAME}.{figures}"] = drawing.bytes_of(picture(self), figures)
-        files.write_into(folder, written)
-        return [*written]
-
-    def __repr__(self):
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        from minifp.lab.capacity.shown import fragment
-
-        return fragment(self)
+        return document(self)
 
 
 def largest_batch(
@@ -115,8 +95,8 @@ def largest_batch(
     growth of the process is measured and reported too. Each trial is two real steps in its own
     process: the task's batch and twice its size, then the size given by the line through two that
     fit, until one more example does not. A batch larger than the training set repeats examples.
-    out: a folder for largest-batch.json, .csv and .html; figures: the picture too. device: as in
-    `compare`.
+    out: a folder for largest-batch.json, .csv, .md and .html; figures: the picture too. device: as
+    in `compare`.
 
     Returns a Capacity. Raises ArgumentError for invalid arguments, and if the machine has less free
     memory; TrainingError if the process of a trial dies.

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from minifp import lab
+from minifp.lab.exhibits.gallery_document import NAME
 from minifp.lab.exhibits.showing import estimate
-from minifp.lab.exhibits.whole import NAME
 from minifp.lab.workers.cluster import connected
 from minifp.scope.beforehand import look
 from minifp.shell import options

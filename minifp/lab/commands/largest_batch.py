@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from minifp import lab
+from minifp.lab.capacity.capacity_document import NAME
 from minifp.lab.capacity.searching import PRECISIONS
-from minifp.lab.capacity.shown import NAME
 from minifp.lab.tasks import load_task
 from minifp.shell import options
 from minifp.shell.results import picture_format, where

@@ -59,8 +59,8 @@ def after_holm(claim, count) -> list[str]:
     if count < 2 or p is None:
         return []
     if p <= LEVEL:
-        return [f"It holds with Holm's correction for {count} claims (p = {p:.2g})."]
-    return [f"With Holm's correction for {count} claims it does not hold (p = {p:.2g})."]
+        return [f"It holds with Holm's correction for {count} claims (adjusted p: {p:.2g})."]
+    return [f"With Holm's correction for {count} claims it does not hold (adjusted p: {p:.2g})."]
 
 
 def share_text(row) -> str:

@@ -59,7 +59,7 @@ def numbers_text(answer, comparison) -> str:
     return (
         f"seed by seed its {task.metric_name} ends {words.fixed(own.size, places)}{unit} from "
         f"{comparison.baseline}'s ({words.signed(own.mean, places)} in the mean), with controls "
-        f"{each}; {seeds}, p = {answer.p:.2g}"
+        f"{each}; {seeds}, p value of the permutation test {answer.p:.2g}"
     )
 
 

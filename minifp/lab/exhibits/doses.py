@@ -106,7 +106,7 @@ def slope_text(exhibit, comparison) -> str:
     places = words.decimals(task.margin) + 1
     low, high = words.signed(d.low, places), words.signed(d.high, places)
     return (
-        f"For each percent of steps that is skipped the {task.metric_name} changes by "
+        f"for each percent of steps that is skipped the {task.metric_name} changes by "
         f"{words.signed(d.mean, places)} {task.difference_unit} [{low}, {high}] "
         f"(least squares over all doses, {words.plural(d.n, 'seed')}, 90% interval)."
     )

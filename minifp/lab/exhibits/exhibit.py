@@ -1,7 +1,8 @@
 """What is in the gallery: for each claim a task, the arms that test it, published numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from minifp.lab.arms import is_control
 from minifp.lab.settings import canonical
@@ -88,6 +89,19 @@ class Exhibit:
     def tested(self) -> list[str]:
         """Its arms without controls, by their canonical texts."""
         return [arm for arm in canonical(self.arms) if not is_control(arm)]
+
+
+def facts_of(exhibit: Exhibit, comparison) -> dict[str, Any]:
+    """What JSON has of every exhibit."""
+    names = ("name", "title", "claim", "searched")
+    facts = {name: getattr(exhibit, name) for name in names}
+    return {**facts, "seeds": comparison.seeds, "settings": comparison.config}
+
+
+def searches(exhibits: Iterable[Exhibit]) -> list[str]:
+    """What was tried before the settings were fixed, in sentences."""
+    texts = dict.fromkeys(exhibit.searched for exhibit in exhibits)
+    return [f"Tried before the settings were fixed: {text}." for text in texts]
 
 
 def taken_apart(of: Exhibit) -> Exhibit:

@@ -1,6 +1,6 @@
 """What follows for a claim about loss scaling from what came out of an exhibit, as a sentence."""
 
-from minifp.lab.exhibits.fates import fates_text
+from minifp.lab.exhibits.failures import failures_text
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import words
 
@@ -66,7 +66,7 @@ def needing(line) -> str:
     if verdict == EQUIVALENT or (verdict == DIFFERENT and not is_worse(line)):
         how = "matches" if verdict == EQUIVALENT else "ends better than"
         return f"not as in the paper: without loss scaling mixed precision {how} float32"
-    how = fates_text(line.fates[line.without.precision], line.without.n)
+    how = failures_text(line.failures[line.without.precision], line.without.n)
     began = f"without loss scaling it fails ({how or 'it ends worse'})"
     others = [row for row in line.scaled if row.verdict != EQUIVALENT]
     if not others:

@@ -2,22 +2,15 @@
 where it could have been known before."""
 
 import numpy as np
-from markupsafe import Markup
 
 from minifp.lab.exhibits.finding import called
 from minifp.lab.page import curves, over_steps
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
-from minifp.report.markup import wide
+from minifp.report.content import Picture
 
 LASTING = 0.1  # of the windows, at the end: what leaves the range later may come back
 MOST = 0.5  # a rule fixed before any run was judged by it: it warns where most of a window is lost
-
-
-def failing(gallery) -> list[tuple]:
-    """The exhibits that are to fail without loss scaling, with their comparisons."""
-    both = zip(gallery.exhibits, gallery.comparisons)
-    return [(e, c) for e, c in both if e.expects == "fails" and c.runs]
 
 
 def parts_at(comparison, run) -> float | None:
@@ -134,10 +127,8 @@ def figure(exhibit, comparison):
     return drawn
 
 
-def html(exhibit, comparison) -> Markup:
-    """The picture inside of a page; nothing without matplotlib."""
-    if not drawing.is_available():
-        return Markup()
+def picture(exhibit, comparison) -> Picture:
+    """The losses, in a file of the exhibit's own."""
     title = f"{exhibit.title}: training losses; dotted: where a run parts from float32's"
-    drawn, said = figure(exhibit, comparison), note(exhibit, comparison)
-    return wide(drawing.inline_svg(drawn, f"p-{exhibit.name}", title, said), f"{title}.")
+    said, name = note(exhibit, comparison), f"{exhibit.name}-losses"
+    return Picture(name, title, said, lambda look: figure(exhibit, comparison), f"{title}.")

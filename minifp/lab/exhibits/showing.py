@@ -16,7 +16,7 @@ from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinatio
 from minifp.lab.comparison import Comparison, check_keep_weights, opened
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
-from minifp.lab.exhibits.fates import fates
+from minifp.lab.exhibits.failures import failures
 from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results import store
@@ -31,7 +31,9 @@ from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.numerics import policy
-from minifp.report import drawing, words
+from minifp.report import words
+from minifp.report.content import Document
+from minifp.report.documented import Documented
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
@@ -43,15 +45,15 @@ UNSCALED = "mixed,loss_scale=1"
 class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
-    tested: the Row of each arm but the controls, by its text. fates: of each, how many runs came to
-    nothing, by how. core_minutes: that all of its runs took of one core. metric, goal: which one,
-    and of which more is better, or less.
+    tested: the Row of each arm but the controls, by its text. failures: of each, how many runs came
+    to nothing, by how. core_minutes: that all of its runs took of one core. metric, goal: which
+    one, and of which more is better, or less.
     """
 
     exhibit: Exhibit
     baseline: Row
     tested: dict[str, Row]
-    fates: dict[str, Counter]
+    failures: dict[str, Counter]
     core_minutes: float
     metric: str = ""
     goal: str = "max"
@@ -68,7 +70,7 @@ class Line:
 
 
 @dataclass(repr=False)
-class Gallery:
+class Gallery(Documented):
     """The result of `gallery`: a Comparison for each exhibit, in their order."""
 
     scale: str
@@ -86,33 +88,18 @@ class Gallery:
             rows = {row.precision: row for row in c.rows()}
             minutes = sum(run.processor_seconds for run in c.runs) / 60
             tested = {arm: rows[arm] for arm in exhibit.tested}
-            came = {arm: fates(c, arm) for arm in tested}
+            lost = {arm: failures(c, arm) for arm in tested}
             task = c.task
             found.append(
-                Line(exhibit, rows[c.baseline], tested, came, minutes, task.metric_name, task.goal)
+                Line(exhibit, rows[c.baseline], tested, lost, minutes, task.metric_name, task.goal)
             )
         return found
 
-    def table(self) -> str:
-        """A line for each exhibit, as plain text."""
-        from minifp.lab.exhibits.whole import text_table
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.exhibits.gallery_document import document
 
-        return text_table(self)
-
-    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
-        """Write gallery.json, gallery.csv, gallery.md and gallery.html, and with figures="png",
-        "svg" or "pdf" what exhibits have as pictures beside. Returns the paths."""
-        from minifp.lab.exhibits.whole import contents, pictures
-
-        folder = files.as_path(folder)
-        written: dict = {folder / name: text for name, text in contents(self).items()}
-        for name, figure in pictures(self).items() if figures is not None else ():
-            written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
-        files.write_into(folder, written)
-        return list(written)
-
-    def __repr__(self):
-        return self.table()
+        return document(self)
 
 
 def gallery(

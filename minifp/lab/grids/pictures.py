@@ -8,12 +8,10 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
-from markupsafe import Markup
-
 from minifp.lab.changes import told
 from minifp.lab.page.captions import metric_label
 from minifp.report import drawing, words
-from minifp.report.markup import paragraph
+from minifp.report.content import Picture
 
 WIDE = 20  # ratio of the largest to the smallest value, from which on an axis is logarithmic
 MOST_LINES, MOST_PANELS, MOST_TEXTS = 8, 6, 64
@@ -21,40 +19,20 @@ PANEL = 3.9, 3.2  # inches
 METRIC, DIFFERENCE = "metric", "difference"
 
 
-def names_of(sweep) -> list[tuple[str, tuple[str, ...]]]:
-    """(name of the file, axes) of each picture."""
-    axes = sweep.grid.axes
-    curves = [(f"over {name}", (name,)) for name in axes if len(axes[name]) > 1]
+def pictures_of(sweep) -> list:
+    """Curves, side by side, then maps; [] where no run is finished."""
+    axes, label = sweep.grid.axes, metric_label(sweep.comparisons[0].task)
+
+    def picture(title, on):
+        name = words.spaced(title).replace(" ", "-")
+        said = f"{label}: see the table."
+        return Picture(name, title, said, lambda look: figure(sweep, on), is_map=len(on) > 1)
+
+    lines = [(f"over {name}", (name,)) for name in axes if len(axes[name]) > 1]
     maps = [(f"{a} and {b}", (a, b)) for a, b in combinations(axes, 2)]
-    return [(words.spaced(name).replace(" ", "-"), on) for name, on in (*curves, *maps)]
-
-
-def pictures_of(sweep, format: str) -> dict[str, bytes]:
-    """The content of each picture, by its name."""
-    return {
-        name: drawing.bytes_of(figure(sweep, on), format)
-        for name, on in names_of(sweep)
-        if has_points(sweep, on)
-    }
-
-
-def inline(sweep) -> list[Markup]:
-    """The pictures in a page; a sentence where there are none."""
-    if not drawing.is_available():
-        return [paragraph(f"{drawing.HOW_TO_GET}.")]
-    label = metric_label(sweep.comparisons[0].task)
-    figures: dict[int, list[Markup]] = {1: [], 2: []}  # by how many axes there are
-    for name, on in names_of(sweep):
-        if has_points(sweep, on):
-            said = f"{label}: see the table."
-            svg = drawing.inline_svg(figure(sweep, on), name, name, said)
-            # A map is as wide as the page, and scrolls where that is narrow, by keys too.
-            is_map = Markup(' class="map" role="group" tabindex="0" aria-label="{}"').format(name)
-            frame = Markup("<figure{}>{}</figure>")
-            figures[len(on)].append(frame.format(is_map if len(on) > 1 else "", svg))
-    if not any(figures.values()):
-        return [paragraph("No run is finished yet.")]
-    return [Markup('<div class="pair">'), *figures[1], Markup("</div>"), *figures[2]]
+    over, across = ([picture(*one) for one in some if has_points(sweep, one[1])]
+                    for some in (lines, maps))  # fmt: skip
+    return [over, *across] if over or across else []
 
 
 def has_points(sweep, on) -> bool:

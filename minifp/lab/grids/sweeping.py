@@ -23,11 +23,13 @@ from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
+from minifp.report.content import Document
+from minifp.report.documented import Documented
 from minifp.saving import files
 
 
 @dataclass(repr=False)
-class Sweep:
+class Sweep(Documented):
     """The result of `sweep`: a Comparison for each cell, in the order of `grid.cells()`."""
 
     grid: Grid
@@ -51,30 +53,11 @@ class Sweep:
             raise ArgumentError(f"{len(found)} cells have {settings}, expected one of: {names}")
         return found[0]
 
-    def table(self) -> str:
-        """A line for each cell and arm, as plain text."""
-        from minifp.lab.grids.tables import text_table
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.grids.tables import document
 
-        return text_table(self)
-
-    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
-        """Write sweep.json, sweep.csv and sweep.html, and with figures="png", "svg" or "pdf" the
-        pictures. Returns the paths."""
-        from minifp.lab.grids.pictures import pictures_of
-        from minifp.lab.grids.tables import contents
-
-        folder = files.as_path(folder)
-        written: dict = {folder / name: text for name, text in contents(self).items()}
-        if figures is not None:
-            written |= {
-                folder / f"{name}.{figures}": content
-                for name, content in pictures_of(self, figures).items()
-            }
-        files.write_into(folder, written)
-        return list(written)
-
-    def __repr__(self):
-        return self.table()
+        return document(self)
 
 
 def sweep(
@@ -101,7 +84,7 @@ def sweep(
     (batch_size, accumulate, clip_norm, epochs, steps, dial), or a switch of the precision
     (loss_scale, master_weights, reduce, ...), which float32 does not take. grid: a TOML file with
     all this, instead of the other arguments. out: a folder that keeps a folder for each cell, as
-    `compare` does, and sweep.json, sweep.csv and sweep.html; the same call resumes from there. The
+    `compare` does, and sweep.json, .csv, .md and .html; the same call resumes from there. The
     other arguments are those of `compare`.
 
     Raises ArgumentError for invalid settings, or settings without effect, before anything is

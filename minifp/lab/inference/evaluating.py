@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from minifp.autograd.tape import Tensor
@@ -20,7 +19,8 @@ from minifp.lab.inference.predictions import Changed, Predictions, changed, pred
 from minifp.lab.state import State
 from minifp.numerics import policy
 from minifp.numerics.formats import float32, is_narrow
-from minifp.report import drawing
+from minifp.report.content import Document
+from minifp.report.documented import Documented
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
 from minifp.runtime.cpu.threads import get_num_threads
@@ -87,7 +87,7 @@ class Judged:
 
 
 @dataclass(repr=False)
-class Inference:
+class Inference(Documented):
     """The result of `evaluate`: a Judged for each checkpoint, in their order."""
 
     precisions: list[str]
@@ -101,39 +101,11 @@ class Inference:
         """The precisions that are held against the first."""
         return self.precisions[1:]
 
-    def table(self) -> str:
-        """Everything as plain text."""
-        from minifp.lab.inference.shown import text
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.inference.inference_document import document
 
-        return text(self)
-
-    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
-        """Write evaluation.json, evaluation.csv, changed.csv and evaluation.html, and with
-        figures="png", "svg" or "pdf" the pictures. Returns the paths."""
-        from minifp.lab.inference.numbers import changed_csv, to_csv, to_json
-        from minifp.lab.inference.page import page
-        from minifp.lab.inference.pictures import figures_of
-        from minifp.lab.inference.shown import CHANGED, NAME
-
-        folder = files.as_path(folder)
-        written: dict = {
-            folder / f"{NAME}.json": to_json(self),
-            folder / f"{NAME}.csv": to_csv(self),
-            folder / f"{CHANGED}.csv": changed_csv(self),
-            folder / f"{NAME}.html": page(self),
-        }
-        for name, figure in figures_of(self) if figures is not None else ():
-            written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
-        files.write_into(folder, written)
-        return [*written]
-
-    def __repr__(self):
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        from minifp.lab.inference.page import fragment
-
-        return fragment(self)
+        return document(self)
 
 
 def evaluate(
@@ -160,8 +132,8 @@ def evaluate(
     examples: how many of the test set, the first ones, by default all. batch: examples in a batch
     of which time and bytes are measured, by default that of an evaluation, four times the task's.
     repeats: timed passes; the median counts, and precisions take turns. out: a folder for
-    evaluation.json, .csv, .html and changed.csv; figures: the pictures too, as "png", "svg" or
-    "pdf". device: as in `compare`.
+    evaluation.json, .csv, .md, .html and changed.csv; figures: the pictures too, as "png", "svg"
+    or "pdf". device: as in `compare`.
 
     Raises ArgumentError for invalid arguments, and CheckpointError for a file that is not a
     checkpoint, does not name its task, or belongs to another one.

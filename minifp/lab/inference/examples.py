@@ -56,3 +56,20 @@ def first_array(dataset: Any, index: int) -> np.ndarray | None:
         item = mapped(as_plain, dataset[index])
     arrays = [leaf for _, leaf in leaves(item) if isinstance(leaf, np.ndarray)]
     return next((a for a in arrays if is_float(a.dtype)), None)
+
+
+def each_change(judged, precision):
+    """(example, place in it, true class, class and share before, class and share now) of each."""
+    changed, dataset = judged.changed(precision), judged.trained.test_set
+    base, other = judged.base.predictions, judged.results[precision].predictions
+    for place in () if changed is None else changed.places:
+        at = tuple(place)
+        yield [
+            int(place[0]),
+            "/".join(map(str, place[1:])),
+            class_name(dataset, int(base.targets[at])),
+            class_name(dataset, int(base.classes[at])),
+            round(float(base.shares[at]), 6),
+            class_name(dataset, int(other.classes[at])),
+            round(float(other.shares[at]), 6),
+        ]

@@ -1,35 +1,40 @@
 """Pictures of what `evaluate` found: what formats change and cost, and what they see otherwise."""
 
-from minifp.lab.inference.examples import picture_of
-from minifp.lab.inference.shown import CHANGED, NAME, each_change
+from functools import partial
+
+from minifp.lab.inference.examples import each_change, picture_of
 from minifp.lab.page.captions import metric_label
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
+from minifp.report.content import Picture
 
+NAME = "evaluation"  # of the files in a folder
+CHANGED = "changed"  # the file of the examples whose prediction changed
+TITLE = "Trained networks in other number formats"
 ROWS, COLUMNS = 12, 8  # of a picture of what changed: checkpoints, and examples of each
 SIDE = 1.15  # inches of one example
 BAR = 0.8  # of the room between two checkpoints, for all precisions
 
 
-def figures_of(found):
-    """(name, figure) of each picture that there is something for."""
-    whole = overview(found)
-    if whole is not None:
-        yield NAME, whole
-    for precision in found.others:
-        figure = examples(found, precision)
-        if figure is not None:
-            yield f"{CHANGED}-{words.spaced(precision).replace(' ', '-')}", figure
+def pictures_of(inference) -> list[Picture]:
+    """That of the numbers, then of each precision what it sees otherwise."""
+    said = "Change of the metric, time and memory, against the baseline: see the table."
+    pictures = [Picture(NAME, TITLE, said, lambda look: overview(inference))]
+    for precision in inference.others:
+        name = f"{CHANGED}-{words.spaced(precision).replace(' ', '-')}"
+        draw = partial(examples, inference, precision)
+        pictures.append(Picture(name, f"{precision}: what it sees otherwise", "", draw))
+    return pictures
 
 
 # ---- numbers ------------------------------------------------------------------------------------
 
 
-def measures(found) -> list[tuple]:
+def measures(inference) -> list[tuple]:
     """(title, value of a checkpoint in a precision, where nothing differs) of each panel."""
-    metrics = {metric_label(j.trained.task) for j in found.judged}
+    metrics = {metric_label(j.trained.task) for j in inference.judged}
     name = metrics.pop() if len(metrics) == 1 else "metric"
-    base = found.precisions[0]
+    base = inference.precisions[0]
 
     def times(field):
         def value(judged, precision):
@@ -45,22 +50,22 @@ def measures(found) -> list[tuple]:
     ]
 
 
-def overview(found):
+def overview(inference):
     """A panel of bars for each of the measures, a row for each checkpoint; None for no others."""
     from matplotlib.figure import Figure
 
-    if not found.others:
+    if not inference.others:
         return None
-    styles = styles_of(found.precisions, found.precisions[0])
-    names = [judged.trained.name for judged in found.judged]
+    styles = styles_of(inference.precisions, inference.precisions[0])
+    names = [judged.trained.name for judged in inference.judged]
     with drawing.settings():
-        drawn = Figure(figsize=(9.6, 1.15 + 0.24 * len(names) * (1 + len(found.others))))
+        drawn = Figure(figsize=(9.6, 1.15 + 0.24 * len(names) * (1 + len(inference.others))))
         drawn.set_layout_engine("constrained")
         panels = drawn.subplots(1, 3, sharey=True)
-        for axes, (title, value, level) in zip(panels, measures(found)):
-            draw_bars(axes, found, value, level, styles)
+        for axes, (title, value, level) in zip(panels, measures(inference)):
+            draw_bars(axes, inference, value, level, styles)
             axes.set_title(title, fontsize=9)
-        show_margin(panels[0], found)
+        show_margin(panels[0], inference)
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
         handles, _ = panels[0].get_legend_handles_labels()
@@ -69,13 +74,13 @@ def overview(found):
     return drawn
 
 
-def draw_bars(axes, found, value, level, styles):
+def draw_bars(axes, inference, value, level, styles):
     """A bar for each checkpoint and precision, and a line where nothing differs."""
-    high = BAR / len(found.others)
-    for i, precision in enumerate(found.others):
-        known = [(row, value(j, precision)) for row, j in enumerate(found.judged)]
+    high = BAR / len(inference.others)
+    for i, precision in enumerate(inference.others):
+        known = [(row, value(j, precision)) for row, j in enumerate(inference.judged)]
         known = [(row, v) for row, v in known if words.is_number(v)]
-        at = [row + (i - (len(found.others) - 1) / 2) * high for row, _ in known]
+        at = [row + (i - (len(inference.others) - 1) / 2) * high for row, _ in known]
         look = {"color": styles[precision].color, "label": precision}
         axes.barh(at, [v for _, v in known], 0.86 * high, **look)
     axes.axvline(level, color=drawing.MUTED, linewidth=0.8)
@@ -83,9 +88,9 @@ def draw_bars(axes, found, value, level, styles):
     axes.margins(x=0.08)
 
 
-def show_margin(axes, found):
+def show_margin(axes, inference):
     """Shade the smallest margin of the tasks, for a measure of how far is far."""
-    margin = min(judged.trained.task.margin for judged in found.judged)
+    margin = min(judged.trained.task.margin for judged in inference.judged)
     axes.axvspan(-margin, margin, color=drawing.GRID, alpha=0.45, linewidth=0, zorder=0)
     axes.set_xlabel("shaded: the margin", fontsize=8)
     low, high = axes.get_xlim()
@@ -95,11 +100,11 @@ def show_margin(axes, found):
 # ---- examples -----------------------------------------------------------------------------------
 
 
-def examples(found, precision):
+def examples(inference, precision, look):
     """Pictures that a precision sees otherwise, a row for each checkpoint; None for none."""
     from matplotlib.figure import Figure
 
-    rows = [(judged, pictured(judged, precision)) for judged in found.judged]
+    rows = [(judged, pictured(judged, precision)) for judged in inference.judged]
     rows = [(judged, shown) for judged, shown in rows if shown][:ROWS]
     if not rows:
         return None
@@ -108,7 +113,7 @@ def examples(found, precision):
         drawn = Figure(figsize=(1.7 + SIDE * wide, 0.5 + (SIDE + 0.55) * len(rows)))
         drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
         grid = drawn.subplots(len(rows), wide, squeeze=False)
-        base = found.precisions[0]
+        base = inference.precisions[0]
         drawn.suptitle(f"The true class; then {base} → {precision}", fontsize=9.5)
         for line, (judged, shown) in zip(grid, rows):
             for axes in line:
@@ -126,10 +131,10 @@ def examples(found, precision):
 
 def pictured(judged, precision) -> list[tuple]:
     """(picture, true class, class before, class now) of the first examples that changed."""
-    found: list[tuple] = []
+    changed: list[tuple] = []
     for example, _, true, before, _, now, _ in each_change(judged, precision):
         picture = picture_of(judged.trained.test_set, example)
-        if picture is None or len(found) == COLUMNS:
+        if picture is None or len(changed) == COLUMNS:
             break
-        found.append((picture, true, before, now))
-    return found
+        changed.append((picture, true, before, now))
+    return changed

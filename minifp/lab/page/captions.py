@@ -16,6 +16,13 @@ def metric_title(task) -> str:
     return name[:1].upper() + name[1:] if known else f"Test {name}"
 
 
+def runs_there(comparisons) -> str:
+    """How many runs there are, where some are missing: "; 4 of 6 runs are there"."""
+    asked = sum(len(c.asked) for c in comparisons)
+    there = sum(len(c.done() & {*c.asked}) for c in comparisons)
+    return "" if there == asked else f"; {there} of {asked} runs are there"
+
+
 def mean_text(row, places) -> str:
     """Mean and deviation, and how many runs were lost on the way."""
     parts = []

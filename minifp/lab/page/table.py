@@ -106,11 +106,12 @@ def tests(comparison) -> list[str]:
     claims = [c for c in claims if c.score.margin is not None or c.reached is not None]
     if not any(c.verdict for c in claims):
         return []
-    head = ("precision, score", "difference", "90% interval", "equivalent", "different")
+    head = ("precision, score", "difference", "90% interval", "p equivalence", "p difference")
     lines = [head, *map(test_cells, claims)]
     told = (
-        "Tests, as p values: below 0.05 under `equivalent` a difference is shown to be within the "
-        "margin (TOST), under `different` to be beyond it. In brackets: adjusted for all claims of "
+        "p values: how often data this far out would come up if the hypothesis of the test were "
+        "true. Below 0.05 the test of equivalence (TOST) rejects that the difference is beyond the "
+        "margin, that of difference that it is within it. In brackets: adjusted for all tests of "
         "its kind here (Holm)."
     )
     return [fill(told), columns(lines, text_columns=(0, 5))]

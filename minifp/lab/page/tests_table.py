@@ -9,15 +9,18 @@ from minifp.report import words
 from minifp.report.markup import code, details, paragraph, table
 
 ABOUT = (
-    'Differences are paired by seed. A small "p equivalent" shows that the difference is within '
-    'the margin (the larger p of two one-sided tests: TOST), a small "p different" that it is '
-    'beyond it, and a small "p not worse" that it is not worse by more than the margin '
-    "(non-inferiority). In brackets: adjusted for all claims of its kind on the page (Holm); "
-    "below 0.05 a claim holds together with the others. Sign-flip p: how often a mean this far "
-    "from 0 comes up if the sign of each difference is chance; it assumes no distribution. "
+    "Differences are paired by seed. A p value says how often data this far out would come up if "
+    "the hypothesis of its test were true; it is not the probability of that hypothesis. That of "
+    "the equivalence test is that the difference is beyond the margin (TOST: the larger p of two "
+    "one-sided tests), that of the difference test that it is within it, that of the "
+    "non-inferiority test that it is worse by more than the margin. In brackets: adjusted for all "
+    "tests of its kind on the page (Holm); below 0.05 a claim holds together with the others. "
+    "Sign-flip p: how often a mean this far from 0 comes up if the sign of each difference is "
+    "chance; it assumes no distribution. "
     "Bootstrap: the interval again, without assuming one (BCa). Pairing gain: how many times as "
     "many seeds it would take without pairs."
 )
+P_VALUES = ("p, equivalence test", "p, difference test", "p, non-inferiority test")
 
 
 def tests_table(comparison) -> Markup:
@@ -26,7 +29,7 @@ def tests_table(comparison) -> Markup:
     if not claims:
         return Markup()
     head = ["precision", "score", "pairs", "mean", "difference", f"{CONFIDENCE:.0%} interval"]
-    head += ["bootstrap", "SD", "margin", "p equivalent", "p different", "p not worse"]
+    head += ["bootstrap", "SD", "margin", *P_VALUES]
     head += ["sign-flip p", "pairing gain", "verdict"]
     rows = [[code(c.arm), *map(words.typeset, cells(c))] for c in claims]
     notes = list(dict.fromkeys(c.score.note for c in claims if c.score.note))

@@ -7,6 +7,7 @@ from minifp.errors import ArgumentError
 from minifp.lab import registration
 from minifp.lab.results import latex, reproduce, store, summary, tidy
 from minifp.lab.results.products import shown
+from minifp.report.json_text import json_text
 from minifp.runtime import locks
 from minifp.saving import files
 
@@ -21,7 +22,7 @@ def contents(comparison, folder) -> dict:
         folder / store.HISTORY: tidy.history_csv(comparison),
         folder / store.LATEX: latex.table(comparison),
         folder / store.SCRIPT: reproduce.script(comparison),
-        folder / store.RESULTS: store.to_json(summary.summary(comparison), indent=1),
+        folder / store.RESULTS: json_text(summary.summary(comparison), indent=1),
         folder / registration.FILE: registration.text_of(comparison.registered),
     }
 

@@ -5,6 +5,7 @@ above it as a comment.
 """
 
 import math
+from itertools import chain
 from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
@@ -13,51 +14,28 @@ from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
 from minifp.report import words
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: "\\" + character for character in "&%$#_{}"},
-}
-
-
-def escaped(text: str) -> str:
-    """A text as LaTeX prints it."""
-    return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
+from minifp.report.content import Table
+from minifp.report.rendering import latex
 
 
 def table(comparison) -> str:
     """The text of table.tex."""
     task, rows = comparison.task, comparison.rows()
     claims = {claim.arm: claim for claim in claims_of(comparison) if claim.decides}
-    named = {metric.name: metric for metric in [task.primary, *task.metrics]}
+    units = {metric.name: metric.unit for metric in [task.primary, *task.metrics]}
     names = metric_names(comparison)
-    head = ["Arm", "Runs", *(with_unit(n, named[n].unit if n in named else "") for n in names)]
-    head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE * 100:.0f}\\% interval"]
-    head += ["Verdict", "$p$"]
-    groups = [r for r in rows if not r.is_control], [r for r in rows if r.is_control]
-    lines = [
-        "% \\usepackage{booktabs}",
-        *(f"% {' '.join(text.split())}" for text in caption(comparison)),
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 3)}lr}}",
-        r"\toprule",
-        line(head),
-    ]
-    for group in filter(None, groups):
-        lines += [r"\midrule"]
-        lines += [line(cells(comparison, r, names, claims.get(r.precision))) for r in group]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    head = ["Arm", "Runs", *(with_unit(name, units.get(name)) for name in names)]
+    head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE:.0%} interval"]
+    head += ["Verdict", "p"]
+    groups = [[r for r in rows if r.is_control == is_control] for is_control in (False, True)]
+    lines = [cells(comparison, r, names, claims.get(r.precision)) for r in chain(*groups)]
+    whole = Table("", [head, *lines], text_columns=(len(head) - 2,), code=True)
+    return latex(whole, [*filter(None, map(len, groups))], caption(comparison))
 
 
 def with_unit(name, unit) -> str:
     """The head of a column."""
-    return escaped(f"{name} ({unit})" if unit else name)
-
-
-def line(texts) -> str:
-    """A row of the table."""
-    return " & ".join(texts) + r" \\"
+    return f"{name} ({unit})" if unit else name
 
 
 def caption(comparison) -> list[str]:
@@ -85,29 +63,25 @@ def cells(comparison, row, metrics, claim) -> list[str]:
     primary = comparison.task.metric_name
     places = words.decimals(comparison.task.margin)
     ended = [run for run in comparison.runs_of(row.precision) if run.finished]
-    found = [rf"\texttt{{{escaped(row.precision)}}}", f"{row.n - row.diverged}/{row.n}"]
-    found += [spread(row.mean, row.sd, places)]
+    texts = [row.precision, f"{row.n - row.diverged}/{row.n}", spread(row.mean, row.sd, places)]
     for name in metrics[1:]:
         values = [final(run, name, primary) for run in ended]
-        found += [spread(*moments([value for value in values if words.is_number(value)]))]
+        texts += [spread(*moments([value for value in values if words.is_number(value)]))]
     if row.precision == comparison.baseline:
-        return [*found, "baseline", "", "", ""]
-    difference, interval = "", ""
-    if words.is_number(row.difference):
-        difference = f"${words.signed(row.difference, places)}$"
-    if words.is_number(row.low):
-        ends = (words.signed(end, places) for end in (row.low, row.high))
-        interval = "$[{}, {}]$".format(*ends)
+        return [*texts, "baseline", "", "", ""]
+    difference = words.signed(row.difference, places) if words.is_number(row.difference) else ""
+    ends = ", ".join(words.signed(end, places) for end in (row.low, row.high))
+    interval = f"[{ends}]" if words.is_number(row.low) else ""
     decided = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", primary)
     by = f" by {row.decided_by}" if decided else ""
     p = claim.holm_of_verdict if claim is not None else None
-    verdict = escaped((badge(row) or "no verdict") + by)
-    return [*found, difference, interval, verdict, "" if p is None else p_text(p)]
+    verdict = (badge(row) or "no verdict") + by
+    return [*texts, difference, interval, verdict, "" if p is None else p_text(p)]
 
 
 def p_text(p) -> str:
     """A p value with two digits, or what it is less than."""
-    return "$<0.001$" if p < 0.001 else f"${p:.2g}$"
+    return "<0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def moments(values) -> tuple:
@@ -123,4 +97,4 @@ def spread(mean, sd, places) -> str:
     """Mean and deviation; empty where no run finished."""
     if not words.is_number(mean):
         return ""
-    return f"${mean:.{places}f}" + (rf" \pm {sd:.{places}f}$" if words.is_number(sd) else "$")
+    return f"{mean:.{places}f}" + (f" ± {sd:.{places}f}" if words.is_number(sd) else "")

@@ -15,6 +15,7 @@ from minifp.lab.results.folder import save
 from minifp.lab.results.products import products_of
 from minifp.lab.run import Run
 from minifp.lab.workers import carry_out
+from minifp.report.json_text import json_text
 from minifp.saving import files
 
 # What may differ between two runs that have the same bits, or is looked at by itself.
@@ -120,7 +121,7 @@ def check_same(first, one, second, other) -> None:
 def differences(first, one, second, other) -> list[str]:
     """In what two runs differ beside times, the most telling first."""
     names = [f.name for f in fields(Run) if f.name not in MEASURED]
-    found = [n for n in names if store.to_json(getattr(one, n)) != store.to_json(getattr(other, n))]
+    found = [n for n in names if json_text(getattr(one, n)) != json_text(getattr(other, n))]
     arrays, of_other = one.snapshots, other.snapshots
     if arrays and of_other:  # which are not there where they were not asked for, or lost
         same = arrays.keys() == of_other.keys() and all(

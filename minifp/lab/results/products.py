@@ -68,6 +68,6 @@ def shown(folder: Path) -> list[Path]:
     """Pages, pictures and event files that may be in a folder, of whatever comparison."""
     from minifp.lab.page.figures import places
 
-    endings = ("csv", "html", *drawing.FORMATS)
+    endings = ("csv", "html", "md", *drawing.FORMATS)
     effects = [folder / f"{store.EFFECTS}.{ending}" for ending in endings]
     return [folder / store.REPORT, *places(folder), *effects, *event_files.there(folder)]

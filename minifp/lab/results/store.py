@@ -13,7 +13,6 @@ Every file is written aside and renamed, so that none is ever seen half written.
 """
 
 import hashlib
-import json
 import math
 import re
 from collections.abc import Iterable
@@ -32,6 +31,7 @@ from minifp.lab.results import schema
 from minifp.lab.results.origin import NOWHERE, Origin
 from minifp.lab.results.schema import EDITED
 from minifp.lab.run import COLUMNS, Run
+from minifp.report.json_text import json_text
 from minifp.runtime import untrusted
 from minifp.saving import files
 
@@ -47,23 +47,8 @@ KEPT_FILE = re.compile(r"[\w-][\w.-]{0,254}")  # in the folder of a run: see kep
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
 
-def to_json(value, indent=None) -> str:
-    """JSON that any reader takes: numbers that are not finite become the texts of NOT_FINITE."""
-    return json.dumps(_finite(value), indent=indent, allow_nan=False, ensure_ascii=False)
-
-
-def _finite(value):
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _finite(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]
-    return value
-
-
 def number(value):
-    """A number, or None, as `to_json` wrote it."""
+    """A number, or None, as `json_text` wrote it."""
     return NOT_FINITE[value] if isinstance(value, str) else value
 
 
@@ -112,7 +97,7 @@ def kept_files(run: Run) -> dict[str, tuple[str, bytes]]:
 
 def text_of(run: Run, config: dict) -> str:
     """A run without its snapshots, and its settings, as JSON."""
-    return to_json({"config": config, "run": asdict(replace(run, snapshots={}, weights={}))})
+    return json_text({"config": config, "run": asdict(replace(run, snapshots={}, weights={}))})
 
 
 def beside(folder: Path, run: Run) -> list[str]:
@@ -228,8 +213,8 @@ def is_arm(text: str) -> bool:
 
 
 def run_from(fields: dict, path: Path) -> Run:
-    """The Run that `asdict` and `to_json` wrote, of what `schema.check` has taken. Raises DataError
-    if it is none."""
+    """The Run that `asdict` and `json_text` wrote, of what `schema.check` has taken. Raises
+    DataError if it is none."""
     try:
         run = Run(**fields)
         check_arms(path, [(run.precision, run.seed)])

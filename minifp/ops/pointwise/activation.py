@@ -23,15 +23,19 @@ At a kink f' is as in PyTorch. Each is written so that nothing overflows or canc
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, cast
 
 import numpy as np
 
+from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
-from minifp.ops.elementwise import Unary, as_numbers, operation, takes_floats, unary
+from minifp.ops.binding import overwritten
+from minifp.ops.elementwise import Unary, as_numbers, named, operation, takes_floats, unary
 from minifp.ops.pointwise.unary_math import tanh
 from minifp.ops.public import public
+from minifp.typing import F
 
 
 def activation(
@@ -241,3 +245,22 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x), of which tanh(x) is stored by itself."""
     return input - tanh(input)
+
+
+# ---- into their input ---------------------------------------------------------------------------
+
+
+def into_input(function: F) -> F:
+    """The function whose input becomes the result, which it returns."""
+    name = f"{function.__name__}_"
+
+    @wraps(function)
+    def apply(input, *args, **settings):
+        return overwritten(input, function(input, *args, **settings), name)
+
+    doc = f"As `{function.__name__}`; the input becomes the result, as by methods with a _."
+    return public("F")(takes_tensor(cast(F, named(apply, name, doc, function))))
+
+
+relu_, leaky_relu_, elu_ = map(into_input, (relu, leaky_relu, elu))
+celu_, selu_, hardtanh_ = map(into_input, (celu, selu, hardtanh))

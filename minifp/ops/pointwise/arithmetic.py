@@ -18,7 +18,6 @@ from minifp.ops.elementwise import (
     Operand,
     as_numbers,
     binary,
-    check_operands,
     pass_to,
     unary,
 )
@@ -69,12 +68,12 @@ def move(x, *, device):
 
 
 @kernel("map", "x y")
-def add_forward(x, y, *, alpha):
+def add_forward(x, y, *, alpha=1):
     return x + y if alpha == 1 else x + alpha * y
 
 
 @kernel("map", "x y")
-def sub_forward(x, y, *, alpha):
+def sub_forward(x, y, *, alpha=1):
     return x - y if alpha == 1 else x - alpha * y
 
 
@@ -88,16 +87,14 @@ def sub_backward(dz, x_shape, y_shape, to, alpha):
 
 @op
 def add_op(x, y, *, alpha):
-    check_operands(x, y)
-    shapes = getattr(x, "shape", ()), getattr(y, "shape", ())
-    return add_forward(x, y, alpha=alpha), shapes, add_backward
+    z = add_forward(x, y) if alpha == 1 else add_forward(x, y, alpha=alpha)
+    return z, (getattr(x, "shape", ()), getattr(y, "shape", ())), add_backward
 
 
 @op
 def sub_op(x, y, *, alpha):
-    check_operands(x, y)
-    shapes = getattr(x, "shape", ()), getattr(y, "shape", ())
-    return sub_forward(x, y, alpha=alpha), shapes, sub_backward
+    z = sub_forward(x, y) if alpha == 1 else sub_forward(x, y, alpha=alpha)
+    return z, (getattr(x, "shape", ()), getattr(y, "shape", ())), sub_backward
 
 
 def is_floating(a):

@@ -130,7 +130,7 @@ def normal_distribution(x):
     return np.where(np.abs(z) <= BORDER, 0.5 + 0.5 * _erf_near(z), y)
 
 
-erf = public("fp Tensor", autocast="pointwise")(
+erf = public("fp Tensor", in_place=True, autocast="pointwise")(
     unary(
         "erf",
         _erf,

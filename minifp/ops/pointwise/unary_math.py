@@ -22,7 +22,9 @@ def floating(
     where: str = "fp Tensor", **declared: Any,
 ) -> Unary:  # fmt: skip
     """A function that gives floating numbers also for integers; `declared` as in `public`."""
-    return public(where, **declared)(unary(name, value, slope, saves, doc, to_floats=True))
+    return public(where, in_place=True, **declared)(
+        unary(name, value, slope, saves, doc, to_floats=True)
+    )
 
 
 def _sigmoid(x):
@@ -34,7 +36,7 @@ def _other_side(x):
     return np.sqrt((1 - x) * (1 + x))
 
 
-exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.", in_place=True, autocast="power")
+exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.", autocast="power")
 expm1 = floating(
     *("expm1", np.expm1, lambda dy, x: dy * np.exp(x)),
     *("x", "e^x - 1, with all its digits where x is small."),
@@ -56,7 +58,6 @@ log1p = floating(
 )
 sqrt = floating(
     *("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root."),
-    in_place=True,
     autocast="pointwise",
 )
 rsqrt = floating(
@@ -102,7 +103,6 @@ cosh = floating(
 tanh = floating(
     *("tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "y", "The hyperbolic tangent."),
     "fp F Tensor",
-    in_place=True,
     autocast="pointwise",
 )
 sigmoid = floating(
@@ -110,7 +110,6 @@ sigmoid = floating(
     *("sigmoid", _sigmoid, lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)), "x"),
     "1 / (1 + e^-x).",
     "fp F Tensor",
-    in_place=True,
     autocast="pointwise",
 )
 
@@ -118,10 +117,10 @@ sigmoid = floating(
 # ---- whole numbers ------------------------------------------------------------------------------
 
 
-def steps(name, value, doc, in_place=False):
+def steps(name, value, doc):
     """A function that is constant between its steps: its gradient is 0, also at them."""
     function = unary(name, value, lambda dy, _: np.zeros_like(dy), None, doc)
-    return public("fp Tensor", in_place=in_place, autocast="pointwise")(function)
+    return public("fp Tensor", in_place=True, autocast="pointwise")(function)
 
 
 def whole(rounding):
@@ -130,13 +129,10 @@ def whole(rounding):
 
 
 sign = steps("sign", np.sign, "-1, 0 or 1, as x; NaN for NaN. Its gradient is 0.")
-floor = steps(
-    "floor", whole(np.floor), "The largest whole number up to x. Its gradient is 0.", in_place=True
-)
+floor = steps("floor", whole(np.floor), "The largest whole number up to x. Its gradient is 0.")
 ceil = steps("ceil", whole(np.ceil), "The smallest whole number from x on. Its gradient is 0.")
 trunc = steps("trunc", whole(np.trunc), "x without its fraction. Its gradient is 0.")
 round = steps(
     *("round", whole(np.rint)),
     "The nearest whole number, of two the even one. Its gradient is 0.",
-    in_place=True,
 )

@@ -194,7 +194,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return outer_op(input, vec2)
 
 
-@public("fp Tensor", autocast="product")
+@public("fp Tensor", in_place=True, autocast="product")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:

@@ -11,7 +11,7 @@ read several times sums its gradients in `reduce`: in float16 such a sum would s
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing_cuda import read as read_on_device
 from minifp.runtime.cuda.arrays import is_on_device, to_host
+from minifp.runtime.device import placed
 
 
 def add_rows(dy, rows, n, sum):
@@ -213,11 +214,39 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     return getitem_op(input, basic=basic, arrays=arrays)
 
 
-def assign(array, index, value):
-    """array[index] = value, for NumPy arrays, with the indices that `getitem` takes."""
+class Places(NamedTuple):
+    """What an index names, in its two steps."""
+
+    basic: tuple
+    arrays: tuple | None
+
+    def copied(self, x: Any) -> Any:
+        """A copy of an array, into which `write` may write."""
+        return x.copy()
+
+    def read(self, x: Any) -> Any:
+        """x[index]."""
+        return x[self.basic] if self.arrays is None else read(x[self.basic], self.arrays)
+
+    def write(self, x: Any, value: Any) -> None:
+        """x[index] = value, where x is and in its dtype; of several for one place the last is
+        written, so that a GPU's arrays go to the CPU and back where there are arrays of places."""
+        view = x[self.basic]
+        if self.arrays is None:
+            view[...] = value
+        elif is_on_device(x):
+            arrays = tuple(to_host(a) if is_on_device(a) else a for a in self.arrays)
+            host = to_host(view)
+            host[arrays] = to_host(value)
+            view[...] = placed(host, like=x)
+        else:
+            view[self.arrays] = value
+
+
+def places(index: Any, shape: tuple[int, ...]) -> Places:
+    """Those that an index names in a tensor of a shape, to write there. Raises ShapeError where it
+    does not fit."""
     try:
-        basic, arrays = two_steps(index, array.shape)
+        return Places(*two_steps(index, shape))
     except ShapeError as error:
-        raise ShapeError(f"x[index] = value for x of shape {array.shape}: {error}") from None
-    view = array[basic]
-    view[... if arrays is None else arrays] = value
+        raise ShapeError(f"x[index] = value for x of shape {shape}: {error}") from None

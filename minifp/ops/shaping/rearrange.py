@@ -134,7 +134,7 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
         return apply(input, diagonal=int(diagonal))
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
-    return public("fp Tensor", autocast="exact")(takes_tensor(function))
+    return public("fp Tensor", in_place=True, autocast="exact")(takes_tensor(function))
 
 
 tril = triangle(

@@ -22,7 +22,7 @@ def resize_(input: Tensor, *sizes: Ints) -> Tensor:
     if not isinstance(input, Tensor):
         raise DTypeError(f"resize_ of a {type(input).__name__}: expected a tensor")
     size = as_size(sizes, "resize_")
-    if input.requires_grad or input.storage.sharing is not None:
+    if any(t.requires_grad or t.precision for t in [input, *input.storage.sharers()]):
         raise TapeError("resize_ of a tensor that requires a gradient, or is a parameter's")
     if not input.array.flags.c_contiguous:
         raise TapeError("resize_ of a tensor that is not contiguous: write x.contiguous() first")

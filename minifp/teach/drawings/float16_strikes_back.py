@@ -1,12 +1,14 @@
 """Lesson 13: how far sampler and trainer are apart by bits of mantissa, and what is learned."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 
 from minifp.report.drawing import GRID, MUTED, STYLES
 
+COLUMNS = "format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"
 NAMED = {10: "float16", 7: "bfloat16", 23: "float32"}
 
 
@@ -24,6 +26,15 @@ def mismatch_and_reward(
     draw_mismatch(above, mismatch)
     draw_rewards(below, rewards)
     return figure
+
+
+def table(
+    formats: Mapping[int, str], mismatch: Mapping[int, float], final: Mapping[str, float]
+) -> list[tuple]:
+    """What the figure shows, by COLUMNS. formats, mismatch: by bits of mantissa. final: rewards at
+    the end, by precision."""
+    trained = chain(final.items(), repeat(("", "")))
+    return [(formats[b], b, float(mismatch[b]), *found) for b, found in zip(mismatch, trained)]
 
 
 def draw_mismatch(axes: Any, mismatch: Mapping[int, float]) -> None:

@@ -58,8 +58,8 @@ def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
         "must be the gradient of the loss itself.",
         "Divide in float32: g.astype(np.float32) / S. In float16 the division would lose what the "
         "multiplication has saved.",
-        "Before anything is returned, look at all stored gradients: if one number is not "
-        "np.isfinite, skip the whole step and return None.",
+        "Before you return anything, check all stored gradients: if np.isfinite is false for one "
+        "number, skip the whole step and return None.",
     ),
     through=with_network,
 )
@@ -132,7 +132,7 @@ def step_of(random: np.random.Generator) -> dict[str, np.ndarray]:
     LESSON,
     "What overflows first",
     hints=(
-        "Of each array one number decides. Which of them reaches 65504 first when all are doubled "
+        "One number of each array decides. Which of them reaches 65504 first when all are doubled "
         "together?",
         "It is the one with the largest magnitude, np.abs(g).max(): gradients have signs, and "
         "numbers far below zero overflow too. It may belong to weights or to activations.",

@@ -27,10 +27,11 @@ def samples(seed: int, n: int, bias: float, shared: float) -> tuple[np.ndarray, 
     "Two one-sided tests",
     hints=(
         "The standard error of the mean is s / sqrt(n), where s divides by n - 1 (ddof=1). t is a "
-        "distance over it.",
-        "Two distances: from the mean to -margin, and from the mean to +margin. For each, the "
-        "p value is 1 - t_cdf(distance / error, n - 1).",
-        "Equivalence needs both tests to reject: the p value of both together is the larger one.",
+        "distance divided by it.",
+        "There are two distances: from -margin up to the mean, and from the mean up to +margin. "
+        "The p value of each test is 1 - t_cdf(distance / error, n - 1).",
+        "Equivalence needs both tests to reject, so its [p value](glossary.md#p-value) is the "
+        "larger of the two.",
     ),
 )
 def tost_p(answer):
@@ -53,7 +54,7 @@ def tost_p(answer):
     LESSON,
     "How many seeds a margin needs",
     hints=(
-        "The interval must fit into the margin: the ratio of margin to standard error counts, and "
+        "The interval must fit into the margin, so what counts is margin over standard error, and "
         "the error falls with the square root of n.",
         "Two quantiles of the normal distribution add up: 1.645 for tests at 5%, and 1.282 so that "
         "both of them reject in 80% of all cases.",
@@ -83,7 +84,8 @@ def seeds_for(answer):
     LESSON,
     "What pairing gains",
     hints=(
-        "A mean of n numbers has the variance v / n. How many runs you need goes with v.",
+        "A mean of n numbers has the variance v / n. So how many runs you need is proportional to "
+        "v.",
         "Unpaired, the variance of a difference is the sum of both variances. Paired, it is the "
         "variance of the n differences, seed by seed.",
         "The gain is the first over the second; np.var(..., ddof=1) of each.",

@@ -57,10 +57,10 @@ def sequence_ratio(answer):
     hints=(
         "Let d = log p_trainer - log p_sampler of a letter that the sampler drew. The mean of -d "
         "is right on average, and negative for many a batch.",
-        "The mean of r = exp(d) over what the sampler draws is 1, so that r - 1 may be added: it "
-        "changes nothing on average.",
-        "r - 1 - log r, with r = exp(d): 0 where d is 0, and positive everywhere else. Mean over "
-        "all letters.",
+        "The mean of r = exp(d) over what the sampler draws is 1, so you may add r - 1: it changes "
+        "nothing on average.",
+        "r - 1 - log r, with r = exp(d), is 0 where d is 0 and positive everywhere else. Take its "
+        "mean over all letters.",
     ),
 )
 def kl_estimate(answer):
@@ -86,8 +86,8 @@ def kl_estimate(answer):
     "The rounding error of a format, from its bits",
     hints=(
         "Between 1 and 2, numbers with m bits of mantissa lie 2^-m apart.",
-        "Rounding to nearest is wrong by half of that distance at most.",
-        "float16 has m = 10: at most 2^-11 of a number near 1. What is it for any m?",
+        "Rounding to nearest is off by at most half of that.",
+        "float16 has m = 10, so near 1 the error is at most 2^-11. What is it for any m?",
     ),
 )
 def rounding_error(answer):

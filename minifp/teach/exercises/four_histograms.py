@@ -24,12 +24,12 @@ def gradients(random: np.random.Generator) -> np.ndarray:
     LESSON,
     "The largest loss scale that overflows nothing",
     hints=(
-        "Divide 65504 by the largest gradient: S may not be more than that. Which power of two is "
-        "the next below?",
+        "Divide 65504 by the largest gradient: S may not be larger. Which is the largest power of "
+        "two that is not above that?",
         "log2, rounded down to a whole number, is the exponent of that power of two. If the "
         "quotient is a power of two itself, it is the answer.",
-        "np.log2 may be off by a last bit just where it matters. np.frexp(x) takes x apart into a "
-        "fraction from 0.5 to below 1 and a power of two, exactly.",
+        "np.log2 may be off by one in its last bit just where it matters. np.frexp(x) splits x "
+        "exactly, into a fraction from 0.5 to below 1 and a power of two.",
     ),
 )
 def scale_for(answer):
@@ -78,11 +78,11 @@ def smallest_of(g: np.ndarray, tolerance: float) -> float | None:
     "The smallest loss scale that is harmless",
     hints=(
         "Try S = 1, 2, 4, ... in this order and return the first that works. Compare one number "
-        "for the whole array, not one for each gradient.",
+        "for the whole array, not one number for each gradient.",
         "Store by .astype(np.float16), and divide by S afterwards in float32 or more: in float16 "
         "the division loses what the multiplication has saved.",
-        "np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g). Large S make Inf: then the "
-        "difference is Inf too, and no further S will do. After the last one return None.",
+        "np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g). A large S makes Inf: then "
+        "the difference is Inf, too, and no larger S will do. After the last one return None.",
     ),
 )
 def smallest_harmless(answer):
@@ -117,10 +117,10 @@ def off(g, S) -> str:
     LESSON,
     "Zeros, and what becomes zero",
     hints=(
-        "Three questions, each of all numbers of the array: is it zero in float32? Is it zero in "
-        "float16 only? Is it in float16 above zero, but below 2^-14?",
-        "Not everything below 2^-24 becomes zero: lesson 1 found where the middle between 0 and "
-        "2^-24 is, and to which side a tie goes. Let .astype(np.float16) decide.",
+        "Ask three questions about every number: is it zero in float32? Is it zero only in "
+        "float16? Is its magnitude in float16 above zero, but below 2^-14?",
+        "Not everything below 2^-24 becomes zero: lesson 1 found the middle between 0 and 2^-24, "
+        "and where a tie goes. Let .astype(np.float16) decide.",
         "Gradients have signs: take magnitudes. The stored number decides what is subnormal: a "
         "number just below 2^-14 may round up to it.",
     ),
@@ -159,10 +159,11 @@ def true_shares(g: np.ndarray) -> tuple[float, float, float]:
     LESSON,
     "What loss scaling multiplies",
     hints=(
-        "S is a factor of the loss. Forward comes before the loss, and backward after it.",
+        "S multiplies the loss. The forward pass comes before the loss, the backward pass after "
+        "it.",
         "Compare the figure at two values of S, row by row: which rows move?",
-        "By the chain rule each gradient that backward computes has the factor S. Forward was "
-        "computed before.",
+        "By the chain rule every gradient that the backward pass computes has the factor S. What "
+        "the forward pass computed has not.",
     ),
 )
 def multiplied(answer):

@@ -33,9 +33,8 @@ def tables(seed: int, failing: float = 0.0) -> list[dict]:
         "The spread of float32's runs goes from the smallest of their results to the largest.",
         "A run counts if its result lies between the two, or on one of them. The mean plays no "
         "role.",
-        "A failed run has NaN. It is within no spread, and must not become an end of one: "
-        "comparisons with NaN are False, and min and max of a list with NaN are not to be "
-        "trusted.",
+        "A failed run is NaN. It lies within no range, and must not become an end of one: "
+        "comparisons with NaN are False, and min and max of a list with NaN cannot be trusted.",
     ),
 )
 def within_spread(answer):
@@ -59,8 +58,8 @@ def within_spread(answer):
     LESSON,
     "What a technique does on average",
     hints=(
-        "Of three techniques there are eight combinations. For one technique they form four pairs, "
-        "in which the other two are the same.",
+        "Three techniques have eight combinations. For each technique these form four pairs, in "
+        "which the other two are the same.",
         "In each pair take the metric with it minus the metric without it; the effect is the mean "
         "of the four.",
         "The key of a combination is a tuple of three truths: the pairs of technique i are those "

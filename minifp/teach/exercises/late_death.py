@@ -38,11 +38,11 @@ class Survives:
     "The smallest loss scale, in few runs",
     hints=(
         "Each question is a training run. Ask in the middle: the answer rules out one half.",
-        "Keep two powers: one below which it is not, and one that survives, as `high` does. Until "
-        "they meet, ask between them: if it survives, it becomes the new high, else low goes "
-        "above it.",
+        "Keep two powers: `low`, below which the answer cannot be, and `high`, which survives. "
+        "Until they meet, ask in the middle. If the middle survives, it becomes the new high; if "
+        "not, low becomes the next power above it.",
         "while low < high: middle = (low + high) // 2. If middle survives, high = middle, else "
-        "low = middle + 1. `high` itself is known to survive: it need not be asked.",
+        "low = middle + 1. `high` itself is known to survive, so never ask for it.",
     ),
 )
 def smallest_scale(answer):
@@ -94,12 +94,12 @@ def alarm_of(rule, run: dict) -> int | None:
     LESSON,
     "An alarm that comes before the loss moves",
     hints=(
-        "Losses tell too late. Look at what was stored: print the layers of a run that dies and of "
-        "one that does not, side by side.",
+        "The loss tells you too late. Look at what was stored: print the layers of a run that dies "
+        "and of one that does not, side by side.",
         "Many zeros alone are no sign: ReLU and dropout make exact zeros. Many subnormal numbers "
-        "alone are none: they are small and there. What is it if a layer has both?",
-        "Where float16 cuts off the tail, what is left lies just above the edge: of the numbers "
-        "that are not zero, the greater part is subnormal, and most numbers are zero.",
+        "alone are no sign either: they are small, but there. What if a layer has both?",
+        "Where float16 cuts off the tail, what is left lies just above the edge: most numbers are "
+        "zero, and most of the others are subnormal.",
     ),
 )
 def warns(answer):
@@ -154,12 +154,11 @@ def curves():
     LESSON,
     "What became of a run",
     hints=(
-        "Three questions in this order: is it dead? Is it within the range of float32's runs? "
-        "Else it is worse.",
-        "A run is dead if its loss has risen by more than 0.1 above its own lowest: a run that is "
+        "Ask in this order: is it dead? Does it match float32's runs? If neither, it is worse.",
+        "A run is dead if its loss has risen by more than 0.1 above its own lowest. A run that is "
         "above float32 and still falls is not dead.",
-        "NaN is neither above nor below anything: `nan > 3` is False. Ask np.isfinite first. What "
-        "float32 reaches is the highest of the last losses of its seeds.",
+        "NaN is neither above nor below anything: `nan > 3` is False. Ask np.isfinite first. To "
+        "match, the last loss must be no higher than the highest last loss of float32's seeds.",
     ),
 )
 def fate(answer):

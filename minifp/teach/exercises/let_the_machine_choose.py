@@ -32,12 +32,12 @@ def rule(S: float, interval: int, least: float, most: float) -> DynamicLossScale
     LESSON,
     "The rule of dynamic loss scaling",
     hints=(
-        "There are three cases: the step overflowed; it was the interval-th good one in a row; it "
-        "was any other good one.",
-        "An overflow sets the count to 0 as well: good steps are counted in a row. So does growth, "
-        "or S would double at every step from then on.",
-        "Halve, but not below `least`; double, but not above `most`. The count goes on where S has "
-        "arrived at one of these, too.",
+        "There are three cases: the step overflowed; it was good, and the last one of an interval; "
+        "it was any other good step.",
+        "An overflow sets the count to 0: good steps are counted in a row. So does growth, or S "
+        "would double at every step from then on.",
+        "Halve, but not below `least`; double, but not above `most`. The count follows the same "
+        "rules where S has reached one of the two.",
     ),
 )
 def next_scale(answer):
@@ -84,10 +84,11 @@ def stored_gradients(random):
     LESSON,
     "A step that is skipped changes nothing",
     hints=(
-        "Look at the gradients before anything is computed from them: once v has an Inf, it keeps "
-        "it for ever.",
-        "Each number must be finite. A sum may overflow though all are; and NaN is no Inf.",
-        "Divide by S in float32: in float16 the quotient is rounded, which loss scaling was meant "
+        "Check the gradients before you compute anything from them: once v has an Inf, it keeps it "
+        "for ever.",
+        "Every number must be finite. Their sum may overflow although they all are, and NaN is "
+        "not Inf.",
+        "Divide by S in float32: in float16 the quotient is rounded, which loss scaling is meant "
         "to avoid.",
     ),
 )
@@ -142,10 +143,10 @@ def chance_of_overflow(S, mean, deviation):
     hints=(
         "S overflows where x + log2 S > log2 65504: how many standard deviations above its mean "
         "must x be for that?",
-        "NormalDist().inv_cdf(0.999) is the number of deviations that x exceeds with a chance of "
-        "0.001. Use np.mean and np.std.",
-        "log2 S is what remains of log2 65504 after the mean and these deviations; S is the power "
-        "of two at or below that, so round down, also below zero.",
+        "x exceeds its mean by more than NormalDist().inv_cdf(0.999) standard deviations with a "
+        "probability of 0.001. Use np.mean and np.std.",
+        "Subtract the mean and these standard deviations from log2 65504. The result, rounded "
+        "down (below zero, too), is log2 S.",
     ),
 )
 def log_normal_scale(answer):
@@ -160,10 +161,10 @@ def log_normal_scale(answer):
         told = f"x has mean {mean:.2f} and standard deviation {deviation:.2f}: S = {S:g} overflows"
         chance = chance_of_overflow(S, mean, deviation)
         if chance > MOST_OVERFLOW * (1 + 1e-9):
-            return f"{told} with a chance of {chance:.2g}"
+            return f"{told} with a probability of {chance:.2g}"
         larger = chance_of_overflow(2 * S, mean, deviation)
         if larger <= MOST_OVERFLOW * (1 - 1e-9):
-            return f"{told} with a chance of {chance:.2g}, but 2 S with only {larger:.2g}"
+            return f"{told} with a probability of {chance:.2g}, but 2 S with only {larger:.2g}"
     return None
 
 
@@ -180,8 +181,8 @@ def steps_until_found(S, interval):
     LESSON,
     "After how many steps S is found",
     hints=(
-        "Each scaler needs some doublings, or some halvings, from where it begins to 2^20. How "
-        "many steps does a doubling take, how many a halving?",
+        "Each scaler needs some doublings or halvings to get from its first S to 2^20. How many "
+        "steps does a doubling take, and how many a halving?",
         "A doubling comes after `interval` good steps, a halving after one step that overflows. "
         "From 2^24 down, 2^24 to 2^21 overflow: four steps are lost.",
         "Let next_scale do it: call it in a loop with finite = (S <= 2^20), and count.",

@@ -64,12 +64,12 @@ def bowls() -> list[Bowl]:
     LESSON,
     "The master copy",
     hints=(
-        "Keep two copies: a float32 one, made once, before the first step, which takes all "
-        "updates, and a float16 one, at which you ask for the gradient.",
-        "Gradients come in float16, multiplied by S. Convert them to float32 first, and divide "
-        "there: divided in float16 they may become 0.",
-        "In each step: gradient to float32, divided by S; master less lr times that; w is the "
-        "master, rounded to float16. Nothing is ever read back from w.",
+        "Keep two copies. The float32 one is made once, before the first step, and takes all "
+        "updates. The float16 one is where you ask for the gradient.",
+        "Gradients come in float16, multiplied by S. Convert them to float32, then divide: in "
+        "float16 the quotient may become 0.",
+        "In each step: convert the gradient to float32 and divide it by S; subtract lr times that "
+        "from the master; round the master to float16 to get w. Never read anything back from w.",
     ),
 )
 def descend_with_master(answer):
@@ -136,12 +136,12 @@ def between(low: float, share: float) -> np.float32:
     LESSON,
     "Stochastic rounding",
     hints=(
-        "Each number lies between two float16 numbers, or is one. np.nextafter gives neighbours, "
-        "also of float16 numbers. Which of the two, is drawn for each number by itself.",
-        "The chance of the upper one is how far x is from the lower one, as a share of the gap: "
-        "random.random(x.shape) < share.",
-        "Compare x with its nearest float16 number to find the lower of the two; the gap is the "
-        "upper less the lower, and 0 where x is a float16 number itself.",
+        "Each number lies between two float16 numbers, or is one. np.nextafter gives the "
+        "neighbours of float16 numbers, too. Draw for each number which of the two it becomes.",
+        "The probability of the upper one is how far x lies above the lower one, as a share of the "
+        "[gap](glossary.md#gap): random.random(x.shape) < share.",
+        "Compare x with its nearest float16 number to find the lower of the two. The gap is the "
+        "upper minus the lower, or 0 where x itself is a float16 number.",
     ),
 )
 def stochastic(answer):
@@ -204,12 +204,12 @@ def wrong_share(answer, low, share, random) -> str | None:
     LESSON,
     "Which format needs masters most",
     hints=(
-        "An update is lost if it is less than half the gap. Besides the weight, which part of a "
-        "format decides how wide the gap is: its exponent or its mantissa?",
-        "The gap is 2^-m of the power of two below the weight, with m bits of mantissa. "
-        "docs/precision.md lists them.",
-        "Mantissas have 23, 10, 7, 3 and 2 bits here. The fewer bits, the larger the updates that "
-        "get lost.",
+        "An update is lost if it is less than half the [gap](glossary.md#gap). Which part of a "
+        "format decides how wide the gap at a weight is: its exponent or its mantissa?",
+        "With m bits of mantissa the gap is 2^-m times the power of two below the weight. "
+        "docs/precision.md lists the bits.",
+        "The mantissas here have 23, 10, 7, 3 and 2 bits. The fewer bits, the larger the updates "
+        "that are lost.",
     ),
 )
 def masters_by_need(answer):

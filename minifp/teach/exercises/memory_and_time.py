@@ -33,12 +33,12 @@ def is_close(given: float, right: float) -> bool:
     LESSON,
     "Fill in the ledger",
     hints=(
-        "Adam keeps two numbers for each weight, a mean and a mean square, in float32 in either "
-        "precision: 8 bytes.",
+        "Adam keeps two numbers for each weight, a mean and a mean square, in float32 in both "
+        "precisions: 8 bytes.",
         "Mixed precision stores weights, their gradients and activations in 2 bytes each. What "
         "does it keep that float32 does not?",
-        "Masters: a float32 copy of each weight, 4 bytes; none of it in float32. Add up the bytes "
-        "of a weight in each precision, and be surprised.",
+        "Masters: a float32 copy of each weight, 4 bytes; float32 itself needs none. Add up the "
+        "bytes of a weight in each precision, and be surprised.",
     ),
 )
 def ledger(answer):
@@ -98,10 +98,9 @@ def smallest(weights: int, activations: int, saved: float) -> int | None:
     LESSON,
     "Work that padding wastes",
     hints=(
-        "Each of M, N and K is brought to the next multiple of 8. One that is a multiple already "
-        "stays.",
+        "Each of M, N and K is rounded up to a multiple of 8. A size that is one already stays.",
         "The work of a product is M N K multiplications. The padding is multiplied as well.",
-        "Wasted is 1 - M N K / (M' N' K') of the work that is done, where -(-n // 8) * 8 is n'.",
+        "The wasted share is 1 - M N K / (M' N' K'), where n' = -(-n // 8) * 8.",
     ),
 )
 def wasted_work(answer):
@@ -118,9 +117,9 @@ def wasted_work(answer):
     LESSON,
     "Amdahl's law",
     hints=(
-        "Call the whole step's time 1. The unchanged part takes 1 - share, as before.",
+        "Call the time of the whole step 1. The unchanged part takes 1 - share, as before.",
         "The rest took `share`, and takes share / times now.",
-        "How many times faster is old time over new time: 1 over the sum of the two.",
+        "Divide the old time by the new one: 1 over the sum of the two parts.",
     ),
 )
 def amdahl(answer):

@@ -29,12 +29,12 @@ def halves_and_midpoints() -> np.ndarray:
     LESSON,
     "Round to float16, to nearest, ties to even",
     hints=(
-        "Numbers of one binade (from 2^e to 2^(e+1)) lie 2^(e-10) apart: divide by that, round to "
-        "a whole number, multiply again. np.frexp finds e.",
-        "np.rint rounds ties to even. Below 2^-14 the distance stays 2^-24: the exponent that you "
-        "divide by has a smallest value.",
-        "Numbers that round to 65536 or more do not fit: they are Inf. So are Inf and larger "
-        "numbers before rounding; NaN stays NaN, and the sign of zero stays as it is.",
+        "From 2^e to 2^(e+1) the [gap](glossary.md#gap) is 2^(e-10): divide by it, round to a "
+        "whole number, and multiply again. np.frexp finds e.",
+        "np.rint rounds ties to even. Below 2^-14 the gap stays 2^-24, so the power of two that "
+        "you divide by has a smallest value.",
+        "Numbers that round to 65536 or more do not fit: they become Inf, with their sign. NaN "
+        "stays NaN, and zero keeps its sign.",
     ),
 )
 def round_f16(answer):
@@ -49,9 +49,10 @@ def round_f16(answer):
     LESSON,
     "What float16 stores as zero",
     hints=(
-        "The smallest float16 above zero is 2^-24. Is everything below that nearer to zero?",
-        "A number is rounded to its nearest neighbour: where is the middle between 0 and 2^-24?",
-        "The middle itself is a tie, and goes to the even one of the two: zero. Give the middle.",
+        "The smallest float16 number above zero is 2^-24. Is everything below it nearer to zero?",
+        "A number is rounded to its nearest neighbour. Where is the middle between 0 and 2^-24?",
+        "The middle itself is a [tie](glossary.md#rounding), and goes to the one whose last bit is "
+        "0: to zero. Give the middle.",
     ),
 )
 def zero_up_to(answer):
@@ -69,11 +70,13 @@ def zero_up_to(answer):
     LESSON,
     "The gap above a float16 number",
     hints=(
-        "Within a binade all gaps are alike: 1, 1.001 and 1.999 have the same one above them.",
-        "A binade has 1,024 numbers: from 2^e on they lie 2^(e-10) apart. np.frexp gives a power "
-        "of two, though of a fraction from 1/2 to 1.",
-        "np.frexp(2048.0) is (0.5, 12), so its second number less 11 is the exponent of the gap. "
-        "Subnormal numbers, and zero, lie 2^-24 apart: no gap is smaller.",
+        "Between two powers of two all gaps are alike: 1, 1.001 and 1.999 have the same gap above "
+        "them.",
+        "From 2^e to 2^(e+1) there are 1,024 numbers, 2^(e-10) apart. np.frexp gives an exponent, "
+        "but for a fraction from 1/2 to 1.",
+        "np.frexp(2048.0) is (0.5, 12): its second number minus 11 is the exponent of the gap. "
+        "Zero and the [subnormal numbers](glossary.md#subnormal-number) lie 2^-24 apart, and no "
+        "gap is smaller.",
     ),
 )
 def gap_above(answer):
@@ -88,9 +91,10 @@ def gap_above(answer):
     LESSON,
     "Numbers below the smallest normal one",
     hints=(
-        "6.1e-5 is 2^-14, the smallest number with an exponent of its own. Below it the exponent "
-        "field is 0, and the fraction says how many 2^-24 the number is.",
-        "The fraction has ten bits. Which of its patterns are a positive number, in this field?",
+        "6.1e-5 is 2^-14. Below it the exponent field is 0, and the fraction counts how many times "
+        "2^-24 the number is.",
+        "The fraction has ten bits. How many patterns do they have, and which of them stand for a "
+        "positive number?",
         "All but one: the pattern of ten zeros is the number zero.",
     ),
 )

@@ -42,11 +42,11 @@ def differing(said, right: np.ndarray) -> str:
     LESSON,
     "Where a running sum stands still",
     hints=(
-        "The sum stands still where x is at most half the distance to its next number. From 2^e to "
-        "2^(e+1) that distance is 2^(e-10).",
-        "So it stands at the first power of two 2^e with 2^(e-11) >= x. Why at a power of two, and "
-        "not between two of them?",
-        "That is the smallest power of two that is at least 2048 x, with x as float16 has it. What "
+        "The sum stands still where x is at most half the [gap](glossary.md#gap). From 2^e to "
+        "2^(e+1) the gap is 2^(e-10).",
+        "So it stands still at the first power of two 2^e with 2^(e-11) >= x. Why at a power of "
+        "two, and not between two of them?",
+        "It is the smallest power of two that is at least 2048 x, with x as float16 has it. What "
         "if that is 65536?",
     ),
 )
@@ -79,8 +79,8 @@ def sum_of_chunks(x, size):
         "np.cumsum(chunk, dtype=np.float16)[-1] adds one number after the other in float16; "
         "x.sum() does not.",
         "Cut x into x[0:size], x[size:2 * size], and so on; the last one may be shorter.",
-        "The chunks' sums become float32 before they are added, and are added first to last: NumPy "
-        "may add in another order, which gives other last bits.",
+        "Convert the sums of the chunks to float32, then add them, first to last: NumPy may add in "
+        "another order, which gives other last bits.",
     ),
 )
 def chunked_sum(answer):
@@ -129,10 +129,10 @@ def tiles(random):
     "What a tensor core does in a step",
     hints=(
         "A product of two float16 numbers has at most 22 significant bits: it is exact in float32, "
-        "and not in float16. Convert before you multiply.",
+        "but not in float16. Convert before you multiply.",
         "Column k of A times row k of B is a 4 by 4 matrix of products: A[:, k, None] * B[k].",
         "Begin with C, in float32, and add these matrices in the order of k. `@` may add in "
-        "another order, and adding C at the end is another order, too.",
+        "another order, and so does adding C at the end.",
     ),
 )
 def mma(answer):
@@ -151,11 +151,12 @@ def mma(answer):
     LESSON,
     "Break batch normalisation",
     hints=(
-        "The mean is 0, so the sum of squares is n times c^2, if float16 can say that. When can it "
-        "not?",
+        "The mean is 0, so the sum of squares is n times c^2, if float16 can hold that. When can "
+        "it not?",
         "Long sums do not always grow: where does a running sum of c^2 stand still?",
-        "It becomes Inf only if it gets there before it stands still, at 2048 c^2: both n c^2 and "
-        "2048 c^2 must be too large. Or c^2 itself is. Or try: a loop over c with np.cumsum.",
+        "It becomes Inf only if it overflows before it stands still at 2048 c^2: both n c^2 and "
+        "2048 c^2 must be too large. Or c^2 itself is. You can also try it: loop over c, with "
+        "np.cumsum.",
     ),
 )
 def breaking_amplitude(answer):
@@ -193,10 +194,10 @@ def batches(random):
     LESSON,
     "Mend batch normalisation",
     hints=(
-        "x may stay float16, and so may the result. What lies between need not: convert x to "
-        "float32 first, and round at the very end.",
-        "If float32 sums are still wrong: the mean of squares minus the square of the mean "
-        "subtracts two large numbers that are nearly the same.",
+        "x and the result are float16, but what lies between need not be: convert x to float32 "
+        "first, and round at the very end.",
+        "Still wrong with float32 sums? The mean of squares minus the square of the mean subtracts "
+        "two large numbers that are nearly the same.",
         "Take the mean, then the mean of the squares of x - mean, all in float32; eps goes under "
         "the root.",
     ),

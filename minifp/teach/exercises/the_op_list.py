@@ -102,13 +102,13 @@ def facts_of(name: str, suspect: Suspect) -> Facts:
     LESSON,
     "A list of operations",
     hints=(
-        "Begin with what can exceed 65504: what grows with its argument, and what adds many "
-        "numbers. Then those that magnify an error of their argument.",
+        "Begin with what can exceed 65504: what grows fast with its argument, and what adds many "
+        "numbers. Then take what magnifies an error of its argument.",
         "An argument of 10 is off by up to 0.004 in float16; what does exp make of that? And log "
         "near 1, where its result is near 0? What divides by a small deviation, or has results "
         "below 2^-24?",
-        "Six are float32. Of the others two multiply each number many times; all that is left is "
-        "element by element, or chooses.",
+        "Six are float32. Two of the others multiply each number many times; the rest work element "
+        "by element, or choose.",
     ),
 )
 def policy(answer):
@@ -150,12 +150,12 @@ def steps(random):
     LESSON,
     "Unscale, decay, clip",
     hints=(
-        "Everything after the first line is about gradients without S. Decay that is added before "
-        "the division is divided too.",
-        "Convert g to float32 before you divide, and let decay be float32 as w is: 2e-8 is zero in "
-        "float16.",
-        "The norm is that of what is used: of g / S + 2 decay w. The factor is most / norm, but "
-        "never above 1; beware of a norm of 0.",
+        "Everything after the division is about gradients without S. Decay that you add before the "
+        "division is divided, too.",
+        "Convert g to float32 before you divide, and keep decay in float32, as w is: 2e-8 is zero "
+        "in float16.",
+        "Take the norm of what is used, g / S + 2 decay w. The factor is most / norm, but never "
+        "above 1; beware of a norm of 0.",
     ),
 )
 def gradient_to_use(answer):
@@ -194,12 +194,12 @@ def largest_first_update(eps: float) -> float:
     LESSON,
     "What eps must bear",
     hints=(
-        "There are fewer than 16,000 of them: np.arange(1, 0x3C00, dtype=np.uint16)"
+        "There are fewer than 16,000 of them. np.arange(1, 0x3C00, dtype=np.uint16)"
         ".view(np.float16) has all positive float16 numbers below 1.",
-        "Only v is rounded: (0.001 * g * g).astype(np.float16), with g in float64. Then back to "
-        "float64 and divide by 0.001.",
-        "The largest is that of the largest g whose v is zero, where eps is small; not for every "
-        "eps. So take the maximum over all of them.",
+        "Only v is rounded: (0.001 * g * g).astype(np.float16), with g in float64. Then convert "
+        "back to float64 and divide by 0.001.",
+        "For a small eps the largest update is that of the largest g whose v is zero, but not for "
+        "every eps. So take the maximum over all g.",
     ),
 )
 def largest_update(answer):
@@ -216,7 +216,7 @@ def largest_update(answer):
     "Where weight decay is off",
     hints=(
         "Lesson 1 asked up to which number float16 stores zero.",
-        "It is the middle between 0 and 2^-24, which goes to the even one of the two: 2^-25.",
+        "It is the middle between 0 and 2^-24, the tie that goes to zero: 2^-25.",
         "So 2 decay w = 2^-25: solve for w.",
     ),
 )

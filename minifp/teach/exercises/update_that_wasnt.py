@@ -25,12 +25,12 @@ def stays(w: np.ndarray, update: np.ndarray | float) -> np.ndarray:
     LESSON,
     "How much a weight can lose",
     hints=(
-        "w - u is rounded to the nearest number: it stays w as long as u is less than half of the "
-        "way to the number below w.",
-        "The number below a power of two is half as far away as the one above it. From 2^-14 "
-        "down all gaps are 2^-24.",
-        "In a tie the number whose last bit is 0 wins: w itself, if w is an even multiple of its "
-        "gap. w.astype(np.float16).view(np.uint16) has that bit.",
+        "w - u is rounded to the nearest number: it stays w as long as u is less than half the "
+        "[gap](glossary.md#gap) below w.",
+        "The number below a power of two is half as far away as the number above it. From 2^-14 "
+        "downward all gaps are 2^-24.",
+        "In a [tie](glossary.md#rounding) the number whose last bit is 0 wins: w itself, if w is "
+        "an even multiple of its gap. w.astype(np.float16).view(np.uint16) has that bit.",
     ),
 )
 def lost_up_to(answer):
@@ -52,12 +52,12 @@ def lost_up_to(answer):
     LESSON,
     "Where Adam stands still",
     hints=(
-        "In a step of Adam an update is about as large as the learning rate, whatever the "
-        "gradient. So ask: how many times lr must w be, for an update of lr to be lost?",
-        "A weight of 1 loses an update of 2^-12, downward. Which weights below 1 do not? The "
-        "answer must hold for every weight above it, and in both directions.",
-        "For lr = 2^-12 the weights just below 1 move: with their odd last bit they lose no tie. "
-        "From 1 on all are lost. What is the ratio?",
+        "Adam's update is about as large as the learning rate, whatever the gradient. So how many "
+        "times lr must w be for an update of lr to be lost?",
+        "A weight of 1 loses an update of 2^-12, even downward. Which weights below 1 do not? The "
+        "answer must hold for every larger weight, and in both directions.",
+        "For lr = 2^-12 the weight just below 1 moves: its last bit is odd, so the tie goes to its "
+        "neighbour. From 1 on all updates are lost. What is the ratio?",
     ),
 )
 def adam_stands_still_above(answer):
@@ -79,12 +79,12 @@ def adam_stands_still_above(answer):
     LESSON,
     "A decay that never was",
     hints=(
-        "With decay alone the update of a weight w is lr times decay times w. How large is that "
-        "beside w?",
-        "It is the same share of every weight. Which weights lose least, as a share of "
-        "themselves? Those just above a power of two, or those just below?",
-        "A power of two has the smallest gap below it, for its size: it loses what is at most "
-        "2^-12 of it. All others lose more.",
+        "With decay alone the update of a weight w is lr times decay times w. What share of w is "
+        "that?",
+        "It is the same share of every weight. Which weights are the first to move: those just "
+        "above a power of two, or those just below one?",
+        "For its size, a power of two has the smallest gap below it. It loses updates of up to "
+        "2^-12 of itself, and all other weights lose larger ones.",
     ),
 )
 def decay_dead_up_to(answer):
@@ -106,18 +106,18 @@ def decay_dead_up_to(answer):
     LESSON,
     "256 - 0.009, two hundred times",
     hints=(
-        "In float32, 256 has a gap of 2^-16 below it: each subtraction counts. 0.009 times 200 is "
-        "what goes off.",
-        "In float16, what is the gap below 256, and half of it? The weight is rounded after "
-        "every subtraction.",
-        "Two lines of NumPy decide it: w = np.float32(256), then 200 times w -= np.float32(0.009); "
+        "In float32 the gap below 256 is 2^-16, so each subtraction counts. All of them together "
+        "take away 200 times 0.009.",
+        "In float16, what is half the gap below 256? The weight is rounded after every "
+        "subtraction.",
+        "Two lines of NumPy tell: w = np.float32(256), then 200 times w -= np.float32(0.009); "
         "and the same in float16.",
     ),
 )
 def after_200(answer):
     """What is left in float32, to two decimals, and in float16."""
     if not isinstance(answer, tuple) or len(answer) != 2:
-        return "expected two numbers, the one in float32 and the one in float16"
+        return "expected two numbers: what is left in float32, and what in float16"
     for format, given, tolerance in zip((np.float32, np.float16), answer, (0.00501, 0.0)):
         away = abs(float(given) - float(subtracted(format)))
         if not away <= tolerance:

@@ -67,26 +67,26 @@ def in_half(g, S):
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "round_f16": (
-        like(cut_off, "It cuts off instead of rounding: the bits behind decide to which side a "
-             "number goes. np.trunc and int() cut off, np.rint does not."),
-        like(no_subnormals, "Right from 2^-14 on. Below that the exponent gets no smaller: numbers "
-             "stay 2^-24 apart."),
-        like(no_overflow, "Right up to 65504. What would be rounded to 65536 does not fit, and is "
-             "Inf with the sign of the number."),
-        like(eleven_bits, "It rounds to eleven bits, whatever the exponent. Which exponents has "
-             "float16? Below 2^-14 numbers stay 2^-24 apart; beyond 65504 there is Inf."),
+        like(cut_off, "It cuts off instead of rounding: the bits that do not fit decide where a "
+             "number goes. np.trunc and int() cut off, np.rint rounds."),
+        like(no_subnormals, "Right from 2^-14 on. Below that the exponent gets no smaller: the "
+             "[gap](glossary.md#gap) stays 2^-24."),
+        like(no_overflow, "Right up to 65504. What would be rounded to 65536 does not fit, and "
+             "becomes Inf with the sign of the number."),
+        like(eleven_bits, "It rounds to eleven bits, whatever the exponent. But float16 has few "
+             "exponents: below 2^-14 numbers stay 2^-24 apart, and beyond 65504 there is Inf."),
     ),
     "zero_up_to": (
-        like(2.0**-24, "That is the smallest number above zero, so it is stored as itself. The "
-             "question is what is nearer to zero than to it."),
+        like(2.0**-24, "That is the smallest number above zero, so it is stored as itself. Which "
+             "numbers are nearer to zero than to it?"),
     ),
     "gap_above": (
-        like(gap_of(10, -24), "Twice as large as it should be: np.frexp has fractions from 1/2 to "
-             "1, so its power is one above that of the binade."),
-        like(gap_of(11), "Right for normal numbers. Below 2^-14, and at zero, no gap is smaller "
-             "than 2^-24."),
-        like(lambda x: x * 2.0**-10, "It grows with each number. Within a binade, from 2^e to "
-             "2^(e+1), all gaps are alike."),
+        like(gap_of(10, -24), "Twice too large: np.frexp has fractions from 1/2 to 1, so its "
+             "exponent is one above the e of 2^e <= x < 2^(e+1)."),
+        like(gap_of(11), "Right for normal numbers. Below 2^-14, and at zero, the gap stays "
+             "2^-24."),
+        like(lambda x: x * 2.0**-10, "This grows with each number. But from 2^e to 2^(e+1) all "
+             "[gaps](glossary.md#gap) are alike."),
     ),
     "below_normal": (
         like(1024, "Ten bits have 1,024 patterns, but one of them is the number zero, which is not "
@@ -94,23 +94,24 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     ),
     "lost_up_to": (
         like(lambda w: (upward_gap(w), is_even(w)), "At a power of two this is half the gap above. "
-             "An update that makes a weight smaller meets the gap below, half as wide there."),
-        like(lambda w: (downward(w), np.full(w.shape, True)), "Not every tie is lost: it goes to "
-             "the neighbour whose last bit is 0, and that may be the one below."),
+             "But a weight that gets smaller meets the gap below, which is half as wide there."),
+        like(lambda w: (downward(w), np.full(w.shape, True)), "Not every "
+             "[tie](glossary.md#rounding) is lost: it goes to the neighbour whose last bit is 0, "
+             "which may be the one below."),
     ),
     "adam_stands_still_above": (
-        like(lambda lr: 2048 * lr, "Half the gap *above* w is 2^-11 of it at most. Downward, just "
-             "below a power of two, the gap is half as wide beside w."),
-        like(lambda lr: 1024 * lr, "That compares the update with the whole gap. It is lost when "
-             "it is less than half of it."),
+        like(lambda lr: 2048 * lr, "Half the gap *above* w is at most 2^-11 of it. But below a "
+             "power of two the gap is half as wide."),
+        like(lambda lr: 1024 * lr, "That compares the update with the whole gap. It is lost below "
+             "half a gap."),
     ),
     "decay_dead_up_to": (
-        like(lambda lr: 2.0**-11 / lr, "Twice too much: a power of two has a gap below it of only "
-             "2^-11 of itself, and half of that is the limit."),
+        like(lambda lr: 2.0**-11 / lr, "Twice too large: below a power of two the gap is only "
+             "2^-11 of it, and half of that is the limit."),
         like(lambda lr: 2.0**-12, "The update is lr times decay times w. Where is lr in your "
              "answer?"),
-        like(lambda lr: 2.0**-12 * lr, "With a smaller lr the decay may be larger, not smaller: lr "
-             "times decay is what counts."),
+        like(lambda lr: 2.0**-12 * lr, "With a smaller lr the decay may be larger, not smaller: "
+             "what counts is lr times decay."),
     ),
     "after_200": (
         said("float16: 254.2 is", "In float16 each subtraction is rounded before the next. How far "
@@ -122,17 +123,16 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         like(descent(lambda g, S: g.astype(np.float32)), "The gradient still has the factor S when "
              "it changes the master."),
         like(descent(lambda g, S: g.astype(np.float32) / S, np.float16), "No master is kept: each "
-             "step begins again from the rounded weights. Make the float32 copy once, before the "
-             "loop."),
-        said("at weights in float32", "The gradient is asked for at the master. In mixed precision "
+             "step begins with the rounded weights. Make the float32 copy once, before the loop."),
+        said("at weights in float32", "You ask for the gradient at the master. In mixed precision "
              "the network sees the rounded weights: pass those."),
     ),
     "stochastic": (
         said("went up in 0.0%", "It rounds to nearest, so nothing is left to chance. Draw for each "
              "number whether it goes up."),
         said(r" 3% of the way .* went up in (49|50|51)", "Both neighbours are equally likely here. "
-             "The nearer one must come more often: by how far x is on the way to the upper one."),
-        said("same numbers at each call", "A generator made inside the function begins anew at "
+             "The nearer one must come more often: as often as x is near to it."),
+        said("same numbers at each call", "A generator made inside the function starts over at "
              "each call. Use the one that is passed."),
     ),
     "masters_by_need": (

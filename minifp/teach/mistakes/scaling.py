@@ -156,30 +156,36 @@ IN_HALF = (
 )
 WITH_S = "The result still has the factor S: divide by it, in float32."
 ENDS_WELL = (
-    "Healthy runs look like that too: ReLU and dropout make zeros, and small numbers alone are no "
-    "harm. It takes two signs in one layer at once."
+    "Healthy runs look like that, too: ReLU and dropout make zeros, and small numbers alone do no "
+    "harm. It takes two signs at once, in one layer."
 )
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "scale_for": (
-        like(lambda x: 2.0 ** round(math.log2(MAX / x)), "The power is rounded to the nearest, "
-             "which may be above the limit: round down."),
+        like(lambda x: 2.0 ** round(math.log2(MAX / x)), "The exponent is rounded to the "
+             "nearest, which may be above the limit: round down."),
         like(lambda x: power_at(65536 / x), "65536 is the first number that does not fit. The "
              "largest that does is 65504."),
     ),
     "smallest_harmless": (
         like(lambda g, t: first_power(is_near)(g, t, np.float16), IN_HALF),
-        like(first_power(each_is_near), "It asks that each gradient be right. Compare lengths: "
-             "that of the error of the whole array with that of the array."),
-        like(first_power(few_are_lost), "It counts numbers that become zero. Many small ones may "
-             "be lost without harm: compare the length of the error with that of the array."),
+        like(first_power(each_is_near), "This asks every single gradient to be right. Compare "
+             "two lengths: that of the error of the whole array, and that of the array."),
+        like(first_power(few_are_lost), "This counts numbers that become zero. Many small ones "
+             "may be lost without harm: compare the length of the error with that of the array."),
         like(lambda g, t: power_at(MAX / np.abs(g).max()), "That is the largest S, and the "
              "smallest is asked for: try 1, 2, 4, ... and stop at the first."),
     ),
+    "multiplied": (
+        said("computed before the loss", "S is a factor of the loss, and what is computed before "
+             "the loss does not have it. Which kinds does backward compute?"),
+        said("S moves .* too", "Backward computes gradients of two kinds, one from the other: "
+             "a factor of the first is one of the second."),
+    ),
     "shares": (
-        like(counted(lambda g, h: h == 0, subnormal), "Numbers that are zero in float32 already "
+        like(counted(lambda g, h: h == 0, subnormal), "Numbers that are already zero in float32 "
              "are counted again among those that become zero."),
-        like(counted(lambda g, h: (g != 0) & (np.abs(g) < 2.0**-24), subnormal), "The border is "
+        like(counted(lambda g, h: (g != 0) & (np.abs(g) < 2.0**-24), subnormal), "The limit is "
              "not 2^-24: a number above the middle between 0 and 2^-24 goes up."),
         like(counted(lambda g, h: (g != 0) & (h == 0), lambda g, h: (h != 0) & (h < 2.0**-14)),
              "Gradients have signs: all negative ones are below 2^-14. Take magnitudes."),
@@ -188,43 +194,43 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         like(backward(lambda g, S: (g / np.float16(min(S, MAX))).astype(np.float32)), IN_HALF),
         like(backward(lambda g, S: g.astype(np.float32)), WITH_S),
         like(backward(lambda g, S: g.astype(np.float32) / np.float32(S), False), "Gradients with "
-             "Inf or NaN are returned. Look at all stored ones first, and return None."),
+             "Inf or NaN are returned. Check all stored ones first, and return None."),
         said("S is not in backward", "The gradients come from the loss alone. Multiply the loss by "
              "S before .backward()."),
     ),
     "ceiling_of": (
-        like(largest_by(np.max), "Signs are forgotten: -65504 is at the edge as well. Take "
+        like(largest_by(np.max), "Signs are forgotten: -65504 is at the edge, too. Take "
              "np.abs(g).max()."),
-        like(largest_by(np.linalg.norm), "The length of an array says nothing of overflow: each "
-             "number is stored by itself. Take the largest magnitude."),
+        like(largest_by(np.linalg.norm), "The length of an array says nothing about overflow: "
+             "each number is stored by itself. Take the largest magnitude."),
         like(largest_by(lambda g: np.abs(g).max(), round), "The logarithm is rounded to the "
              "nearest, which may overflow: round down."),
     ),
     "clipped": (
-        like(lambda found, S, most: single(shortened(single(found, 1), most), S), "It is clipped "
-             "first and unscaled after. max_norm is meant for gradients without S: unscale, then "
-             "clip."),
-        like(lambda found, S, most: [shortened([g], most)[0] for g in single(found, S)], "Each "
-             "gradient is clipped by itself. The length is one number for all of them together."),
+        like(lambda found, S, most: single(shortened(single(found, 1), most), S), "This clips "
+             "first and unscales afterwards. max_norm is meant for gradients without S: unscale, "
+             "then clip."),
+        like(lambda found, S, most: [shortened([g], most)[0] for g in single(found, S)], "This "
+             "clips each gradient by itself. The length is one number for all of them together."),
         like(lambda found, S, most: [
             g * np.float32(most / length_of(single(found, S))) for g in single(found, S)
-        ], "Short gradients are made longer. The factor is at most 1."),
+        ], "This makes short gradients longer. The factor is at most 1."),
         said("gradients are float16", IN_HALF),
     ),
     "smallest_scale": (
-        said("you trained", "More runs than needed: each answer should rule out half of what is "
-             "left. Ask in the middle, nothing twice, and not at `high`."),
-        said("expected a whole number", "The search is among powers k, which are whole numbers: "
-             "the middle is (low + high) // 2."),
+        said("you trained", "That is more runs than needed: each answer should rule out half of "
+             "what is left. Ask in the middle, never twice, and not at `high`."),
+        said("expected a whole number", "Powers k are whole numbers: the middle is "
+             "(low + high) // 2."),
     ),
     "warns": (
         said("it ends well, and you warn", ENDS_WELL),
     ),
     "fate": (
         like(fated(np.isfinite, lambda losses, refs: max(refs), max), "A run above float32 that "
-             "still falls is worse, not dead. Dead is what has risen above its *own* lowest loss."),
-        like(fated(np.ones_like, lowest, max), "NaN is neither above nor below anything, so it "
-             "passes all comparisons. Ask np.isfinite first."),
+             "still falls is worse, not dead. A dead run has risen above its *own* lowest loss."),
+        like(fated(np.ones_like, lowest, max), "NaN is neither above nor below anything, so "
+             "every comparison with it is False. Ask np.isfinite first."),
         like(fated(np.isfinite, lowest, np.mean), "Some of float32's own runs are above their "
              "mean: the limit is the highest of them."),
         like(fated(np.isfinite, lowest, min), "Some of float32's own runs are above the lowest: "
@@ -243,23 +249,23 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         like(stepped(lambda g, S: (g / np.float16(S)).astype(np.float32)), IN_HALF),
         like(stepped(lambda g, S: g.astype(np.float32)), WITH_S),
         said("whose sum is not finite", "All these gradients are finite; only their sum is not. "
-             "Ask each number: np.isfinite(g).all()."),
-        said("one nan among", "NaN is no Inf. np.isfinite is false for both."),
-        said("one -?inf among .* should be skipped, and v", "The momentum has taken the Inf before "
-             "the step was skipped. Look at g before anything is computed."),
-        said("one -?inf among .* should be skipped", "Inf went into the weights. Look at g first, "
+             "Check every number: np.isfinite(g).all()."),
+        said("one nan among", "NaN is not Inf. np.isfinite is False for both."),
+        said("one -?inf among .* should be skipped, and v", "The momentum took the Inf before the "
+             "step was skipped. Check g before you compute anything."),
+        said("one -?inf among .* should be skipped", "Inf went into the weights. Check g first, "
              "and return w and v as they are."),
     ),
     "log_normal_scale": (
         like(below(0), "Half of all steps are above the mean. How many standard deviations above "
-             "it does x come with a chance of only 0.001?"),
-        like(lambda x: 2.0 ** math.floor(math.log2(MAX) - np.max(x)), "The largest x so far will "
-             "be exceeded. Use the normal distribution: mean and standard deviation."),
+             "it must x be to get there with a probability of only 0.001?"),
+        like(lambda x: 2.0 ** math.floor(math.log2(MAX) - np.max(x)), "A later x will exceed the "
+             "largest one so far. Use the normal distribution: mean and standard deviation."),
         said("is no power of two", "Round the logarithm down to a whole number before it becomes "
              "S."),
     ),
     "steps_to_find": (
-        said("which doubles after", "From its first S to 2^20 it doubles some times, and each "
+        said("which doubles after", "It doubles several times on the way to 2^20, and each "
              "doubling takes a whole interval of good steps."),
         said("which overflows at first", "It begins above 2^20 and halves with every step that "
              "overflows: 2^24 to 2^21 are four of them."),

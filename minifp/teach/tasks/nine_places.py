@@ -1,5 +1,6 @@
 """Lesson 9: nine networks and training loops with one suspect each, in four formats of it."""
 
+import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -8,10 +9,11 @@ import numpy as np
 
 from minifp import data, models, nn, optim
 from minifp.autograd.grad_mode import no_grad
-from minifp.errors import TrainingError
+from minifp.errors import MisuseWarning, TrainingError
 from minifp.numerics import policy
 from minifp.ops import cross_entropy, exp, log, softmax, tensor
 from minifp.runtime.random import manual_seed
+from minifp.scope.tracing.trace import trace
 from minifp.training.mixed import MixedOptimizer
 
 COLUMNS = ("float32", "bfloat16", "float16", "float16 sums")
@@ -162,12 +164,24 @@ def clip_row(column: str, epochs: int, clip_first: bool = True, optimizer: Any =
     texts = dict(zip(COLUMNS, ("float32", "autocast-bfloat16", "autocast", f"autocast,{SUMS}")))
     S = 1.0 if column in ("float32", "bfloat16") else 1024.0
     step = clipping_step(S, clip_first)
-    return trained(texts[column], epochs, optimizer=optimizer, step=step)
+    with warnings.catch_warnings():  # minifp does not know of S, which a loop by hand has
+        warnings.simplefilter("ignore", MisuseWarning)
+        return trained(texts[column], epochs, optimizer=optimizer, step=step)
 
 
 def normalised() -> Any:
     """A perceptron behind batch normalisation."""
     return nn.Sequential(nn.BatchNorm2d(1), perceptron())
+
+
+def kernels_of_a_step(precision: str) -> list[Any]:
+    """The kernels of a perceptron's step on 32 pictures, in order, with their formats."""
+    with policy.precision(precision):
+        model = perceptron()
+        optimizer = MixedOptimizer(optim.Adam(model.parameters()))
+    x, t = next(iter(data.DataLoader(pictures()[0], batch_size=32)))
+    optimizer.backward(cross_entropy(model(x), t))
+    return list(trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows)
 
 
 ROWS: dict[str, Callable[[str, int], float]] = {

@@ -10,6 +10,7 @@ from minifp.autograd.grad_mode import no_grad
 from minifp.numerics import policy
 from minifp.ops import cross_entropy
 from minifp.runtime.random import manual_seed
+from minifp.scope.microscope import microscope
 from minifp.training.mixed import MixedOptimizer
 
 
@@ -33,6 +34,21 @@ def begun(precision: str, hidden: int, seed: int = 0, **settings: Any) -> tuple[
         model = models.CharLSTM(len(texts()[0].vocabulary), hidden=hidden)
         rule = optim.Adam(model.parameters(), lr=2e-3)
         return model, MixedOptimizer(rule, **settings)
+
+
+def watched(
+    precision: str, hidden: int, seed: int, dial: int, steps: int, every: int
+) -> tuple[list[float], Any]:
+    """Train under the microscope, which looks at one step in `every`, after each of which the model
+    is judged. Returns these losses, and what the microscope saw."""
+    model, optimizer = begun(precision, hidden, seed, dial=dial)
+    losses = []
+    with microscope(model, optimizer, every=every) as scope:
+        for step, (x, t) in enumerate(batches(steps, seed)):
+            optimizer.minimize(cross_entropy(model(x), t))
+            if step % every == 0:
+                losses.append(judge(model))
+    return losses, scope
 
 
 @cache

@@ -32,7 +32,7 @@ fp.matmul(x, "x")  # wrong
 fp.cat(x, dim="0")  # wrong
 fp.grad(x, [1.0])  # wrong
 fp.gradcheck("tanh", x)  # wrong
-F.relu(x, inplace=True)  # wrong
+F.relu(x, inplce=True)  # wrong
 F.softmax(x, "a")  # wrong
 F.gelu(x, approximate=True)  # wrong
 F.cross_entropy(x, t, reducton="sum")  # wrong

@@ -71,10 +71,10 @@ ANSWERS = {
     ),
     "log_normal_scale": Answers(
         (powers(-NormalDist().inv_cdf(0.001)),),
-        (powers(2), "overflows with a chance of"),
+        (powers(2), "overflows with a probability of"),
         (powers(4), "but 2 S with only"),
         (deviations(3.09), "no power of two"),
-        known={0: "overflows with a chance of", 1: "a chance of"},
+        known={0: "overflows with a probability of", 1: "a probability of"},
     ),
     "steps_to_find": Answers(
         (STEPS,),

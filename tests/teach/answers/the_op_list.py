@@ -41,6 +41,7 @@ ANSWERS = {
     "policy": Answers(
         (POLICY,),
         ({**POLICY, "exp": "float16"}, "exp as float16: in float16"),
+        ({**POLICY, "log": "float16"}, "log as float16: in float16 its error is up to"),
         ({**POLICY, "sum": "widest"}, "in float16 100% of its results overflow"),
         (dict.fromkeys(POLICY, "float32"), "6 of 12 are wrong. You have matmul as float32"),
         ({**POLICY, "relu": "float16"}, "multiplies 0 times"),

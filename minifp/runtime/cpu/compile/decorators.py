@@ -13,6 +13,7 @@ import threading
 from functools import cached_property
 from importlib import import_module
 
+import numpy as np
 from llvmlite import binding
 
 from minifp.runtime.cpu import numba_failed
@@ -113,11 +114,25 @@ def flags_of(sums=False):
 LOCK = threading.RLock()
 
 
+class _Memory:
+    """The memory of an array that may not be written to, for a kernel that only reads it."""
+
+    def __init__(self, x):
+        self.owner, described = x, x.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
+
+    @classmethod
+    def of(cls, x):
+        """The array, as one that may be written to."""
+        return x if x.flags.writeable else np.asarray(cls(x))
+
+
 class Kernel:
     """A function that is compiled when it is called.
 
     Each entry refuses arguments of other types than its own, so that those that there are already
-    are simply tried.
+    are simply tried. All refuse an array that may not be written to, for which numba would compile
+    another kernel: it is taken for one that may.
     """
 
     def __init__(self, fn, options):
@@ -130,6 +145,7 @@ class Kernel:
             result = entry(*args)
             if result is not NotImplemented:
                 return result
+        args = tuple([_Memory.of(a) if type(a) is np.ndarray else a for a in args])
         return self.of_numba(*args) if self.is_numbas else self.resolve(args)(*args)
 
     def resolve(self, args):

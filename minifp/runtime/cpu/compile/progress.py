@@ -60,8 +60,8 @@ PROGRESS = Progress()
 @contextmanager
 def compiling(title: str) -> Iterator[None]:
     """Say, while it lasts, that a kernel is compiled."""
-    PROGRESS.begin(title)
     try:
+        PROGRESS.begin(title)  # what is told may refuse it, as the doctor does
         yield
     finally:
         PROGRESS.end()

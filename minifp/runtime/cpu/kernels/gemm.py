@@ -107,12 +107,12 @@ class Lie(NamedTuple):
     """How matrices lie in memory, or in that of a copy, where that is needed.
 
     reach: how many numbers from the first to the last, if they are not all that lies there.
-    is_turned: whether their axes lie in the reverse order. offsets: where each begins. strides: of
-    the last two axes, of which one is 1.
+    order: that of their axes in memory, "C" or "F". offsets: where each begins. strides: of the
+    last two axes, of which one is 1.
     """
 
     reach: int
-    is_turned: bool
+    order: str
     offsets: np.ndarray
     strides: tuple[int, int]
 
@@ -126,20 +126,20 @@ def lie_of(layout, leading):
     elif shape[-2] == 1 and sk != 1:
         sm = 1
     flags = np.lib.stride_tricks.as_strided(np.empty(1, f"V{item}"), shape, strides).flags
-    whole, is_turned, reach = flags.forc, not flags.c_contiguous, 0
+    whole, order, reach = flags.forc, "C" if flags.c_contiguous else "F", 0
     if min(strides) < 0 or (sm != 1 and sk != 1):  # of a copy
-        sm, sk, whole, is_turned = shape[-1], 1, True, False
+        sm, sk, whole, order = shape[-1], 1, True, "C"
         strides = np.empty(shape, f"V{item}").strides
     if not whole:
-        is_turned, reach = False, 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
+        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, strides))
     if not leading:
-        return Lie(reach, is_turned, ORIGIN, (sm, sk))
+        return Lie(reach, order, ORIGIN, (sm, sk))
     added, offsets = len(leading) - len(shape) + 2, np.zeros((), np.int64)
     for i, n in enumerate(leading):
         own = i >= added and shape[i - added] == n
         stride = strides[i - added] if own else 0
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
-    return Lie(reach, is_turned, offsets.reshape(-1), (sm, sk))
+    return Lie(reach, order, offsets.reshape(-1), (sm, sk))
 
 
 def layout_of(x):
@@ -147,24 +147,28 @@ def layout_of(x):
     return x.shape, x.strides, x.itemsize
 
 
+def reached(x, lie):
+    """The memory that matrices lie in, flat, with what is not theirs."""
+    return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
+
+
 def laid(x, lie):
     """Matrices as they lie in memory, flat."""
-    if lie.reach:
-        return view(np.lib.stride_tricks.as_strided(x, (lie.reach,), (x.itemsize,)))
-    return flat(x.T if lie.is_turned else x)
+    return reached(x, lie) if lie.reach else flat(x, lie.order)
 
 
 class Plan(NamedTuple):
     """What products of matrices of one layout need: see `product`.
 
     shape: of the result. blocks: how it is divided, None where nothing is added up. a, b: how the
-    factors lie.
+    factors lie. places: what the kernel is told of both.
     """
 
     shape: tuple[int, ...]
     blocks: Blocks | None = None
     a: Lie | None = None
     b: Lie | None = None
+    places: tuple = ()
 
     @classmethod
     @lru_cache(512)
@@ -176,7 +180,10 @@ class Plan(NamedTuple):
         if 0 in (*shape, K):
             return cls(shape)
         blocks = blocks_of(math.prod(leading), M, N, K, threads)
-        return cls(shape, blocks, lie_of(a, leading), lie_of(b, leading))
+        of_a, of_b = lie_of(a, leading), lie_of(b, leading)
+        strides = of_a.strides + of_b.strides
+        places = of_a.offsets, of_b.offsets, STEPS, blocks.sizes, strides
+        return cls(shape, blocks, of_a, of_b, places)
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -188,7 +195,7 @@ def product(a, b, dtype, bias=None, out=None):
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
     layouts = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
-    shape, blocks, of_a, of_b = Plan.of(*layouts, get_num_threads())
+    shape, blocks, of_a, of_b, places = Plan.of(*layouts, get_num_threads())
     y = np.empty(shape, dtype) if out is None else out
     if blocks is None:
         if not y.size:
@@ -198,10 +205,9 @@ def product(a, b, dtype, bias=None, out=None):
             np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
         )
         return product(a, b, dtype, bias, y)
-    chunks, sizes, cost, workspace = blocks
+    chunks, _, cost, workspace = blocks
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
-    product_blocks(
-        *(chunks, laid(a, of_a), laid(b, of_b), addends, flat(y), of_a.offsets, of_b.offsets),
-        *(STEPS, sizes, of_a.strides + of_b.strides), cost=cost, workspace=workspace,
-    )  # fmt: skip
+    a = reached(a, of_a) if of_a.reach else flat(a, of_a.order)
+    b = reached(b, of_b) if of_b.reach else flat(b, of_b.order)
+    product_blocks(chunks, a, b, addends, flat(y), *places, cost=cost, workspace=workspace)
     return y

@@ -24,31 +24,16 @@ VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype(
 VIEWS |= {d: np.dtype(v) for v, name in VIEWED.items() for d in CODED if name_of(d) == name}
 
 
-class _Memory:
-    """The memory of an array that may not be written to, for a kernel that only reads it."""
-
-    def __init__(self, x):
-        self.owner, described = x, x.__array_interface__
-        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
-
-
 def view(x):
-    """A stored array as kernels take it: its bits, where numba does not know its format.
-
-    Writable, because numba would compile another kernel for an array that is not.
-    """
-    if not x.flags.writeable:
-        x = np.asarray(_Memory(x))
+    """A stored array as kernels take it: its bits, where numba does not know its format."""
     return x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x
 
 
-def flat(x):
-    """A stored array as kernels take it, a copy only if it is not contiguous."""
-    flags, dtype = x.flags, x.dtype
-    if not (flags.c_contiguous and flags.writeable):
-        return view(np.ascontiguousarray(x)).reshape(-1)
-    kind = VIEWS.get(dtype, dtype)
-    return (x if kind is dtype else x.view(kind)).reshape(-1)
+def flat(x, order="C"):
+    """The same, as one row of numbers in this order: a copy only if they do not lie so."""
+    dtype = x.dtype
+    row, kind = x.ravel(order), VIEWS.get(dtype, dtype)
+    return row if kind is dtype else row.view(kind)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

@@ -135,28 +135,32 @@ def single(x):
 
 def _sum_of_run(x, A, K, B, factor, dtype):
     """x (A, K, B), flat, as its sums (A, B), flat: in one step, or by way of parts of the rows."""
-    cost = A * K * B * NANOSECONDS
     if not A * K * B:
         return np.zeros(A * B, dtype)
-    if B == 1:
-        deep = PIECE if A < 64 and K >= 2 * PIECE else K
-    else:
-        deep = max(CHUNK // min(B, WIDTH), -(-K // 64)) if A < 64 else K
-        deep = deep if K >= 2 * deep else K
-    down = -(-K // deep)
+    kernel, chunks, sizes, down, cost, workspace = _division(A, K, B)
     out = np.empty(A * down * B, dtype if down == 1 else SINGLE)
     step = factor if down == 1 else 1.0
-    if B == 1:
-        chunks, per = spans(A * down, CHUNK // deep)
-        sum_last(chunks, per, deep, A, K, step, flat(x), flat(out), cost=cost)
-    else:
-        width = min(B, WIDTH)
-        chunks, per = spans(A, CHUNK // (deep * width))
-        sum_middle(
-            *(chunks * down * -(-B // width), per, deep, width, A, K, B, step, flat(x), flat(out)),
-            cost=cost, workspace=3 * max(width, LINE) + 2,
-        )  # fmt: skip
+    kernel(chunks, *sizes, step, flat(x), flat(out), cost=cost, workspace=workspace)
     return out if down == 1 else _sum_of_run(out, A, down, B, factor, dtype)
+
+
+@lru_cache(maxsize=1024)
+def _division(A, K, B):
+    """How sums over the middle axis are divided: their kernel, its chunks and what it is told of
+    sizes, of how many parts the rows are, the cost, the workspace."""
+    cost = A * K * B * NANOSECONDS
+    if B == 1:
+        deep = PIECE if A < 64 and K >= 2 * PIECE else K
+        down = -(-K // deep)
+        chunks, per = spans(A * down, CHUNK // deep)
+        return sum_last, chunks, (per, deep, A, K), down, cost, 0
+    width = min(B, WIDTH)
+    deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
+    deep = deep if K >= 2 * deep else K
+    down = -(-K // deep)
+    chunks, per = spans(A, CHUNK // (deep * width))
+    sizes = per, deep, width, A, K, B
+    return sum_middle, chunks * down * -(-B // width), sizes, down, cost, 3 * max(width, LINE) + 2
 
 
 @lru_cache(maxsize=1024)

@@ -1,15 +1,14 @@
-"""An ablation as text, as a picture and as a page."""
+"""What is shown of an ablation: effects, combinations, and what follows for each technique."""
 
-from markupsafe import Markup
+from dataclasses import asdict, fields
 
-from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
+from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS, Effect
 from minifp.lab.page.captions import mean_text, metric_label
-from minifp.lab.page.page_style import STYLE
+from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
-from minifp.report import document, drawing, in_notebook, words
-from minifp.report.look import SCREEN, wrapped
-from minifp.report.markup import bullets, code, header, link, paragraph, section, table
-from minifp.report.plain_text import columns, fill
+from minifp.report import drawing, words
+from minifp.report.content import Document, Links, Picture, Section, Table
+from minifp.report.look import wrapped
 
 ASKED = {
     TOGETHER: "with all others",
@@ -18,6 +17,25 @@ ASKED = {
 }
 EACH_WAY = 0.24  # of a row, between the marks of the three ways
 MARKS = dict(zip(WAYS, (1, 2, 3)))  # which of the styles
+
+
+def document(ablation) -> Document:
+    """The findings first, then the effects and the combinations."""
+    dial = ablation.comparison.dial_note()
+    effects = [[*asdict(effect).values()] for effect in ablation.effects]
+    return Document(
+        name=EFFECTS,
+        title=f"{ablation.comparison.task.name}: what each technique does",
+        about=about(ablation),
+        findings=sentences(ablation),
+        sections=[
+            Section("Effects", [picture(ablation, EFFECTS), effect_table(ablation)]),
+            Section("Combinations", [cell_table(ablation)]),
+            Section("All runs", [Links([[(REPORT, "All runs, curves and settings")]])]),
+        ],
+        notes=[dial] if dial else [],
+        records={EFFECTS: [[f.name for f in fields(Effect)], *effects]},
+    )
 
 
 # ---- in words -----------------------------------------------------------------------------------
@@ -84,33 +102,23 @@ def diverged(effect) -> str:
     )
 
 
-def effect_text(effect, places) -> str:
-    """The effect and its interval."""
-    if not words.is_number(effect.mean):
-        return "-"
-    text = words.signed(effect.mean, places)
-    if words.is_number(effect.low):
-        low, high = words.signed(effect.low, places), words.signed(effect.high, places)
-        text += f" [{low}, {high}]"
-    return text
-
-
-def effect_rows(ablation) -> list[list[str]]:
-    """The table of the effects, its head first; with the runs that failed, if any did."""
+def effect_table(ablation) -> Table:
+    """The effects; with the runs that failed, if any did."""
     places = words.decimals(ablation.comparison.task.margin)
     lost = any(e.failed_with + e.failed_without for e in ablation.effects)
     rows = [["technique", *ASKED.values(), *(("failed", "without") if lost else ())]]
     for factor in ablation.factors:
         ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
-        cells = [effect_text(ways[way], places) for way in ASKED]
+        effects = (ways[way] for way in ASKED)
+        cells = [words.interval_text(e.mean, e.low, e.high, places) for e in effects]
         failed = (ways[AVERAGE].failed_with, ways[AVERAGE].failed_without)
         counts = [f"{n}/{ways[AVERAGE].runs}" for n in failed] if lost else []
         rows.append([factor.name, *cells, *counts])
-    return rows
+    return Table("Effects, with 90% intervals", rows)
 
 
-def cell_rows(ablation) -> list[list[str]]:
-    """The table of the combinations, its head first, and float32 beside them."""
+def cell_table(ablation) -> Table:
+    """The combinations, and float32 beside them."""
     comparison = ablation.comparison
     places = words.decimals(comparison.task.margin)
     rows = [[*(f.switch for f in ablation.factors), metric_label(comparison.task), "difference"]]
@@ -120,29 +128,22 @@ def cell_rows(ablation) -> list[list[str]]:
         switches = ["yes" if there else f.missing for f, there in zip(ablation.factors, present)]
         rows.append([*switches, mean_text(row, places), words.signed(row.difference, places)])
     base = by_text[comparison.baseline]
-    empty = [""] * (len(ablation.factors) - 1)
-    rows.append([comparison.baseline, *empty, mean_text(base, places), "baseline"])
-    return rows
-
-
-def text_tables(ablation) -> str:
-    """The combinations, the effects and the sentences, for a terminal."""
     count = len(ablation.factors)
-    return "\n\n".join(
-        [
-            fill(about(ablation)),
-            columns(cell_rows(ablation), text_columns=(*range(count), count)),
-            columns(effect_rows(ablation)),
-            "\n".join(fill(text, hang="  ") for text in sentences(ablation)),
-            *([fill(ablation.comparison.dial_note())] if ablation.comparison.dial else []),
-        ]
-    )
+    empty = [""] * (count - 1)
+    rows.append([comparison.baseline, *empty, mean_text(base, places), "baseline"])
+    return Table("Mean ± standard deviation over seeds", rows, text_columns=(*range(1, count),))
 
 
 # ---- as a picture -------------------------------------------------------------------------------
 
 
-def picture(ablation, look=SCREEN):
+def picture(ablation, name) -> Picture:
+    """Its effects, in a file of that name."""
+    said = " ".join(sentences(ablation))
+    return Picture(name, "Effects of techniques", said, lambda look: figure(ablation, look))
+
+
+def figure(ablation, look):
     """A matplotlib Figure: for each technique its three effects with intervals, and the margin."""
     from matplotlib.figure import Figure
 
@@ -192,68 +193,3 @@ def draw_effect(axes, ablation, factor, way, y):
     if words.is_number(effect.low):
         axes.hlines(y, effect.low, effect.high, color=style.color, linewidth=1.8)
     axes.plot(effect.mean, y, markersize=6, **look)
-
-
-# ---- as a page ----------------------------------------------------------------------------------
-
-
-def title_of(ablation) -> str:
-    """Of the page."""
-    return f"{ablation.comparison.task.name}: what each technique does"
-
-
-def page(ablation) -> Markup:
-    """A page that needs no network, beside that of the comparison."""
-    return document.document(title_of(ablation), body(ablation), STYLE)
-
-
-def fragment(ablation) -> Markup:
-    """The same inside a notebook."""
-    title = title_of(ablation)
-    whole = document.document(title, body(ablation, alone=True), STYLE)
-    return in_notebook.card(title, findings(ablation), whole)
-
-
-def findings(ablation) -> Markup:
-    """What follows, as a list."""
-    return bullets(map(words.typeset, sentences(ablation)))
-
-
-def body(ablation, prefix="m", alone=False) -> Markup:
-    """The findings first, then the effects and the combinations. alone: with no page beside it."""
-    beside = "" if alone else paragraph(link("report.html", "All runs, curves and settings"))
-    dial = ablation.comparison.dial_note()
-    return Markup("\n").join(
-        part
-        for part in (
-            header(title_of(ablation), about(ablation)),
-            findings(ablation),
-            paragraph(words.raised(dial)),
-            section(
-                "Effects",
-                drawn(ablation, prefix),
-                html_table("Effects, with 90% intervals", effect_rows(ablation)),
-            ),
-            section(
-                "Combinations",
-                html_table("Mean ± standard deviation over seeds", cell_rows(ablation)),
-            ),
-            beside,
-        )
-        if part
-    )
-
-
-def drawn(ablation, prefix) -> Markup:
-    """The picture, where matplotlib is."""
-    if not drawing.is_available():
-        return paragraph(drawing.HOW_TO_GET)
-    title, said = "Effects of techniques", " ".join(sentences(ablation))
-    return drawing.inline_svg(picture(ablation), f"{prefix}-effects", title, said)
-
-
-def html_table(caption, rows) -> Markup:
-    """Rows of plain text as a table."""
-    head, *lines = rows
-    cells = [[code(first), *map(words.typeset, rest)] for first, *rest in lines]
-    return table(caption, head, cells)

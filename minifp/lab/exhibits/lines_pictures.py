@@ -1,83 +1,57 @@
-"""Pictures of exhibits that are lines of a table: differences and losses, boxes that are found."""
-
-from markupsafe import Markup
+"""Pictures of exhibits that are lines of a table: differences from float32, boxes in pictures."""
 
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
-from minifp.lab.exhibits import parting
 from minifp.lab.exhibits.finding import called
 from minifp.report import drawing, words
-from minifp.report.markup import wide
+from minifp.report.content import Picture
 
 SHOWN = 3  # pictures with their boxes
 LEAST = 0.4  # the score from which a box is drawn
 FAR = 4.0  # margins from 0 at which a mark becomes an arrow
 
 
-def pictures(gallery) -> dict:
-    """Figures by the names of their files."""
-    found = {f"differences-{gallery.exhibits[0].name}": differences(gallery)}
-    for exhibit, comparison in detectors(gallery):
-        found[f"{exhibit.name}-boxes"] = boxes(gallery, exhibit, comparison)[0]
-    for exhibit, comparison in parting.failing(gallery):
-        found[f"{exhibit.name}-losses"] = parting.figure(exhibit, comparison)
-    for exhibit in gallery.exhibits:
-        if exhibit.name in gallery.seen:
-            found[f"{exhibit.name}-beforehand"] = gallery.seen[exhibit.name].figure()
-    return found
-
-
-def differences_html(gallery) -> Markup:
-    """The picture of the differences inside of a page; nothing without matplotlib."""
-    if not drawing.is_available():
-        return Markup()
-    name = f"l-{gallery.exhibits[0].name}"
-    title = "Differences from float32"
-    return wide(drawing.inline_svg(differences(gallery), name, title, "See the table"))
-
-
-def boxes_html(gallery) -> Markup:
-    """What each precision sees in the same pictures."""
-    if not drawing.is_available():
-        return Markup()
-    found = []
-    for exhibit, comparison in detectors(gallery):
-        drawn, said = boxes(gallery, exhibit, comparison)
-        title = f"{exhibit.title}: what each precision sees, seed {comparison.seeds[0]}"
-        svg = drawing.inline_svg(drawn, f"x-{exhibit.name}", title, said)
-        text = f"{title}. Dashed: true boxes. Dotted: wrong ones. Scores from {LEAST:g}."
-        found.append(wide(svg, text))
-    return Markup("\n").join(found)
-
-
 # ---- boxes ---------------------------------------------------------------------------------------
 
 
-def detectors(gallery) -> list[tuple]:
-    """The exhibits whose runs keep detections, with their comparisons."""
-    return [
-        (exhibit, comparison)
-        for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons)
-        if any(KEPT in r.kept for r in comparison.runs if r.seed == comparison.seeds[0])
-    ]
+def boxes(gallery) -> list[Picture]:
+    """What each precision sees in the same pictures, of each detector whose runs keep it."""
+    pictures = []
+    for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons):
+        seed = comparison.seeds[0]
+        if any(KEPT in run.kept for run in comparison.runs if run.seed == seed):
+            pictures.append(boxes_of(exhibit, comparison, gallery.scale))
+    return pictures
 
 
-def boxes(gallery, exhibit, comparison) -> tuple:
-    """(figure, its text) of the first test pictures, in every precision, of the first seed."""
-    test_set = exhibit.task(gallery.scale).data()[1]
+def boxes_of(exhibit, comparison, scale) -> Picture:
+    """The first test pictures with the boxes of every precision, of the first seed."""
+    test_set = exhibit.task(scale).data()[1]
     items = [test_set[i] for i in range(min(SHOWN, len(test_set)))]
     rows = kept_in(comparison, comparison.seeds[0])
-    found = {called(p): None if r is None else from_rows(r, len(items)) for p, r in rows.items()}
+    seen = {called(p): None if r is None else from_rows(r, len(items)) for p, r in rows.items()}
     images, targets = zip(*items)
     classes = getattr(test_set, "classes", None)
-    drawn = detections_figure(images, targets, found, classes, least=LEAST)
-    return drawn, detections_text(targets, found, least=LEAST)
+    title = f"{exhibit.title}: what each precision sees, seed {comparison.seeds[0]}"
+    return Picture(
+        f"{exhibit.name}-boxes",
+        title,
+        detections_text(targets, seen, least=LEAST),
+        lambda look: detections_figure(images, targets, seen, classes, least=LEAST),
+        f"{title}. Dashed: true boxes. Dotted: wrong ones. Scores from {LEAST:g}.",
+    )
 
 
 # ---- differences ---------------------------------------------------------------------------------
 
 
-def differences(gallery):
+def differences(gallery) -> Picture:
+    """For each exhibit and arm the difference from float32."""
+    name, title = f"differences-{gallery.exhibits[0].name}", "Differences from float32"
+    return Picture(name, title, "See the table", lambda look: differences_figure(gallery))
+
+
+def differences_figure(gallery):
     """A matplotlib Figure: for each exhibit and arm the difference from float32 with its interval,
     a small mark for each seed, the margin shaded, and the paper's difference as a ring."""
     from matplotlib.figure import Figure

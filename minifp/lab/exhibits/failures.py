@@ -14,7 +14,7 @@ NOT_FINITE = "diverged (Inf or NaN)"
 ROSE = "diverged (the loss rose)"
 
 
-def fate(run, base) -> str | None:
+def failure(run, base) -> str | None:
     """What became of a run beside the baseline's of its seed, if that one ended and more of the
     metric is better; None for a run that learned."""
     if run.status == STOPPED:
@@ -27,14 +27,14 @@ def fate(run, base) -> str | None:
     return NOTHING if run.metric < LEARNED * base.metric else None
 
 
-def fates(comparison, arm) -> Counter:
+def failures(comparison, arm) -> Counter:
     """How many runs of an arm came to nothing, by how."""
     is_share = comparison.task.goal == "max"
     base = {r.seed: r for r in comparison.runs_of(comparison.baseline) if is_share and ended(r)}
-    found = (fate(run, base.get(run.seed)) for run in comparison.runs_of(arm))
-    return Counter(how for how in found if how is not None)
+    each = (failure(run, base.get(run.seed)) for run in comparison.runs_of(arm))
+    return Counter(how for how in each if how is not None)
 
 
-def fates_text(counted: Counter, runs: int) -> str:
+def failures_text(counted: Counter, runs: int) -> str:
     """In words: "2 of 3 learned nothing"."""
     return words.listed([f"{n} of {runs} {how}" for how, n in counted.items()])

@@ -1,0 +1,92 @@
+"""What is shown of a gallery: what each kind of exhibit has to show, as one.
+
+A kind is a module with `part`: the Document of a Gallery whose exhibits are all of that kind.
+"""
+
+from dataclasses import replace
+from itertools import chain
+
+from minifp.lab.exhibits import bathtub_part, doses_part, lines_part, techniques_part
+from minifp.lab.page.page_style import STYLE
+from minifp.lab.results.store import EFFECTS, REPORT
+from minifp.lab.results.tidy import TIMED
+from minifp.report import words
+from minifp.report.content import Document, Links, Section
+
+NAME = "gallery"  # of the files in a folder
+KINDS = {
+    "lines": lines_part,
+    "doses": doses_part,
+    "bathtub": bathtub_part,
+    "ablation": techniques_part,
+}
+
+
+def document(gallery) -> Document:
+    """All parts together, and links to the pages of the exhibits beside its own."""
+    each = parts(gallery)
+    findings, sections, notes, exhibits = (
+        [*chain.from_iterable(getattr(part, name) for part in each)]
+        for name in ("findings", "sections", "notes", "data")
+    )
+    claims = words.listed(dict.fromkeys(e.claim for e in gallery.exhibits if e.claim))
+    notes = [*dict.fromkeys(notes)]
+    pages = [links(gallery, exhibit) for exhibit in gallery.exhibits]
+    environment = gallery.comparisons[0].environment
+    head = {"scale": gallery.scale, "environment": environment, "notes": notes}
+    return Document(
+        name=NAME,
+        title="The gallery: mixed precision on a laptop",
+        about=f"The claim: {claims}." if claims else "",
+        findings=findings,
+        sections=[*sections, Section("Each exhibit", [Links(pages)])],
+        notes=notes,
+        data={**head, "exhibits": exhibits},
+        records={NAME: runs(gallery)},
+        style=STYLE,
+    )
+
+
+def parts(gallery) -> list[Document]:
+    """One of the exhibits of each kind, in the order of their first ones; lines are of one table
+    where arms, seeds, metric and margin are the same."""
+    kinds = [alike(e, c) for e, c in zip(gallery.exhibits, gallery.comparisons)]
+    documents = []
+    for key in dict.fromkeys(kinds):
+        places = [i for i, other in enumerate(kinds) if other == key]
+        exhibits, comparisons = gallery.exhibits, gallery.comparisons
+        some = replace(
+            gallery,
+            exhibits=[exhibits[i] for i in places],
+            comparisons=[comparisons[i] for i in places],
+        )
+        documents.append(KINDS[key[0]].part(some))
+    return documents
+
+
+def alike(exhibit, comparison) -> tuple:
+    """What exhibits in one table have in common."""
+    if exhibit.kind != "lines":
+        return (exhibit.kind,)
+    task = comparison.task
+    arms, seeds = tuple(exhibit.tested), tuple(comparison.seeds)
+    return exhibit.kind, arms, seeds, task.metric_name, task.metric_unit, task.margin
+
+
+def runs(gallery) -> list[list]:
+    """Each run: a row a run."""
+    rows: list = [["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED]]
+    for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
+        for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
+            ended = run.status, run.metric, run.skipped, run.final_scale
+            took = (round(getattr(run, name), 4) for name in TIMED)
+            rows.append([exhibit.name, run.precision, run.seed, *ended, *took])
+    return rows
+
+
+def links(gallery, exhibit) -> list[tuple[str, str]]:
+    """To the page of an exhibit, and of what was taken apart."""
+    ablation = gallery.ablations.get(exhibit.name)
+    is_apart = ablation is not None and not ablation.comparison.missing()
+    apart = [(f"{exhibit.name}/{EFFECTS}.html", "taken apart")] if is_apart else []
+    return [(f"{exhibit.name}/{REPORT}", exhibit.title), *apart]

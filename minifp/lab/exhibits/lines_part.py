@@ -1,0 +1,177 @@
+"""Exhibits of networks that are to match float32: a line of a table for each."""
+
+from dataclasses import asdict
+from statistics import median
+
+from minifp.lab.exhibits import parting, spread
+from minifp.lab.exhibits.exhibit import facts_of, searches
+from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
+from minifp.lab.exhibits.finding import called, finding
+from minifp.lab.exhibits.lines_pictures import boxes, differences
+from minifp.lab.page.captions import metric_label, runs_there
+from minifp.lab.statistics.power import seeds_needed
+from minifp.report import words
+from minifp.report.content import Document, Section, Table
+
+NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
+NUMBERS += ("skipped", "final_scale")
+
+
+def part(gallery) -> Document:
+    """One table of all, and pictures of what they show together."""
+    lines, losing = Table("Paper and laptop", [head(gallery), *rows(gallery)]), failing(gallery)
+    pictures = [differences(gallery), *(parting.picture(*pair) for pair in losing), *boxes(gallery)]
+    looks = [
+        gallery.seen[e.name].section(e.name) for e in gallery.exhibits if e.name in gallery.seen
+    ]
+    return Document(
+        findings=findings(gallery),
+        sections=[Section("The table", [about(gallery), lines, *pictures]), *looks],
+        notes=notes(gallery),
+        data=data(gallery),
+    )
+
+
+def head(gallery) -> list[str]:
+    """Of the table."""
+    task, tested = gallery.comparisons[0].task, gallery.exhibits[0].tested
+    less = [f"{called(arm)} less float32" for arm in tested]
+    return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes", "command"]
+
+
+def about(gallery) -> str:
+    """What was trained, and what the columns are."""
+    c = gallery.comparisons[0]
+    published = next((e.published for e in gallery.exhibits if e.published is not None), None)
+    paper = ""
+    if published is not None:
+        paper = f" Paper: {published.what}, {published.legend} ({published.where})."
+    return (
+        f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
+        f"{words.plural(len(c.seeds), 'seed')}{runs_there(gallery.comparisons)}.{paper} "
+        f"Here: {metric_label(c.task)}, mean ± standard deviation over seeds; differences of mixed "
+        "precision, paired by seed, with 90% intervals; the margin is "
+        f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}."
+    )
+
+
+def rows(gallery) -> list[list[str]]:
+    """A line of cells for each exhibit."""
+    lines = []
+    for line, c in zip(gallery.lines, gallery.comparisons):
+        places = words.decimals(c.task.margin)
+        numbers = line.exhibit.published
+        paper = "-" if numbers is None else numbers.text
+        base = words.fixed(line.baseline.mean, places)
+        if words.is_number(line.baseline.sd):
+            base += f" ± {words.fixed(line.baseline.sd, places)}"
+        each = [difference(row, places, line.failures[arm]) for arm, row in line.tested.items()]
+        cells = [line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"]
+        lines.append([*cells, command(line.exhibit, gallery.scale)])
+    return lines
+
+
+def command(exhibit, scale) -> str:
+    """What trains this line alone."""
+    return f"minifp gallery {exhibit.name}{'' if scale == 'evening' else f' --{scale}'}"
+
+
+def difference(row, places, failures) -> str:
+    """A difference with its interval, its verdict, and what became of runs that came to nothing."""
+    parts = []
+    if words.is_number(row.difference) and not row.diverged:
+        parts.append(words.interval_text(row.difference, row.low, row.high, places))
+    if row.verdict is not None:
+        parts.append(f"{row.verdict}{' (weak)' if row.weak else ''}")
+    parts += [failures_text(failures, row.n)] if failures else []
+    return "; ".join(parts) or "-"
+
+
+def findings(gallery) -> list[str]:
+    """For each exhibit, whether what the paper says came out here."""
+    return [f"{line.exhibit.title}: {finding(line)}." for line in gallery.lines]
+
+
+def notes(gallery) -> list[str]:
+    """What must be known beside the table."""
+    texts = [
+        "What does not come out as in the paper is shown as it is. Networks, pictures and training "
+        "are far smaller than there: a line here says what these numbers do, not what those of the "
+        "paper would."
+    ]
+    if any(NOTHING in lost for line in gallery.lines for lost in line.failures.values()):
+        texts.append(
+            f"A run has {NOTHING} if it ended with less than {LEARNED:.0%} of the "
+            f"{gallery.comparisons[0].task.metric_name} of float32's run with the same seed."
+        )
+    texts += dials(gallery)
+    texts += filter(None, (parting.note(e, c) for e, c in failing(gallery)))
+    both = zip(gallery.exhibits, gallery.comparisons)
+    texts += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
+    texts += controls(gallery)
+    compared = [
+        row
+        for line in gallery.lines
+        for row in (line.scaled if line.exhibit.expects == "fails" else [line.without])
+    ]
+    sd = [row.paired.sd for row in compared if row.paired is not None]
+    if sd:
+        typical, task = median(sd), gallery.comparisons[0].task
+        count = seeds_needed(typical, task.margin / 2)
+        texts.append(
+            f"Half of this margin would need about {count} seeds, at the median deviation of "
+            f"{typical:.2f} {task.difference_unit} between paired runs."
+        )
+    return texts + searches(gallery.exhibits)
+
+
+def controls(gallery) -> list[str]:
+    """What disturbing float32 does, where an exhibit has controls."""
+    texts = []
+    for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons):
+        places = words.decimals(comparison.task.margin)
+        each = [
+            f"{row.precision} {difference(row, places, {})}"
+            for row in comparison.rows()
+            if row.is_control and row.n
+        ]
+        if each:
+            texts.append(
+                f"{exhibit.title}, controls: runs that are disturbed a little differ from those "
+                f"that are not by {words.listed(each)}."
+            )
+    return texts
+
+
+def dials(gallery) -> list[str]:
+    """What the exponent dial does to the exhibits that have one."""
+    turned = [(e, c) for e, c in zip(gallery.exhibits, gallery.comparisons) if c.dial]
+    return [f"{exhibit.title}: {comparison.dial_note()}" for exhibit, comparison in turned]
+
+
+def failing(gallery) -> list[tuple]:
+    """The exhibits that are to fail without loss scaling, with their comparisons."""
+    both = zip(gallery.exhibits, gallery.comparisons)
+    return [(e, c) for e, c in both if e.expects == "fails" and c.runs]
+
+
+def data(gallery) -> list[dict]:
+    """Settings and results of each exhibit."""
+    exhibits = []
+    for line, c, text in zip(gallery.lines, gallery.comparisons, findings(gallery)):
+        e, looks = line.exhibit, gallery.seen.get(line.exhibit.name)
+        exhibits.append(
+            {
+                **facts_of(e, c),
+                "published": None if e.published is None else asdict(e.published),
+                "registered": c.registered,
+                "finding": text,
+                "results": {
+                    str(row.precision): {name: getattr(row, name) for name in NUMBERS}
+                    for row in c.rows()
+                },
+                "core_minutes": line.core_minutes,
+                **({} if looks is None else {"beforehand": looks.data}),
+            }
+        )
+    return exhibits

@@ -1,0 +1,98 @@
+"""What is shown of a result, whichever way: texts, tables, pictures and facts, without any markup.
+
+rendering.py has one renderer for each way; a result that has a Document needs none of its own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from minifp.report.look import Look
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows: texts, the head first. text_columns: which stand left, beside the first column.
+    is_grouped: whether the first column names a group of rows, which a terminal writes above them.
+    code: whether the first column, or that behind the group's, is typed, such as a precision."""
+
+    caption: str
+    rows: Sequence[Sequence[str]]
+    text_columns: tuple[int, ...] = ()
+    code: bool = False
+    is_grouped: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """name: of its file. said: what it shows, in words. draw: makes the matplotlib Figure that
+    looks as a Look says, or None where there is nothing to draw. is_map: as wide as it must be, so
+    that a narrow screen scrolls it."""
+
+    name: str
+    title: str
+    said: str
+    draw: Callable[[Look], Any]
+    caption: str | None = None
+    is_map: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and their texts."""
+
+    rows: Sequence[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Pages beside this one: for each line, (path, text) of its links."""
+
+    lines: Sequence[Sequence[tuple[str, str]]]
+
+
+# A text is a paragraph; pictures in a list stand side by side; Markup is for pages alone.
+Part = str | Table | Picture | Facts | Links | Markup | list[Picture]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and what belongs to it, which a page can fold. is_folded: details, which a page folds
+    at first, and which terminals and Markdown leave out."""
+
+    title: str
+    parts: Sequence[Part]
+    is_folded: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that is shown of a result.
+
+    name: of its files. about: what was done, and how to read it. findings: what follows, the first
+    the most important. notes: what must be known beside. data: what JSON has, None for no file;
+    records: for each file of CSV its rows, the head first. files: pictures that are files alone.
+    style: rules of its page's own.
+    """
+
+    name: str = ""
+    title: str = ""
+    about: str = ""
+    findings: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    notes: Sequence[str] = ()
+    data: Any = None
+    records: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+    files: Sequence[Picture] = ()
+    style: Markup = Markup()
+
+    @property
+    def pictures(self) -> Iterator[Picture]:
+        """Its pictures, also those side by side, and those that are files alone."""
+        for section in self.sections:
+            for part in section.parts:
+                parts = part if isinstance(part, list) else [part]
+                yield from (one for one in parts if isinstance(one, Picture))
+        yield from self.files
