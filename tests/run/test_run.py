@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import minifp as fp
 from minifp.compat.torch.mirror import install
@@ -17,20 +18,24 @@ from minifp.runtime.unknown_arguments import MEANING
 
 SCRIPT = """
 import sys, torch, torch.nn as nn, torch.nn.functional as F
-from torch.autograd import Variable
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0); assert not torch.cuda.is_available(); torch.backends.cudnn.benchmark = True
-x = Variable(torch.randn(64, 5)); y = (x.sum(1) > 0).long()
-model = nn.DataParallel(nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2)))
+x = torch.autograd.Variable(torch.randn(64, 5)); y = (x.sum(1) > 0).long()
+class Net(nn.Sequential): pass
+model = nn.DataParallel(Net(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2)))
 optimizer = torch.optim.Adam(model.parameters(), 1e-2)
 for i in range(int(sys.argv[1])):
     for a, b in DataLoader(TensorDataset(x, y), 32, shuffle=True):
         p = F.softmax(model(a).masked_fill(b.unsqueeze(1) > 1, -1e9), dim=1)[:, 1]
         loss = F.binary_cross_entropy(p, b.float())
         optimizer.zero_grad(); loss.backward(); optimizer.step()
-        torch.save({"model": model.state_dict(), "at": (i, loss.item())}, "model.pt")
-model.load_state_dict(torch.load("model.pt", map_location="cpu")["model"])
+        held = {"model": model, "optimizer": optimizer.state_dict(), "at": (i, loss.item())}
+        torch.save(held, "model.pt")
+again, held, _ = torch.load("model.pt", map_location="cpu").values()
+assert type(again.module) is Net and torch.equal(again(x), model(x))
+assert torch.is_tensor(held["state"][0]["exp_avg"])
+torch.optim.Adam(again.parameters()).load_state_dict(held)
 """
 
 
@@ -66,25 +71,20 @@ def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(
 
 
 def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
-    from torch.nn.parallel import DistributedDataParallel
-
     with pytest.warns(match="torch.compile does nothing here") as told:
         assert torch.compile(len) is torch.compile(mode="max-autotune")(len) is len
     assert len(told) == 1
-    with pytest.raises(AttributeError, match="minifp has no torch.fft.fft: numbers here are real"):
-        torch.fft.fft(1)
-    with pytest.raises(AttributeError, match="DistributedDataParallel: training runs in one"):
-        DistributedDataParallel(None)
-    with pytest.raises(ImportError, match=r"minifp\.data"):
-        import_module("torchvision")
+    refuses(AttributeError, "runs in one", getattr, torch.nn.parallel, "DistributedDataParallel")
+    refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
+    refuses(ImportError, r"minifp\.data", import_module, "torchvision")
+    assert not isinstance(torch.ones(1), torch.nn.Conv3d)
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
     text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
-    (script := tmp_path / "script.py").write_text(
-        text + "import torchvision\nx.index_reduce(1)", encoding="utf-8"
-    )
+    text += "import torchvision\nx.index_reduce(1)"
+    (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
     lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchvision .index_reduce".split()
     assert [*zip(lacking, range(1, 6))] == [(lack.name, lack.line) for lack in missing(str(script))]
 

@@ -17,6 +17,7 @@ from minifp.compat.torch import habits, paths, tensors
 from minifp.compat.torch.refused import MODULES, OTHERS, reason, stand_in
 from minifp.compat.unknown_names import is_import, names_in
 from minifp.errors import ArgumentError, UnknownNameError
+from minifp.nn.refused import LAYERS
 from minifp.runtime.unknown_arguments import MEANING
 
 ABSENT = object()  # stands for a name that a module has not
@@ -62,6 +63,8 @@ class Mirror(ModuleType):
     def __getattr__(self, name: str) -> Any:
         is_asked_by_python = name.startswith("__") and name != "__version__"
         value = ABSENT if is_asked_by_python else look_up(self.__name__, name)
+        if value is ABSENT and paths.is_of_layers(self.__name__):
+            value = LAYERS.get(name, ABSENT)  # refuses when it is made
         if value is not ABSENT:
             setattr(self, name, value)
             return value

@@ -66,3 +66,8 @@ def homes(path: str) -> tuple[Any, ...]:
     if place.startswith("torch"):
         return (*found, *homes(place))
     return (*found, *([import_module(place)] if place else []))
+
+
+def is_of_layers(path: str) -> bool:
+    """Whether the names of a path are those of torch.nn."""
+    return any(home.__name__ == "minifp.nn" for home in homes(path))
