@@ -40,7 +40,7 @@ ROOMS = {
     "scope": ("lab", 7_110),  # nothing that changes what it looks at
     "teach": ("scope", 5_315),  # no answer of an exercise
     "compat": ("models saving", 1_618),  # thin: other systems' names for what is here
-    "run": ("compat scope shell", 500),  # PyTorch's scripts as they are: nothing imports it
+    "run": ("compat scope shell", 378),  # PyTorch's scripts as they are: nothing imports it
     "shell": ("teach minifp", 2_084),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 155),
 }
