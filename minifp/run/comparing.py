@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,10 +53,10 @@ def run(script: Script, precision: str, folder: Path) -> list[float]:
         options += ["--steps", str(script.steps)]
     command = [sys.executable, "-m", "minifp.run", *options, script.path, *script.args]
     print(f"minifp.run: {precision}", file=sys.stderr)
-    with open(folder / "output.txt", "w", encoding="utf-8") as output:
-        done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    files.write(folder / "output.txt", done.stdout)
     if done.returncode:
-        end = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
+        end = done.stdout.decode(errors="replace")[-2000:]
         raise MinifpError(f"{precision}: the script ended with {done.returncode}:\n{end}")
     return json.loads((folder / LOSSES).read_text(encoding="utf-8"))
 
