@@ -18,7 +18,7 @@ def constructed(given: Any, dtype: Any = None) -> Any:
     dtype: of Size and lists; None is the active precision's for activations. Raises DTypeError for
     what is none of these, and ShapeError for sizes below 0 and lists that are no array.
     """
-    if not isinstance(given, (tuple, list)):
+    if not isinstance(given, (tuple, list, range)):
         return of_numbers(checked_array(given))
     format, place = as_dtype(dtype or get_precision().activations), as_device(None)
     try:

@@ -46,7 +46,7 @@ class _Drawn(Sampler):
 
 
 def _without(generator, sampler):
-    if generator is not None:
+    if generator is not None and not getattr(generator, "is_of_process", False):
         raise ArgumentError(
             f"{sampler}: generator={generator!r}: expected None: fp.manual_seed(seed) is of all "
             "random numbers, and DataLoader(seed=...) of a loader's"

@@ -542,6 +542,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up a state_dict, of another precision too: what it holds is converted. Raises
         ArgumentError, with nothing changed, if it does not fit."""
+        if self.guard is not None and saving.has_masters(state_dict):
+            self.guard.prepare(self)  # as its first step does
         self.check_state_dict(state_dict)
         saving.load(self, state_dict)
         for block in self._blocks or ():

@@ -28,9 +28,9 @@ ROOMS = {
     "runtime": ("derive", 8_078),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_430),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_180),  # no formula of an operation
-    "ops": ("autograd", 14_570),  # no state between calls, no cast, and no library but NumPy
+    "ops": ("autograd", 14_584),  # no state between calls, no cast, and no library but NumPy
     "nn": ("ops", 4_380),  # no loss scale, no update rule
-    "optim": ("nn", 2_520),  # no loss scale: gradients come unscaled, or with the factor to use
+    "optim": ("nn", 2_522),  # no loss scale: gradients come unscaled, or with the factor to use
     "data": ("ops", 4_421),  # no model
     "training": ("optim", 1_768),  # no data set and no file: one step of whatever model
     "saving": ("training data", 1_706),  # no format of its own where a library has one
@@ -38,12 +38,13 @@ ROOMS = {
     "report": ("saving", 1_480),  # no comparison, no microscope: what their pages are made of
     "lab": ("models report", 11_741),  # nothing that needs the microscope
     "scope": ("lab", 7_110),  # nothing that changes what it looks at
-    "teach": ("scope", 5_424),  # no answer of an exercise
-    "compat": ("models training data", 1_633),  # thin: other systems' names for what is here
+    "teach": ("scope", 5_435),  # no answer of an exercise
+    "compat": ("models saving", 2_294),  # thin: other systems' names for what is here
+    "run": ("compat scope shell", 377),  # PyTorch's scripts as they are: nothing imports it
     "shell": ("teach minifp", 2_087),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 156),
 }
-MOST, MOST_SHOWING = 76_035, 27_842  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 77_100, 27_853  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
@@ -52,7 +53,7 @@ SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside
 COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 # What may import random itself.
-DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving", "teach"}
+DRAW_NUMBERS = set("runtime ops nn optim data lab scope saving teach compat run".split())
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert

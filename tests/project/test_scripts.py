@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_layout import circle, targets
 
 import minifp as fp
 
@@ -86,16 +85,6 @@ def test_help_names_a_command_to_begin_with(name):
         length = "--epochs" if name == "train_cnn" else "--steps"
         wanted = ("--precision", "--data", "--seed", length)
         assert [option for option in wanted if option not in said] == []
-
-
-def test_no_module_of_theirs_imports_itself_in_a_circle():
-    paths = {path.relative_to(SCRIPTS).with_suffix(""): path for path in SCRIPTS.rglob("*.py")}
-    files, graph = {".".join(name.parts): path for name, path in paths.items()}, {}
-    for name, path in files.items():
-        every = [target for target, _ in targets(path, name.split(".")[:-1])]
-        graph[name] = {t if t in files else t.rpartition(".")[0] for t in every} & {*files} - {name}
-    assert "benchmarks.workloads" in graph["benchmarks.gpu_steps"]
-    assert not circle(graph)
 
 
 @nightly

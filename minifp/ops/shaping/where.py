@@ -9,15 +9,17 @@ Shapes broadcast; gradients are summed, in `reduce`, over what was stretched, an
 Booleans, weights and fills decide no format: that of where and lerp is of x and y.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
+from minifp.autograd.loss_seed import automatic
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_fits, check_operands, sum_to
@@ -25,6 +27,7 @@ from minifp.ops.public import public
 from minifp.ops.reduce import array_given, array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
+from minifp.runtime.callers import warn_once
 from minifp.runtime.device import as_array, is_array_like
 
 
@@ -135,16 +138,31 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
     """value where `mask` (booleans) holds, input elsewhere.
 
     value: a number, or a tensor without dimensions. Raises ArgumentError for a finite number that
-    input's format cannot hold, such as -1e9 in float16: write float("-inf").
+    input's format cannot hold, such as -1e9 in float16: write float("-inf"). Where the process
+    trains in mixed precision automatically, the result is then float32, which is said once.
     """
     if shape := getattr(value, "shape", ()):
         raise ShapeError(f"masked_fill: value of shape {shape}: expected a number")
     number = array_of(value).item() if hasattr(value, "item") else value
     number = as_numbers("masked_fill", value=number)["value"]
+    if automatic and is_float(input.dtype):
+        input = _wide_enough(input, number)
     _check_fits(number, input.dtype)
     if not is_float(input.dtype):
         value = input.dtype.type(number)
     return masked_fill_op(input, mask, value)
+
+
+def _wide_enough(x, number):
+    """x, or where its format cannot hold a finite number, x in float32, which is said once."""
+    if not format_of(x.dtype).max < abs(number) < math.inf:
+        return x
+    warn_once(
+        "masked_fill is wide",
+        f"masked_fill: value={number:g} overflows {name_of(x.dtype)}: the result is float32. "
+        'Write float("-inf"), which every format holds',
+    )
+    return x.float()
 
 
 def _check_fits(number, dtype):

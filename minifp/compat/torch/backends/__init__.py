@@ -1,0 +1,1 @@
+"""torch.backends: switches of libraries that are not used here."""

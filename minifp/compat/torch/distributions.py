@@ -1,0 +1,156 @@
+"""torch.distributions: those that reinforcement learning and variational training use most."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd.grad_mode import no_grad
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError, ShapeError
+from minifp.nn import functional as F
+from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, randn, zeros_like
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "MultivariateNormal", "Normal"]
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+class Distribution:
+    """The base: `sample` draws without a gradient what `rsample` draws with one.
+
+    batch_shape: the shape of one draw of all its members, without the axes of an event.
+    """
+
+    batch_shape: tuple[int, ...] = ()
+    event_shape: tuple[int, ...] = ()
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws of shape sample_shape + batch_shape + event_shape, detached."""
+        with no_grad():
+            return self.rsample(tuple(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Raises ArgumentError for a distribution whose draws have no gradient."""
+        raise ArgumentError(f"{type(self).__name__}.rsample: expected sample()")
+
+
+class Categorical(Distribution):
+    """Of numbers from 0 to k - 1, by probabilities or logits (..., k), one of both."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ArgumentError("Categorical: expected probs or logits, one of both")
+        if logits is not None:
+            self.logits = log_softmax(logits, -1)
+            self.probs = self.logits.exp()
+        else:
+            self.probs = probs / probs.sum(-1, keepdim=True)
+            tiny = float(np.finfo(np.float32).eps)
+            self.logits = self.probs.clamp(tiny, 1 - tiny).log()  # as PyTorch has it
+        self.batch_shape = tuple(self.probs.shape[:-1])
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Indices, int64."""
+        count = math.prod(sample_shape)
+        flat = self.probs.detach().float().reshape(-1, self.probs.shape[-1])
+        drawn = multinomial(flat, count, True).t()
+        return drawn.reshape(*sample_shape, *self.batch_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the probability of each index; value broadcasts with batch_shape."""
+        shape = np.broadcast_shapes(tuple(value.shape), self.batch_shape)
+        logits = self.logits.expand(*shape, self.logits.shape[-1])
+        index = value.long().expand(*shape).unsqueeze(-1)
+        return logits.gather(-1, index).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        """In nats, of batch_shape."""
+        return -(self.probs * self.logits).sum(-1)
+
+
+class Bernoulli(Distribution):
+    """Of 0 and 1, by probabilities or logits, one of both."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ArgumentError("Bernoulli: expected probs or logits, one of both")
+        if logits is None:
+            self.probs = as_tensor(probs)
+            tiny = float(np.finfo(np.float32).eps)
+            inside = self.probs.clamp(tiny, 1 - tiny)
+            self.logits = inside.log() - (1 - inside).log()
+        else:
+            self.logits, self.probs = logits, logits.sigmoid()
+        self.batch_shape = tuple(self.probs.shape)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """0 and 1 as floats."""
+        return bernoulli(self.probs.detach().expand(*sample_shape, *self.batch_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the probability of each 0 or 1."""
+        shape = np.broadcast_shapes(tuple(value.shape), self.batch_shape)
+        logits = self.logits.expand(*shape)
+        return -F.binary_cross_entropy_with_logits(
+            logits, value.to(logits.dtype).expand(*shape), reduction="none"
+        )
+
+    def entropy(self) -> Tensor:
+        """In nats, of batch_shape."""
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+
+class Normal(Distribution):
+    """Of numbers with the mean loc and the standard deviation scale, which broadcast."""
+
+    def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
+        self.loc, self.scale = as_tensor(loc).float(), as_tensor(scale).float()
+        shape = np.broadcast_shapes(tuple(self.loc.shape), tuple(self.scale.shape))
+        self.loc, self.scale = self.loc.expand(*shape), self.scale.expand(*shape)
+        self.batch_shape = tuple(shape)
+
+    mean = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale**2)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc + scale * draws of the standard normal distribution."""
+        return self.loc + self.scale * randn(*sample_shape, *self.batch_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the density."""
+        return -(((value - self.loc) / self.scale) ** 2) / 2 - self.scale.log() - HALF_LOG_2PI
+
+    def entropy(self) -> Tensor:
+        """In nats, of batch_shape."""
+        return self.scale.log() + zeros_like(self.loc) + 0.5 + HALF_LOG_2PI
+
+
+class MultivariateNormal(Distribution):
+    """Of vectors whose covariance (..., n, n) is diagonal. Raises ArgumentError for another one."""
+
+    def __init__(self, loc: Tensor, covariance_matrix: Any = None, **settings: Any) -> None:
+        if covariance_matrix is None or any(v is not None for v in settings.values()):
+            raise ArgumentError("MultivariateNormal: expected covariance_matrix")
+        covariance = covariance_matrix.detach().numpy()
+        n = covariance.shape[-1]
+        if covariance.shape[-2:] != (n, n) or loc.shape[-1] != n:
+            raise ShapeError(f"MultivariateNormal: {covariance.shape} for a mean of {loc.shape}")
+        if np.any(covariance * (1 - np.eye(n))):
+            raise ArgumentError("MultivariateNormal: expected a diagonal covariance")
+        self.each = Normal(loc, covariance_matrix.diagonal(0, -2, -1).sqrt())
+        self.batch_shape, self.event_shape = self.each.batch_shape[:-1], (n,)
+
+    mean = property(lambda self: self.each.loc)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """One vector for each member of the batch, and of sample_shape."""
+        return self.each.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the density."""
+        return self.each.log_prob(value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        """In nats, of batch_shape."""
+        return self.each.entropy().sum(-1)

@@ -1,0 +1,73 @@
+"""Where names of PyTorch's modules are looked up: in a module of minifp/compat/torch/ of the same
+path, then in minifp's own of the same path, then in those of the path that PLACES names."""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+HERE = "minifp.compat.torch"
+# Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
+PLACES = {
+    "torch.nn.modules": "torch.nn",
+    "torch.nn.parameter": "torch.nn",
+    "torch.nn.utils.clip_grad": "torch.nn.utils",
+    "torch.nn.utils.weight_norm": "torch.nn.utils",
+    "torch.nn.utils.spectral_norm": "torch.nn.utils",
+    "torch.optim.adam": "torch.optim",
+    "torch.optim.adamw": "torch.optim",
+    "torch.optim.sgd": "torch.optim",
+    "torch.optim.optimizer": "torch.optim",
+    "torch.utils.data": "minifp.data",
+    "torch.utils.data.dataset": "torch.utils.data",
+    "torch.utils.data.dataloader": "torch.utils.data",
+    "torch.utils.data.sampler": "torch.utils.data",
+    "torch.utils.data._utils.collate": "torch.utils.data",
+    "torch.autograd.function": "torch.autograd",
+    "torch.autograd.variable": "torch.autograd",
+    "torch.autograd.grad_mode": "torch",
+    "torch.amp.autocast_mode": "torch.amp",
+    "torch.amp.grad_scaler": "torch.amp",
+    "torch.cuda.amp.autocast_mode": "torch.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "torch.cuda.amp",
+    "torch.types": "torch",
+    "torch.random": "torch",
+    "torch.serialization": "torch",
+    "torch.functional": "torch",
+    "torch._utils": "torch",
+}
+FOLDERS = {  # each path below one has the names of another: torch.nn.modules.conv
+    "torch.nn.modules": "torch.nn",
+    "torch.distributions": "torch.distributions",
+}
+NOT_PYTORCHS = {"data", "models", "lab", "paddle", "errors", "functional"}
+# What minifp has under the same name.
+SHARED = {"torch", "nn", "optim", "utils", "amp", "cuda", "autograd"}
+
+
+@cache
+def is_module(name: str) -> bool:
+    """Whether a module can be imported, without importing more than what it stands in."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
+
+
+@cache
+def homes(path: str) -> tuple[Any, ...]:
+    """The modules in which the names of a path are looked up, in that order; none for a path that
+    is not mirrored."""
+    first = path.split(".")[:2][-1]
+    own = [path.replace("torch", root, 1) for root in (HERE, "minifp")]
+    found = [import_module(name) for name in own[: 1 + (first in SHARED)] if is_module(name)]
+    below = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
+    place = PLACES.get(path, "".join(below))
+    if place.startswith("torch"):
+        return (*found, *homes(place))
+    return (*found, *([import_module(place)] if place else []))
+
+
+def is_of_layers(path: str) -> bool:
+    """Whether the names of a path are those of torch.nn."""
+    return any(home.__name__ == "minifp.nn" for home in homes(path))

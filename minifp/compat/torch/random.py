@@ -1,0 +1,78 @@
+"""Random numbers by PyTorch's names: one stream for each purpose, which one seed begins."""
+
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError
+from minifp.runtime import random
+from minifp.runtime.callers import warn_once
+
+__all__ = [
+    "Generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
+]  # fmt: skip
+_states: dict[int, dict[str, Any]] = {}  # what get_rng_state has returned, by its number
+
+
+class Generator:
+    """A generator: its seed is that of the process, and drawing from it is drawing from that."""
+
+    is_of_process = True
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = device
+
+    def manual_seed(self, seed: int) -> "Generator":
+        """Set the seed of all random numbers, and say so once."""
+        warn_once("Generator", "torch.Generator.manual_seed sets the seed of all random numbers")
+        manual_seed(seed)
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed of the process."""
+        return initial_seed()
+
+    def seed(self) -> int:
+        """Set a seed drawn by the system, and return it."""
+        return seed()
+
+    def get_state(self) -> Tensor:
+        """As torch.get_rng_state()."""
+        return get_rng_state()
+
+    def set_state(self, state: Tensor) -> None:
+        """As torch.set_rng_state(state)."""
+        set_rng_state(state)
+
+
+def manual_seed(seed: int) -> Generator:
+    """Set the seed of all random numbers; PyTorch's negative seeds are taken modulo 2^64."""
+    random.manual_seed(int(seed) % 2**64 if int(seed) < 0 else int(seed))
+    return Generator()
+
+
+def initial_seed() -> int:
+    """The seed of the process."""
+    return int(random.get_state()["seed"])
+
+
+def seed() -> int:
+    """Set a seed drawn by the system, and return it."""
+    drawn = int(np.random.SeedSequence().generate_state(1)[0])
+    manual_seed(drawn)
+    return drawn
+
+
+def get_rng_state() -> Tensor:
+    """A tensor that stands for the state of all random streams, in this process."""
+    _states[len(_states)] = random.get_state()
+    return Tensor(np.array([len(_states) - 1], np.int64))
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Go back to a state. Raises ArgumentError for one that this process has not returned."""
+    number = int(state.array.reshape(-1)[0]) if isinstance(state, Tensor) else -1
+    if number not in _states:
+        raise ArgumentError("set_rng_state: expected what torch.get_rng_state() has returned here")
+    random.set_state(_states[number])

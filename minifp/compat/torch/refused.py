@@ -1,0 +1,84 @@
+"""What is said of a name of PyTorch's that is not there: why, and what to use instead."""
+
+from functools import partial
+from typing import Any
+
+from minifp.compat.unknown_names import INSTEAD, PLACES, advice
+from minifp.errors import UnknownNameError
+
+NO_COMPLEX = "numbers here are real"
+ONE = "training runs in one process, on one device"
+MODULES = {  # by the path of a module, and of all below: why nothing is there
+    "torch.distributed": ONE,
+    "torch.multiprocessing": "training runs in one process",
+    "torch.utils.data.distributed": ONE,
+    "torch.fft": f"{NO_COMPLEX}; NumPy's np.fft of x.numpy(), without gradients",
+    "torch.linalg": "np.linalg of x.numpy(), without gradients",
+    "torch.sparse": "there are no sparse tensors: x.to_dense() where the data is made",
+    "torch.onnx": "save the state_dict with torch.save, and export it with PyTorch",
+    "torch.func": "there are no gradients of gradients; write a batch as another axis in front",
+    "torch.autograd.functional": "there are no gradients of gradients",
+    "torch.quantization": "a precision such as --precision float8",
+    "torch.profiler": "--microscope OUT",
+    "torch.hub": "nothing is downloaded: load weights from a file",
+    "torch.utils.model_zoo": "nothing is downloaded: load weights from a file",
+    "torch.utils.cpp_extension": "an operation of your own: docs/operations.md",
+}
+OTHERS = {  # packages that are made for PyTorch itself: what to use instead
+    "torchvision": "data sets and transforms are in minifp.data, models in minifp.models",
+    "torchaudio": "minifp.data.read_wav, or scipy.signal",
+    "torchtext": "minifp.data.TextDataset, WordDataset and BytePairs",
+}
+WHY = MODULES | {  # and by the beginning of a name
+    "torch.nn.parallel.DistributedDataParallel": ONE,
+    "torch.stft": f"{NO_COMPLEX}; scipy.signal of x.numpy(), without gradients",
+    "torch.complex": f"{NO_COMPLEX}: two tensors, the real and the imaginary part",
+}
+WRITTEN = {  # how names of a path are written in minifp's own advice
+    **{f"torch.{own.removeprefix('fp.')}".rstrip("."): own for own in PLACES if own[:3] == "fp."},
+    **{"torch": "fp.", "torch.nn": "nn.", "torch.nn.functional": "F.", "torch.optim": "optim."},
+    **{f"torch.{own}"[:-1]: own for own in PLACES if own[:2] in ("nn", "op") and own[-2] != "m"},
+    "torch.utils.data": "fp.data.",
+}
+
+
+class Refused(type):
+    """The class of what stands for a name that was imported and is not there, as scripts import
+    names that they do not use. To call it, or to take an attribute of it, raises UnknownNameError.
+    """
+
+    why = ""
+
+    def __call__(cls, *args: Any, **settings: Any) -> Any:
+        raise UnknownNameError(partial(str, cls.why))
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnknownNameError(partial(str, cls.why))
+
+
+def stand_in(path: str, name: str) -> Any:
+    """What an import gets for a name that is refused on purpose; None for any other name."""
+    if why_not(f"{path}.{name}") is None and name not in INSTEAD:
+        return None
+    return Refused(name, (), {"why": reason(path, name), "__module__": path})
+
+
+def why_not(whole: str) -> str | None:
+    """Why nothing is there under a dotted name; None where that is not said."""
+    said = [why for start, why in WHY.items() if f"{whole}.".startswith((f"{start}.", f"{start}_"))]
+    return said[-1] if said else None
+
+
+def reason(path: str, name: str) -> str:
+    """The message for a name asked for at a path."""
+    whole = f"{path}.{name}"
+    why = why_not(whole)
+    if why is not None:
+        return f"minifp has no {whole}: {why}"
+    own = WRITTEN.get(path)
+    if own is None:
+        said = INSTEAD.get(name)
+        return f"minifp has no {whole}" + (f"; instead: {said}" if said else "")
+    return f"minifp has no {whole}; {advice(own, name)}"

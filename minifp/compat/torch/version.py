@@ -1,0 +1,4 @@
+"""torch.version: of the PyTorch whose names these are."""
+
+__all__ = ["cuda", "hip"]
+cuda = hip = None

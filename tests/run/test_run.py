@@ -1,0 +1,110 @@
+"""PyTorch's scripts as they are: the mirror of its paths, and `python -m minifp.run`."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from refusals import refuses
+
+import minifp as fp
+from minifp.compat.torch.mirror import install
+from minifp.compat.torch.tensors import METHODS
+from minifp.run.missing import missing
+from minifp.runtime.unknown_arguments import MEANING
+
+SCRIPT = """
+import sys, torch, torch.nn as nn, torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0); assert not torch.cuda.is_available(); torch.backends.cudnn.benchmark = True
+x = torch.autograd.Variable(torch.randn(64, 5)); y = (x.sum(1) > 0).long()
+class Net(nn.Sequential): pass
+model = nn.DataParallel(Net(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2)))
+optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+for i in range(int(sys.argv[1])):
+    for a, b in DataLoader(TensorDataset(x, y), 32, shuffle=True):
+        p = F.softmax(model(a).masked_fill(b.unsqueeze(1) > 1, -1e9), dim=1)[:, 1]
+        loss = F.binary_cross_entropy(p, b.float())
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+        held = {"model": model, "optimizer": optimizer.state_dict(), "at": (i, loss.item())}
+        torch.save(held, "model.pt")
+again, held, _ = torch.load("model.pt", map_location="cpu").values()
+assert type(again.module) is Net and torch.equal(again(x), model(x))
+assert torch.is_tensor(held["state"][0]["exp_avg"])
+torch.optim.Adam(again.parameters()).load_state_dict(held)
+"""
+
+
+@pytest.fixture
+def torch():
+    """What `import torch` brings, in this process until the test ends."""
+    methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
+    with patch.dict(sys.modules), patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
+        for name in [name for name in sys.modules if f"{name}."[:6] == "torch."]:
+            del sys.modules[name]
+        install()
+        yield import_module("torch")
+    for name, before in methods.items():
+        setattr(fp.Tensor, name, before)
+
+
+def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(torch):
+    from torch.distributions.categorical import Categorical
+
+    assert torch.nn.Linear is torch.nn.modules.linear.Linear is fp.nn.Linear
+    assert torch.utils.data.dataset.TensorDataset is fp.data.TensorDataset
+    assert torch.Tensor is fp.Tensor and torch.nn.modules.utils._pair(3) == (3, 3)
+    assert torch.cuda.memory_allocated(0) == torch.distributed.get_rank() == 0
+    with pytest.warns(match="no gradients yet"):
+        assert torch.nn.utils.clip_grad_norm_([torch.ones(2, requires_grad=True)], 1.0) == 0
+    state, draws = torch.get_rng_state(), torch.rand(3).tolist()
+    torch.set_rng_state(state)
+    assert torch.rand(3).tolist() == draws
+    log = Categorical(logits=torch.tensor([[0.0, np.log(3.0)]])).log_prob(torch.tensor([1]))
+    np.testing.assert_allclose(log.numpy(), np.log([0.75]), rtol=1e-6)
+    density = torch.distributions.Normal(1.0, torch.tensor([2.0])).log_prob(torch.tensor([2.0]))
+    np.testing.assert_allclose(density.numpy(), -1 / 8 - np.log(2 * np.sqrt(2 * np.pi)), rtol=1e-6)
+
+
+def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
+    with pytest.warns(match="torch.compile does nothing here") as told:
+        assert torch.compile(len) is torch.compile(mode="max-autotune")(len) is len
+    assert len(told) == 1
+    refuses(AttributeError, "runs in one", getattr, torch.nn.parallel, "DistributedDataParallel")
+    refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
+    refuses(ImportError, r"minifp\.data", import_module, "torchvision")
+    assert not isinstance(torch.ones(1), torch.nn.Conv3d)
+
+
+def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
+    (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
+    text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
+    text += "import torchvision\nx.index_reduce(1)"
+    (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
+    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchvision .index_reduce".split()
+    assert [*zip(lacking, range(1, 6))] == [(lack.name, lack.line) for lack in missing(str(script))]
+
+
+def run(folder, *options):
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "-m", "minifp.run", *options, "script.py", "3"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_script_trains_unchanged_under_the_microscope_and_in_two_precisions(tmp_path):
+    told = run(tmp_path, "--precision", "autocast", "--steps", "5", "--microscope", "seen")
+    assert 'mixed precision "autocast"' in told and "=-1e+09 overflows" in told
+    assert "5 of 5 steps" in (tmp_path / "seen" / "scope.txt").read_text(encoding="utf-8")
+    assert "decides nothing" in run(tmp_path, "--compare", "float32,mixed", "--out", "both")
+    assert (tmp_path / "both" / "mixed" / "model.pt").exists()
+    rows = (tmp_path / "both" / "losses.csv").read_text(encoding="utf-8").split()
+    assert rows[0] == "step,float32,mixed" and len(rows) == 7
+    assert abs(np.diff([float(v) for v in rows[1].split(",")[1:]])) < 1e-2
