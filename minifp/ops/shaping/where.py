@@ -31,7 +31,7 @@ from minifp.runtime.callers import warn_once
 from minifp.runtime.device import as_array, is_array_like
 
 
-def _booleans(name, given):
+def booleans(name, given):
     """`given` as an array of booleans, or DTypeError."""
     array = as_array(given)
     if array.dtype.kind != "b":
@@ -59,7 +59,7 @@ def where_backward(dz, condition, x_shape, y_shape, to):
 
 @op
 def where_op(condition, x, y):
-    condition = _booleans("where: a condition", condition)
+    condition = booleans("where: a condition", condition)
     check_operands(x, y)
     for name, number, other in (("input", x, y), ("other", y, x)):
         if hasattr(other, "dtype"):
@@ -103,7 +103,7 @@ def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
 @takes_tensor
 def masked_select(input: Tensor, mask: Tensor | np.ndarray) -> Tensor:
     """The numbers of input, in C order, where `mask` (booleans) holds; both broadcast."""
-    given = _booleans("masked_select: a mask", array_given("masked_select: mask", mask))
+    given = booleans("masked_select: a mask", array_given("masked_select: mask", mask))
     try:
         shape = np.broadcast_shapes(input.shape, given.shape)
     except ValueError as error:
@@ -128,7 +128,7 @@ def masked_fill_backward(dy, mask, x_shape, to):
 
 @op
 def masked_fill_op(x, mask, value):
-    mask = _booleans("masked_fill: a mask", mask)
+    mask = booleans("masked_fill: a mask", mask)
     return masked_fill_forward(x, mask, value), (mask, np.shape(x)), masked_fill_backward
 
 

@@ -18,6 +18,7 @@ from minifp.ops.inspection import clone
 from minifp.ops.public import public
 from minifp.ops.reduce import array_given, array_of
 from minifp.ops.shaping.slices import as_vector
+from minifp.ops.shaping.where import booleans
 
 
 def _along(name, input, dim, index):
@@ -69,9 +70,10 @@ def index_put_(
 @takes_tensor
 def masked_scatter_(input: Tensor, mask: Tensor | np.ndarray, source: Tensor) -> Tensor:
     """Write the first numbers of source, in C order, where `mask` (booleans, which broadcast)
-    holds. Raises ShapeError where there are too few."""
+    holds. Raises ShapeError where there are too few, and DTypeError for another mask."""
+    there = booleans("masked_scatter_: a mask", array_given("masked_scatter_: mask", mask))
     try:
-        there = np.broadcast_to(array_given("masked_scatter_: mask", mask), input.shape)
+        there = np.broadcast_to(there, input.shape)
     except ValueError as error:
         raise ShapeError(f"masked_scatter_: {error}") from error
     count = int(array_of(there).sum())
