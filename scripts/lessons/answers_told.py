@@ -90,7 +90,7 @@ def answers_told(notebook: nbformat.NotebookNode) -> list[tuple[str, Any, str]]:
     cells = notebook.cells
     before, behind = map(nbformat.v4.new_code_cell, (WRITES_DOWN, TELLS))
     whole = nbformat.from_dict({**notebook, "cells": [before, *cells, behind]})
-    NotebookClient(whole, timeout=3600, kernel_name="python3").execute()
+    NotebookClient(whole, timeout=600, kernel_name="python3").execute()
     *ran, last = whole.cells[1:]
     answers = [Answer(*one) for one in json.loads(last.outputs[0].text)]
     asked = sum(cell.source.count("teach.predict(") for cell in cells)
