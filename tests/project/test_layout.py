@@ -25,7 +25,7 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 ROOMS = {
     "words": ("", 73),  # no array and no device
     "derive": ("words", 1_585),  # no array, no machine: what references compute, as graph and text
-    "runtime": ("derive", 8_078),  # no format's rule, no tensor: machines and the process only
+    "runtime": ("derive", 8_079),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_430),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_180),  # no formula of an operation
     "ops": ("autograd", 14_586),  # no state between calls, no cast, and no library but NumPy
@@ -44,7 +44,7 @@ ROOMS = {
     "shell": ("teach minifp", 2_087),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 156),
 }
-MOST, MOST_SHOWING = 77_102, 27_853  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 77_103, 27_853  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}

@@ -139,7 +139,8 @@ def lasting(shape: tuple[int, ...], dtype: Any) -> Any:
 
 def restrided(a: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """A view of an array's memory in another shape, with these strides (bytes)."""
-    return cupy().lib.stride_tricks.as_strided(a, shape, strides)
+    view = cupy().lib.stride_tricks.as_strided(a, shape, strides)
+    return view if type(view) is type(a) else view.view(a.dtype, type(a))  # of a coded array
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
