@@ -194,7 +194,7 @@ def test_a_product_in_chunks_is_scaled_and_takes_its_bias_in_float32(shape):
 
 
 def test_under_numpy_alone_there_is_no_kernel_for_a_gpu_either(monkeypatch):
-    assert compiled_kernel_of(conv_forward.reference, "cuda")
+    assert all(compiled_kernel_of(conv_forward.reference, device) for device in ("cpu", "cuda"))
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
     assert compiled_kernel_of(conv_forward.reference, "cuda") is None
 
