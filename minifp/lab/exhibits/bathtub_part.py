@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits.exhibit import facts_of, searches
+from minifp.lab.exhibits.exhibit import facts_of, section_each
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures, failures_text
 from minifp.lab.page.captions import mean_text, metric_label, runs_there
 from minifp.report import drawing, words
@@ -107,13 +107,7 @@ def rows(exhibit, comparison) -> list[list[str]]:
 
 def part(gallery) -> Document:
     """A section for each."""
-    pairs = [*zip(gallery.exhibits, gallery.comparisons)]
-    return Document(
-        findings=[f"{exhibit.title}: {finding(exhibit, c)}." for exhibit, c in pairs],
-        sections=[section(*pair) for pair in pairs],
-        notes=searches(gallery.exhibits),
-        data=[data(*pair) for pair in pairs],
-    )
+    return section_each(gallery, lambda *pair: [f"{finding(*pair)}."], section, data)
 
 
 def section(exhibit, comparison) -> Section:
