@@ -64,10 +64,10 @@ def finding(exhibit, comparison) -> str:
     low, high = (words.power_text(place.power) for place in (flat[0], flat[-1]))
     which = f"every S from {low} to {high}" if len(flat) > 1 else f"of the tried, S = {low}"
     lowest = min(p.row.mean for p in flat if p.row.mean is not None)
-    task, places_ = comparison.task, words.decimals(comparison.task.margin)
+    task, digits = comparison.task, words.decimals(comparison.task.margin)
     text = (
         f"{which} trains, to {task.metric_name} of at least "
-        f"{words.fixed(lowest, places_)} {task.metric_unit}".rstrip()
+        f"{words.fixed(lowest, digits)} {task.metric_unit}".rstrip()
     )
     beside = [("below", [p for p in scales if p.power < flat[0].power])]
     beside.append(("above", [p for p in scales if p.power > flat[-1].power]))
