@@ -16,7 +16,7 @@ from minifp.report.look import Look
 class Table:
     """rows: texts, the head first. text_columns: which stand left, beside the first column.
     is_grouped: whether the first column names a group of rows, which a terminal writes above them.
-    code: whether the first column, or that behind the group's, is typed, such as a precision."""
+    code: whether the first column, or that behind the group's, is set as code."""
 
     caption: str
     rows: Sequence[Sequence[str]]
@@ -27,9 +27,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """name: of its file. said: what it shows, in words. draw: makes the matplotlib Figure that
-    looks as a Look says, or None where there is nothing to draw. is_map: as wide as it must be, so
-    that a narrow screen scrolls it."""
+    """name: of its file. said: what it shows, in words. draw: makes the matplotlib Figure, or None
+    where there is nothing to draw; it may heed the Look, as what is for print does, or not. is_map:
+    as wide as it must be, so that a narrow screen scrolls it."""
 
     name: str
     title: str

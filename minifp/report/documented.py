@@ -24,7 +24,8 @@ class Documented:
         self, folder: str | os.PathLike, figures: str | None = None, look: Look = SCREEN
     ) -> list[Path]:
         """Write the numbers (JSON, CSV), the tables (Markdown) and the page (HTML), and with
-        figures="png", "svg" or "pdf" the pictures, which look as a Look says. Returns the paths."""
+        figures="png", "svg" or "pdf" the pictures. look: how those look that heed it, as an
+        ablation's does; others are as on a screen. Returns the paths."""
         folder = files.as_path(folder)
         texts = rendering.contents(self.document(), figures, look)
         files.write_into(folder, {folder / name: text for name, text in texts.items()})

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits.exhibit import facts_of, searches
+from minifp.lab.exhibits.exhibit import facts_of, section_each
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures, failures_text
 from minifp.lab.page.captions import mean_text, metric_label, runs_there
 from minifp.report import drawing, words
@@ -64,10 +64,10 @@ def finding(exhibit, comparison) -> str:
     low, high = (words.power_text(place.power) for place in (flat[0], flat[-1]))
     which = f"every S from {low} to {high}" if len(flat) > 1 else f"of the tried, S = {low}"
     lowest = min(p.row.mean for p in flat if p.row.mean is not None)
-    task, places_ = comparison.task, words.decimals(comparison.task.margin)
+    task, digits = comparison.task, words.decimals(comparison.task.margin)
     text = (
         f"{which} trains, to {task.metric_name} of at least "
-        f"{words.fixed(lowest, places_)} {task.metric_unit}".rstrip()
+        f"{words.fixed(lowest, digits)} {task.metric_unit}".rstrip()
     )
     beside = [("below", [p for p in scales if p.power < flat[0].power])]
     beside.append(("above", [p for p in scales if p.power > flat[-1].power]))
@@ -107,13 +107,7 @@ def rows(exhibit, comparison) -> list[list[str]]:
 
 def part(gallery) -> Document:
     """A section for each."""
-    pairs = [*zip(gallery.exhibits, gallery.comparisons)]
-    return Document(
-        findings=[f"{exhibit.title}: {finding(exhibit, c)}." for exhibit, c in pairs],
-        sections=[section(*pair) for pair in pairs],
-        notes=searches(gallery.exhibits),
-        data=[data(*pair) for pair in pairs],
-    )
+    return section_each(gallery, lambda *pair: [f"{finding(*pair)}."], section, data)
 
 
 def section(exhibit, comparison) -> Section:

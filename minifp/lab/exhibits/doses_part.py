@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from minifp.lab.exhibits.doses import finding, percent, responses, slope, slope_text
-from minifp.lab.exhibits.exhibit import facts_of, searches
+from minifp.lab.exhibits.exhibit import facts_of, section_each
 from minifp.lab.page.captions import mean_text, metric_label, runs_there
 from minifp.report import drawing, words
 from minifp.report.content import Document, Picture, Section, Table
@@ -13,19 +13,18 @@ NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict"
 
 def part(gallery) -> Document:
     """A section for each."""
-    pairs = [*zip(gallery.exhibits, gallery.comparisons)]
-    texts = [(e.title, finding(e, c) + ".", slope_text(e, c)) for e, c in pairs]
-    return Document(
-        findings=[f"{title}: {text}" for title, *both in texts for text in both if text],
-        sections=[section(*pair) for pair in pairs],
-        notes=searches(gallery.exhibits),
-        data=[data(*pair) for pair in pairs],
-    )
+    return section_each(gallery, findings, section, data)
+
+
+def findings(exhibit, comparison) -> list[str]:
+    """What came out, and the slope where there is one."""
+    texts = f"{finding(exhibit, comparison)}.", slope_text(exhibit, comparison)
+    return [*filter(None, texts)]
 
 
 def section(exhibit, comparison) -> Section:
     """What was trained, the picture, the table."""
-    said = f"{finding(exhibit, comparison)}; {slope_text(exhibit, comparison)}"
+    said = " ".join(findings(exhibit, comparison))
     drawn = Picture(exhibit.name, exhibit.title, said, lambda look: figure(exhibit, comparison))
     table = Table(exhibit.title, [head(exhibit, comparison), *rows(exhibit, comparison)])
     return Section(exhibit.title, [about(exhibit, comparison), drawn, table])

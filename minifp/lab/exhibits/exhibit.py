@@ -7,6 +7,7 @@ from typing import Any
 from minifp.lab.arms import is_control
 from minifp.lab.settings import canonical
 from minifp.lab.task import Task
+from minifp.report.content import Document
 
 SCALES = ("quick", "evening", "full")
 
@@ -102,6 +103,18 @@ def searches(exhibits: Iterable[Exhibit]) -> list[str]:
     """What was tried before the settings were fixed, in sentences."""
     texts = dict.fromkeys(exhibit.searched for exhibit in exhibits)
     return [f"Tried before the settings were fixed: {text}." for text in texts]
+
+
+def section_each(gallery, findings: Callable, section: Callable, data: Callable) -> Document:
+    """A part of a gallery's document with a section for each exhibit. findings: sentences; section:
+    a Section; data: what JSON has; all three of an exhibit and its comparison."""
+    pairs = [*zip(gallery.exhibits, gallery.comparisons)]
+    return Document(
+        findings=[f"{e.title}: {text}" for e, c in pairs for text in findings(e, c)],
+        sections=[section(*pair) for pair in pairs],
+        notes=searches(gallery.exhibits),
+        data=[data(*pair) for pair in pairs],
+    )
 
 
 def taken_apart(of: Exhibit) -> Exhibit:

@@ -15,7 +15,7 @@ from minifp.numerics.formats import is_float
 
 
 def class_name(dataset: Any, number: int) -> str:
-    """The name of a class, its number where it has none; a dash for no class."""
+    """The name of a class, its number where it has none; "not finite" for no class."""
     if number < 0:
         return "not finite"
     names = getattr(dataset, "classes", None)
