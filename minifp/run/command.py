@@ -1,6 +1,7 @@
 """The command line of `python -m minifp.run`."""
 
 import json
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -9,21 +10,21 @@ from typing import Any
 import click
 
 from minifp.compat.torch import files
-from minifp.errors import MinifpError
+from minifp.errors import ArgumentError, MinifpError
 from minifp.run.comparing import compare
 from minifp.run.losses import Losses
 from minifp.run.missing import missing
 from minifp.run.script import Script, set_precision
 from minifp.run.watching import Watching
-from minifp.saving.files import write
+from minifp.saving.files import check_writable, write
 from minifp.shell.group import Refusal
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--precision", help="The precision to train in, such as mixed.")
 @click.option("--microscope", metavar="OUT", help="Write what the microscope sees to this folder.")
 @click.option("--compare", "compared", metavar="P,P", help="Run once in each of these precisions.")
-@click.option("--out", default="runs/compare", show_default=True, help="The folder of --compare.")
+@click.option("--out", default="runs/compare", show_default=True, help="--compare: a new folder.")
 @click.option("--steps", type=click.IntRange(1), help="End after so many calls of backward().")
 @click.option("--seed", type=click.IntRange(0), help="Seed all random numbers before it starts.")
 @click.option("--missing", "only_missing", is_flag=True, help="List what it lacks; run nothing.")
@@ -46,9 +47,14 @@ def main(script: str, args: tuple[str, ...], **options: Any) -> None:
         if options["only_missing"]:
             list_missing(script)
         elif options["compared"]:
+            for name in ("precision", "microscope"):
+                if options[name] is not None:
+                    raise ArgumentError(f"--compare and --{name}: expected one of them")
             print(compare(asked, options["compared"].split(","), options["out"]))
         else:
             set_precision(options["precision"])
+            if options["microscope"]:
+                check_writable(Path(options["microscope"]) / "scope.txt")
     except MinifpError as error:
         raise Refusal(str(error)) from None
     if not (options["only_missing"] or options["compared"]):
@@ -64,6 +70,8 @@ def list_missing(script: str) -> None:
 
 def run(script: Script, microscope: str | None, losses: str | None, saves: str | None) -> None:
     """Run a script, and afterwards write what was asked for, also where it failed."""
+    # The script may change its folder.
+    microscope, losses, saves = (p and os.path.abspath(p) for p in (microscope, losses, saves))
     seen = Losses(script.steps)
     watching = Watching(max(1, min(20, (script.steps or 400) // 20))) if microscope else None
     files.folder = saves
@@ -75,6 +83,8 @@ def run(script: Script, microscope: str | None, losses: str | None, saves: str |
         show(error)
         raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
     finally:
+        if script.steps and not seen.values:
+            print("minifp.run: --steps: the script has not called backward()", file=sys.stderr)
         if losses:
             write(losses, json.dumps(seen.values))
         if watching is not None and microscope is not None:

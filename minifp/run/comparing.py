@@ -26,10 +26,12 @@ def compare(script: Script, precisions: list[str], out: str) -> str:
 
     Files: OUT/losses.csv, a column for each precision, OUT/losses.svg where there is matplotlib,
     and in OUT/PRECISION/ what the script printed and saved with torch.save. Raises ArgumentError
-    for fewer than two precisions or one twice, and MinifpError for a run that failed.
+    for fewer than two precisions or one twice, and where OUT holds anything already, which the
+    script might read; and MinifpError for a run that failed.
     """
     if len(set(precisions)) < max(2, len(precisions)):
         raise ArgumentError(f"--compare {','.join(precisions)}: expected two or more precisions")
+    files.check_new(out)
     for precision in precisions:
         policy.as_precision(precision)  # raises for one that does not exist
     curves = {p: run(script, p, Path(out) / folder_of(p)) for p in precisions}
@@ -57,7 +59,10 @@ def run(script: Script, precision: str, folder: Path) -> list[float]:
     files.write(folder / "output.txt", done.stdout)
     if done.returncode:
         end = done.stdout.decode(errors="replace")[-2000:]
-        raise MinifpError(f"{precision}: the script ended with {done.returncode}:\n{end}")
+        raise MinifpError(
+            f"{precision}: the script ended with {done.returncode}; all that it printed is in "
+            f"{folder / 'output.txt'}, which ends with:\n{end}"
+        )
     return json.loads((folder / LOSSES).read_text(encoding="utf-8"))
 
 

@@ -38,7 +38,7 @@ class Script(NamedTuple):
         sys.argv = [self.path, *self.args]
         files.home = Path(self.path).resolve().parent
         sys.path[0] = str(files.home)
-        runpy.run_path(self.path, run_name="__main__")
+        runpy.run_path(os.path.abspath(self.path), run_name="__main__")
 
 
 def seed_all(seed: int) -> None:

@@ -149,6 +149,14 @@ def remove(*paths) -> None:
             path.unlink(missing_ok=True)
 
 
+def check_new(path) -> Path:
+    """The path. Raises ArgumentError where something is there already; an empty folder may be."""
+    target = as_path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise ArgumentError(f"{path} is there already: expected a folder that is new, or empty")
+    return target
+
+
 @contextmanager
 def new_folder(path) -> Iterator[Path]:
     """Give a folder to write into, which becomes the one at `path` when all went well.
@@ -156,9 +164,7 @@ def new_folder(path) -> Iterator[Path]:
     Else nothing of it is left. Raises ArgumentError where something is there already (a folder that
     is empty may be), and FileError where it cannot be made.
     """
-    target = as_path(path)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise ArgumentError(f"{path} is there already: expected a folder that is new, or empty")
+    target = check_new(path)
     aside = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
     missing = [folder for folder in target.parents if not os.path.lexists(folder)]
     try:

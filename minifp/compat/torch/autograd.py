@@ -7,14 +7,22 @@ from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.gradient_check import gradcheck
 from minifp.autograd.tape import Tensor
 from minifp.autograd.variable import Variable
-from minifp.compat.torch.nothing import answers, decorator
+from minifp.compat.torch.nothing import call, decorator
 
 __all__ = [
     "Variable", "backward", "detect_anomaly", "enable_grad", "gradcheck", "no_grad",
     "once_differentiable", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
-set_detect_anomaly = answers(None)  # a step that is skipped says what overflowed
-detect_anomaly = nullcontext
+WHY = "backward does not look for NaN; --microscope OUT shows where numbers overflow"
+set_detect_anomaly = call("autograd.set_detect_anomaly", WHY)
+
+
+def detect_anomaly(*args: Any, **settings: Any) -> nullcontext:
+    """A context that changes nothing, and says so."""
+    set_detect_anomaly()
+    return nullcontext()
+
+
 once_differentiable = decorator("autograd.function.once_differentiable", "all operations are")
 
 

@@ -1,5 +1,6 @@
 """Random numbers by PyTorch's names: one stream for each purpose, which one seed begins."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from minifp.runtime.callers import warn_once
 __all__ = [
     "Generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
 ]  # fmt: skip
-_states: dict[int, dict[str, Any]] = {}  # what get_rng_state has returned, by its number
 
 
 class Generator:
@@ -65,14 +65,15 @@ def seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """A tensor that stands for the state of all random streams, in this process."""
-    _states[len(_states)] = random.get_state()
-    return Tensor(np.array([len(_states) - 1], np.int64))
+    """The state of all random streams, as JSON in a tensor of uint8."""
+    return Tensor(np.array([*json.dumps(random.get_state()).encode()], np.uint8))
 
 
 def set_rng_state(state: Tensor) -> None:
-    """Go back to a state. Raises ArgumentError for one that this process has not returned."""
-    number = int(state.array.reshape(-1)[0]) if isinstance(state, Tensor) else -1
-    if number not in _states:
-        raise ArgumentError("set_rng_state: expected what torch.get_rng_state() has returned here")
-    random.set_state(_states[number])
+    """Go back to a state. Raises ArgumentError for one that `get_rng_state` has not returned, such
+    as PyTorch's own."""
+    try:
+        held = json.loads(state.numpy().tobytes())
+    except ValueError:
+        raise ArgumentError("set_rng_state: expected what torch.get_rng_state() returns") from None
+    random.set_state(held)

@@ -10,7 +10,7 @@ from minifp.errors import ArgumentError
 from minifp.runtime.device import device
 from minifp.runtime.shapes import Size
 from minifp.saving.pytorch.names import FACTORIES, METADATA
-from minifp.saving.pytorch.opcodes import checked_key
+from minifp.saving.pytorch.opcodes import checked_key, checked_keys
 
 EXPECTED = "tensors, arrays, numbers, texts and None, in lists, tuples, dicts and sets"
 LONGEST = 255  # bytes of an integer
@@ -155,11 +155,6 @@ def _call(e, value, name, content):
     e.remember(value)
 
 
-def checked(items: Iterable[Any]) -> list:
-    """What is in a set, as a list. Raises ValueError for what cannot be read again."""
-    return [checked_key(item) for item in items]
-
-
 PLAIN: dict[type, Callable[[Emitter, Any, str], None]] = {
     type(None): lambda e, value, place: e.add(pickle.NONE),
     bool: lambda e, value, place: e.add(pickle.NEWTRUE if value else pickle.NEWFALSE),
@@ -174,8 +169,8 @@ PLAIN: dict[type, Callable[[Emitter, Any, str], None]] = {
     OrderedDict: _ordered,
     Counter: lambda e, value, place: _call(e, value, "collections Counter", dict(value)),
     defaultdict: _defaulting,
-    set: lambda e, value, place: _call(e, value, "__builtin__ set", checked(value)),
-    frozenset: lambda e, value, place: e.call("__builtin__ frozenset", checked(value)),
+    set: lambda e, value, place: _call(e, value, "__builtin__ set", checked_keys(value)),
+    frozenset: lambda e, value, place: e.call("__builtin__ frozenset", checked_keys(value)),
     Size: lambda e, value, place: e.call("torch Size", tuple(value)),
     device: lambda e, value, place: e.call("torch device", str(value)),
 }

@@ -9,7 +9,7 @@ from minifp.derive.dtypes import name_of, shown
 from minifp.runtime.device import device
 from minifp.runtime.shapes import Size
 from minifp.saving.pytorch import numpy_names
-from minifp.saving.pytorch.opcodes import Call, checked_key
+from minifp.saving.pytorch.opcodes import Call, checked_keys
 from minifp.saving.tensor_file import DTYPES
 
 METADATA = "_metadata"  # by which PyTorch's state_dict tells the versions of its modules
@@ -34,13 +34,20 @@ class Factory(NamedTuple):
     kind: type
 
 
-def defaulting(factory: Any = None) -> defaultdict:
-    """A defaultdict whose values begin as Python's own. Raises ValueError for others."""
+def defaulting(every: list[defaultdict], factory: Any = None) -> defaultdict:
+    """A defaultdict whose values begin as Python's own, also put into `every`. Raises ValueError
+    for others."""
     if type(factory) is Call and factory.function is as_set:
         factory = Factory(set)
     if not (factory is None or type(factory) is Factory):
         raise ValueError(f"a defaultdict of a {type(factory).__name__}")
-    return defaultdict(factory and factory.kind)
+    every.append(defaultdict(factory and factory.kind))
+    return every[-1]
+
+
+def ordered() -> OrderedDict:
+    """An OrderedDict with nothing in it yet."""
+    return OrderedDict()
 
 
 def counter(counts: Any) -> Counter:
@@ -54,7 +61,7 @@ def as_set(items: Any) -> set:
     """The set of a list. Raises ValueError for another, or values that are no keys."""
     if type(items) is not list:
         raise ValueError(f"a set of a {type(items).__name__}")
-    return {checked_key(item) for item in items}
+    return set(checked_keys(items))
 
 
 def as_frozenset(items: Any) -> frozenset:
@@ -64,8 +71,8 @@ def as_frozenset(items: Any) -> frozenset:
 
 def as_bytes(text: str, encoding: str) -> bytes:
     """Bytes, as pickles of protocol 2 write them. Raises ValueError for another encoding."""
-    if encoding != "latin1":
-        raise ValueError(f"bytes in {encoding!r}: expected latin1")
+    if type(text) is not str or type(encoding) is not str or encoding != "latin1":
+        raise ValueError("bytes in another encoding: expected a text in latin1")
     return text.encode(encoding)
 
 
@@ -83,16 +90,22 @@ def size(sizes: Any) -> Size:
     return Size(sizes)
 
 
+def as_device(name: Any, number: Any = None) -> device:
+    """A device. Raises ValueError for other than a text and a number."""
+    if type(name) is not str or type(number) not in (int, type(None)):
+        raise ValueError(f"a device that is a {type(name).__name__}")
+    return device(name, number)
+
+
 NAMES: dict[str, Any] = {
     **{f"torch {name_of(dtype)}": shown(dtype) for dtype in DTYPES.values()},
     **{f"torch {name}": StorageKind(DTYPES[kind]) for name, kind in STORAGES.items()},
     UNTYPED: StorageKind(DTYPES["U8"]),
     "torch Size": Call(size),
-    "torch device": Call(device),
+    "torch device": Call(as_device),
     "_codecs encode": Call(as_bytes),
-    "collections OrderedDict": Call(OrderedDict),
+    "collections OrderedDict": Call(ordered),
     "collections Counter": Call(counter),
-    "collections defaultdict": Call(defaulting),
     **numpy_names.NAMES,
 }
 for _module in ("builtins", "__builtin__"):  # as Python 3 and 2 call it

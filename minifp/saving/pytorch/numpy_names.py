@@ -19,29 +19,33 @@ class ArrayClass(NamedTuple):
 def dtype(kind: Any, *_: Any) -> np.dtype:
     """The dtype of a text such as "f4". Raises ValueError for other than plain numbers."""
     if not (type(kind) is str and KIND.fullmatch(kind)):
-        raise ValueError(f"an array of NumPy's of {str(kind)[:20]!r}: expected numbers")
+        said = repr(kind[:20]) if type(kind) is str else f"a {type(kind).__name__}"
+        raise ValueError(f"an array of NumPy's of {said}: expected numbers")
     return np.dtype(kind)
 
 
 def check_order(state: Any) -> None:
     """Raise ValueError for a dtype in another byte order than ours."""
-    if type(state) is not tuple or state[1] not in ("<", "|", "="):
+    order = state[1] if type(state) is tuple else None
+    if type(order) is not str or order not in ("<", "|", "="):
         raise ValueError("an array of NumPy's in another byte order: expected little-endian")
 
 
 def empty(kind: Any, *_: Any) -> np.ndarray:
     """An array that `fill` gives its numbers."""
-    if kind != ArrayClass():
+    if type(kind) is not ArrayClass:
         raise ValueError("an array of NumPy's of another class")
     return np.empty(0)
 
 
 def fill(array: np.ndarray, state: Any) -> None:
     """Give an array the numbers of a pickle. Raises ValueError where they do not fit."""
-    _, shape, dtype, is_fortran, data = state
+    _, shape, dtype, is_fortran, data = state if type(state) is tuple else ()
     sizes = type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape)
     is_plain = isinstance(dtype, np.dtype) and type(data) is bytes and type(is_fortran) is bool
-    if not sizes or not is_plain or math.prod(shape) * dtype.itemsize != len(data):
+    if not sizes or not is_plain:
+        raise ValueError("an array of NumPy's without a shape, a dtype, or bytes")
+    if math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"an array of NumPy's of shape {shape!r:.60} that its bytes do not fill")
     if dtype.kind == "b":
         check_booleans(np.frombuffer(data, np.uint8))

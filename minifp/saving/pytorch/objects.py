@@ -107,6 +107,8 @@ def set_state(value: Any, state: Any) -> None:
 
 def as_written(text: Any, place: Any) -> Precision:
     """The Precision that a file tells: its text, and which part of it, or None."""
+    if type(text) is not str or not (place is None or {*map(type, place)} == {int}):
+        raise ValueError("a precision that is no text, or a part of it that is no numbers")
     whole = as_precision(text)
     return whole if place is None else whole.at(place)
 

@@ -9,12 +9,13 @@ standard library, splits the bytes.
 
 import pickletools
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 MOST = 5_000_000  # opcodes, each of which takes some 100 bytes
 WIDEST = 2**64  # what integers that are keys are smaller than: of larger ones many hash alike
 KEYS = {str, int, float, bool, bytes, type(None)}
+ALIKE = 64  # tuples with one hash, which anybody can compute: a dict compares each with all others
 COPIES = 8  # how often all that a pickle holds may be copied
 
 
@@ -36,6 +37,9 @@ class Names(Protocol):
     def new(self, kind: Any, arguments: tuple) -> Any:
         """An object of a class, with nothing set."""
 
+    def is_object(self, value: Any) -> bool:
+        """Whether a value is an object of such a class."""
+
     def build(self, target: Any, state: Any) -> None:
         """Set what is in an object."""
 
@@ -46,6 +50,7 @@ class Machine:
     def __init__(self, names: Names, copied: int) -> None:
         self.names, self.stack, self.marked = names, list[Any](), list[list]()
         self.memo: dict[int, Any] = {}
+        self.tuples: dict[int, list[tuple]] = {}  # which are keys, by hash
         self.left = copied  # how many bytes, or parts, calls may be given in all
 
     def push(self, value: Any) -> None:
@@ -88,15 +93,15 @@ class Machine:
         kind = OrderedDict if isinstance(target, OrderedDict) else dict
         if not isinstance(target, dict) or len(items) % 2:
             raise ValueError(f"sets items of a {type(target).__name__}: expected a dict, and pairs")
-        for key, value in zip(items[::2], items[1::2]):
-            kind.__setitem__(target, checked_key(key), value)
+        for key, value in zip(checked_keys(items[::2], self.tuples), items[1::2]):
+            kind.__setitem__(target, key, value)
 
     def add(self, _: Any) -> None:
         """Put the values of a group into a set."""
         items = self.group()
         if type(self.stack[-1]) is not set:
             raise ValueError(f"adds to a {type(self.stack[-1]).__name__}: expected a set")
-        self.stack[-1].update(map(checked_key, items))
+        self.stack[-1].update(checked_keys(items, self.tuples))
 
     def named(self, name: Any) -> None:
         """What a name stands for; one that is None is on the stack."""
@@ -112,6 +117,8 @@ class Machine:
         function, arguments = self.take(2)
         if type(function) is not Call or type(arguments) is not tuple:
             raise ValueError(f"calls a {type(function).__name__}: expected one of the known names")
+        if any(map(self.names.is_object, arguments)):  # whose methods a function might run
+            raise ValueError("a call with an object of a program: expected plain values")
         self.spend(arguments)
         self.stack.append(function.function(*arguments))
 
@@ -149,6 +156,20 @@ def checked_key(key: Any) -> Any:
         if type(part) not in KEYS or (type(part) is int and abs(part) >= WIDEST):
             raise ValueError(f"a key that is a {type(part).__name__}: expected a text or a number")
     return key
+
+
+def checked_keys(keys: Iterable[Any], tuples: dict[int, list[tuple]] | None = None) -> list:
+    """Keys, all of which `checked_key` takes. Raises ValueError for more than ALIKE tuples with one
+    hash, of these and of the `tuples` before."""
+    keys, tuples = [checked_key(key) for key in keys], {} if tuples is None else tuples
+    for key in keys:
+        if type(key) is tuple:
+            alike = tuples.setdefault(hash(key), [])
+            if key not in alike:
+                alike.append(key)
+            if len(alike) > ALIKE:
+                raise ValueError(f"more than {ALIKE} keys that are tuples with one hash")
+    return keys
 
 
 def _tuple_of(count):
@@ -191,7 +212,7 @@ STEPS: dict[str, Callable[[Machine, Any], None]] = {  # by the name of an opcode
     "SETITEM": lambda m, _: m.set_items(m.take(2)),
     "SETITEMS": lambda m, _: m.set_items(m.group()),
     "ADDITEMS": Machine.add,
-    "FROZENSET": _of_group(lambda items: frozenset(map(checked_key, items))),
+    "FROZENSET": _of_group(lambda items: frozenset(checked_keys(items))),
     **dict.fromkeys("BINPUT LONG_BINPUT MEMOIZE".split(), Machine.remember),
     **dict.fromkeys("BINGET LONG_BINGET".split(), lambda m, n: m.stack.append(m.memo[n])),
     "BINPERSID": lambda m, _: m.stack.append(m.names.stored(*m.take(1))),

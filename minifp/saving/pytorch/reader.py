@@ -1,6 +1,7 @@
 """What a file holds, read by a list of what it may name."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ class Reader:
     def __init__(self, archive: Archive, nbytes: int, classes: objects.Classes | None) -> None:
         self.allowed = objects.Allowed(classes)
         self.tensors = Tensors(archive, nbytes)
+        self.defaulting: list[defaultdict] = []
         own = objects.NAMES if classes is not None else {}
         self.names = {**names.NAMES, **own, **self.tensors.names(classes is not None)}
+        self.names["collections defaultdict"] = Call(partial(names.defaulting, self.defaulting))
 
     def named(self, name: str) -> Any:
         """What a name stands for. Raises CheckpointError for all that is not on the list."""
@@ -46,6 +49,10 @@ class Reader:
         """An object of a class that is allowed."""
         return self.allowed.new(kind, arguments)
 
+    def is_object(self, value: Any) -> bool:
+        """Whether a value is an object of a class that is allowed."""
+        return self.allowed.is_object(value)
+
     def build(self, target: Any, state: Any) -> None:
         """Set what is in an array, an OrderedDict or an object. Raises ValueError for others."""
         if type(target) is np.ndarray:
@@ -67,8 +74,13 @@ def read(content: bytes, classes: objects.Classes | None = None) -> Any:
     others of Python's, NumPy's and zipfile's for one that is damaged."""
     archive = Archive(content)
     reader = Reader(archive, len(content), classes)
-    value = unpickled(archive.pickle(), reader)
-    check_nesting(value, _inside, objects.is_object)
+    try:
+        value = unpickled(archive.pickle(), reader)
+        check_nesting(value, _inside, objects.is_object)
+    except Exception:
+        for held in reader.defaulting:  # one in the other without end, Python's own end would crash
+            held.clear()
+        raise
     return value
 
 

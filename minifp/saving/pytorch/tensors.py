@@ -57,11 +57,11 @@ class Tensors:
 
     def stored(self, key: Any) -> Stored:
         """What ("storage", its class, its name, a device, the count of numbers) refers to."""
-        word, kind, name, place, count = key
-        if word != "storage" or type(kind) is not StorageKind or type(place) is not str:
-            raise ValueError(f"a part that is a {str(word)[:20]!r}: expected a storage")
-        if type(name) is not str or type(count) is not int or count < 0:
-            raise ValueError(f"the storage {str(name)[:40]!r} of {str(count)[:40]} numbers")
+        if type(key) is not tuple or [*map(type, key)] != [str, StorageKind, str, str, int]:
+            raise ValueError(f"a part that is a {type(key).__name__}: expected a storage")
+        word, kind, name, _, count = key
+        if word != "storage" or count < 0:
+            raise ValueError(f"a part that is a {word[:20]!r} of {count} numbers")
         if name not in self.memories:
             memory = self.archive.storage(name, count * kind.dtype.itemsize)
             self.memories[name] = memory, Storage()
@@ -98,9 +98,11 @@ class Tensors:
         self, memory: np.ndarray, dtype: np.dtype, offset: Any, sizes: Any, strides: Any
     ) -> np.ndarray:
         """The array at this place in a storage. Raises ValueError as `tensor`."""
-        numbers = (offset, *sizes, *strides)
-        whole = all(type(n) is int and n >= 0 for n in numbers)
-        if not whole or len(sizes) != len(strides) or len(sizes) > MOST_AXES:
+        if not type(sizes) is type(strides) is tuple:
+            raise ValueError(f"a tensor whose shape is a {type(sizes).__name__}")
+        if not all(type(n) is int and n >= 0 for n in (offset, *sizes, *strides)):
+            raise ValueError("a tensor whose shape and strides are no whole numbers")
+        if len(sizes) != len(strides) or len(sizes) > MOST_AXES:
             raise ValueError(f"a tensor of shape {sizes!r:.60} and strides {strides!r:.60}")
         last = offset + sum((n - 1) * s for n, s in zip(sizes, strides))
         held = memory.nbytes // dtype.itemsize
@@ -131,7 +133,7 @@ class Tensors:
     def parameter(self, data: Any, requires_grad: Any, hooks: Any) -> Parameter:
         """A parameter on the memory of a tensor. In float32 it is stored as the active precision
         stores weights, with its numbers behind; in other formats as it is in the file."""
-        if hooks or type(data) is not Tensor:
+        if hooks or type(data) is not Tensor or type(requires_grad) is not bool:
             raise ValueError("a parameter with hooks, or of no tensor")
         stored_as = None if data.dtype == float32 else name_of(as_dtype(data.dtype))
         return self.parameter_on(data, requires_grad, stored_as)
@@ -140,6 +142,8 @@ class Tensors:
         self, data: Any, requires_grad: Any, stored_as: Any, its_precision: Any
     ) -> Parameter:
         """One of a module, stored as it was."""
+        if type(requires_grad) is not bool or type(stored_as) not in (str, type(None)):
+            raise ValueError("a parameter whose format is no text")
         if not isinstance(its_precision, Precision) or type(data) is not Tensor:
             raise ValueError("a parameter of no precision, or of no tensor")
         with precision(its_precision):
