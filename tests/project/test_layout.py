@@ -33,18 +33,18 @@ ROOMS = {
     "optim": ("nn", 2_522),  # no loss scale: gradients come unscaled, or with the factor to use
     "data": ("ops", 4_421),  # no model
     "training": ("optim", 1_768),  # no data set and no file: one step of whatever model
-    "saving": ("training data", 1_706),  # no format of its own where a library has one
+    "saving": ("training data", 1_748),  # no format of its own where a library has one
     "models": ("nn", 1_693),  # nothing but layers
     "report": ("saving", 1_480),  # no comparison, no microscope: what their pages are made of
-    "lab": ("models report", 11_741),  # nothing that needs the microscope
+    "lab": ("models report", 11_740),  # nothing that needs the microscope
     "scope": ("lab", 7_110),  # nothing that changes what it looks at
     "teach": ("scope", 5_435),  # no answer of an exercise
-    "compat": ("models saving", 2_294),  # thin: other systems' names for what is here
-    "run": ("compat scope shell", 377),  # PyTorch's scripts as they are: nothing imports it
+    "compat": ("models saving", 2_297),  # thin: other systems' names for what is here
+    "run": ("compat scope shell", 390),  # PyTorch's scripts as they are: nothing imports it
     "shell": ("teach minifp", 2_087),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 156),
 }
-MOST, MOST_SHOWING = 77_103, 27_853  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 77_160, 27_852  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
