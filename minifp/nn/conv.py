@@ -65,6 +65,8 @@ class _Straight(_Conv):
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
         )  # fmt: skip
+        if self.padding == "same" and set(self.stride) != {1}:
+            raise ArgumentError(f'padding="same" with stride={self.stride}: expected 1')
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
