@@ -29,6 +29,7 @@ from minifp.ops.binding import (
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand, as_numbers, check_fits
 from minifp.ops.factories.sampling import bernoulli
+from minifp.ops.pointwise.arithmetic import cast
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import Places, places
 from minifp.ops.shaping.parts import put_value
@@ -41,6 +42,8 @@ COMMUTING = "mul_", "div_", "neg_", "zero_"  # with a loss scale
 ZEROING = "zero_", "fill_"  # which begin a gradient anew
 # Whose numbers do not depend on what was there.
 ASSIGNING = *ZEROING, "copy_", "uniform_", "normal_", "bernoulli_"
+# Whose source has the dtype of the tensor.
+OF_ONE_DTYPE = "scatter_", "scatter_add_", "index_add_"
 
 
 def _is_all_zero(t, value):
@@ -67,7 +70,11 @@ def _in_place(name, operation, assigns=False):
                 value = multiplied(value, float(self.seed))
             else:
                 args = _unrounded_too(self, args)
-                value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
+                numbers = Tensor(numbers_of(self))
+                if name in OF_ONE_DTYPE and numbers.dtype != self.dtype:
+                    args = [_widened(a, self, numbers) for a in args]
+                    settings = {k: _widened(a, self, numbers) for k, a in settings.items()}
+                value = numbers_of(operation(numbers, *args, **settings))
             if not assigns:
                 check_kind(self, value, name)
             write_numbers(self, value)
@@ -96,6 +103,12 @@ def _unrounded_too(self, args):
         begin_unrounded(self)
     is_exact = has_unrounded(self)
     return [Tensor(a.exact) if is_exact and has_unrounded(a) else a for a in args]
+
+
+def _widened(a, stored, numbers):
+    """An argument; a tensor of the stored dtype in that of the unrounded numbers."""
+    is_alike = isinstance(a, Tensor) and a.dtype == stored.dtype
+    return cast(a, dtype=numbers.dtype) if is_alike else a
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
