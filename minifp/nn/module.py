@@ -62,8 +62,7 @@ class Module:
         self = super().__new__(cls)
         self.__dict__.update(training=True, _precision=policy.entered_precision(), _name="")
         training_begins()
-        self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
-        self.__dict__["_empty_buffers"] = {}
+        self.__dict__.update(_before_forward=[], _after_forward=[], _empty_buffers={})
         return self
 
     def __init__(self) -> None:
@@ -74,6 +73,7 @@ class Module:
             object.__setattr__(self, name, value)
             return
         held = self.__dict__.get(name)
+        was_buffer = held is None and name in self._empty_buffers
         if isinstance(value, Module):
             value._take_name(name)
         elif isinstance(held, Parameter) and not (value is None or isinstance(value, Parameter)):
@@ -84,15 +84,13 @@ class Module:
             )
         elif isinstance(held, Buffer) and value is None:
             self._empty_buffers[name] = held.persistent
-        elif type(value) is Tensor and (
-            isinstance(held, Buffer) or (held is None and name in self._empty_buffers)
-        ):
+        elif type(value) is Tensor and (was_buffer or isinstance(held, Buffer)):
             if value.requires_grad:
                 raise DTypeError(
                     f"{type(self).__name__}.{name} is a buffer, which has no gradient: assign a "
                     "detach()ed tensor"
                 )
-            value = Buffer(value, self._empty_buffers[name] if held is None else held.persistent)
+            value = Buffer(value, self._empty_buffers[name] if was_buffer else held.persistent)
         owned = Module, Parameter, Buffer
         if isinstance(value, owned) and not isinstance(held, owned):
             self.__dict__.pop(name, None)  # it comes after those that the module has already

@@ -54,27 +54,28 @@ def _is_all_zero(t, value):
 def _in_place(name, operation, assigns=False):
     @wraps(operation)  # for its signature
     def apply(self, *args, **settings):
-        if is_bound(self, (*args, *settings.values()), name):
+        arguments = (*args, *settings.values())
+        if is_bound(self, arguments, name):
             result = operation(self, *args, **settings)
             result = put_value(self, result, ALL) if name in ASSIGNING else result
             return bind(self, result, name)
         check_writeable(self, name)
         is_gradient = self.seed != 1 and is_scaled(self)
         if is_gradient and name in COMMUTING:
-            warn_of_unscaling(self, name, args)
+            warn_of_unscaling(self, name, arguments)
             is_gradient = False
         try:
             if is_gradient:  # written as it is meant: without the loss scale
-                args = [without_scale(a) for a in args]
-                value = operation(without_scale(self), *args, **settings).array
-                value = multiplied(value, float(self.seed))
+                numbers, arguments = without_scale(self), map(without_scale, arguments)
             else:
-                args = _unrounded_too(self, args)
+                arguments = _unrounded_too(self, arguments)
                 numbers = Tensor(numbers_of(self))
                 if name in OF_ONE_DTYPE and numbers.dtype != self.dtype:
-                    args = [_widened(a, self, numbers) for a in args]
-                    settings = {k: _widened(a, self, numbers) for k, a in settings.items()}
-                value = numbers_of(operation(numbers, *args, **settings))
+                    arguments = [_converted(a, self.dtype, numbers.dtype) for a in arguments]
+            ahead = iter(arguments)
+            args, settings = [next(ahead) for _ in args], dict(zip(settings, ahead))
+            value = operation(numbers, *args, **settings)
+            value = multiplied(value.array, float(self.seed)) if is_gradient else numbers_of(value)
             if not assigns:
                 check_kind(self, value, name)
             write_numbers(self, value)
@@ -105,19 +106,14 @@ def _unrounded_too(self, args):
     return [Tensor(a.exact) if is_exact and has_unrounded(a) else a for a in args]
 
 
-def _widened(a, stored, numbers):
-    """An argument; a tensor of the stored dtype in that of the unrounded numbers."""
-    is_alike = isinstance(a, Tensor) and a.dtype == stored.dtype
-    return cast(a, dtype=numbers.dtype) if is_alike else a
+def _converted(a, dtype, to):
+    """An argument; where it is a tensor of a dtype, in another."""
+    return cast(a, dtype=to) if isinstance(a, Tensor) and a.dtype == dtype else a
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
     check_fits("fill_: value", value, self.dtype)
     return value if isinstance(value, Tensor) else Tensor(as_array(value))
-
-
-def _numbers(value):
-    return numbers_of(value) if isinstance(value, Tensor) else as_array(value)
 
 
 def _zero(self: Tensor) -> Tensor:
@@ -165,7 +161,8 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
         if not _is_there(self, place, value):
             bind(self, put_value(self, value, place), name)
         return
-    numbers = placed(_numbers(value), like=self.array)
+    numbers = numbers_of(value) if isinstance(value, Tensor) else as_array(value)
+    numbers = placed(numbers, like=self.array)
     try:
         self.storage.put(self.array, lambda t: place.write(t, downcast(numbers, t.dtype)))
     except (ValueError, IndexError) as error:
