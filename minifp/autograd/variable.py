@@ -27,9 +27,6 @@ class Variable(metaclass=_AnyTensor):
         if not isinstance(data, Tensor):
             raise DTypeError(f"Variable of a {type(data).__name__}: expected a Tensor")
         if volatile:
-            warnings.warn(
-                "Variable(volatile=True) has no effect: use fp.no_grad()",
-                DeprecationWarning,
-                stacklevel=level_of_user(),
-            )
+            text = "Variable(volatile=True) has no effect: use fp.no_grad()"
+            warnings.warn(text, DeprecationWarning, stacklevel=level_of_user())
         return data.detach().requires_grad_(requires_grad)

@@ -157,9 +157,7 @@ class DataLoader(Generic[Batch]):
         self._at_once, self._collate = self.batch_size or 1, collate_fn
         if batch_size is None:
             if drop_last:
-                raise ArgumentError(
-                    "DataLoader: drop_last with batch_size=None: no item is a batch"
-                )
+                raise ArgumentError("DataLoader: drop_last with batch_size=None: there is no batch")
             self._collate = partial(alone, collate_fn)
         self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)

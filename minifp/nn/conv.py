@@ -65,6 +65,8 @@ class _Straight(_Conv):
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
         )  # fmt: skip
+        if self.padding == "same" and set(self.stride) != {1}:
+            raise ArgumentError(f'padding="same" with stride={self.stride}: expected 1')
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
@@ -76,12 +78,10 @@ class _Straight(_Conv):
 
     def _widths(self):
         """Those of `F.pad`: before and after each axis, the last first."""
-        if self.padding == "same":
-            wide = [d * (k - 1) for k, d in zip(self.kernel_size, self.dilation)]
-            pairs = [(n // 2, n - n // 2) for n in wide]
-        else:
-            pairs = [(0, 0)] if self.padding == "valid" else [(n, n) for n in self.padding]
-        return [n for pair in reversed(pairs) for n in pair]
+        both = [d * (k - 1) for k, d in zip(self.kernel_size, self.dilation)]
+        if self.padding != "same":
+            both = [0] * self.ndim if self.padding == "valid" else [2 * n for n in self.padding]
+        return [n for width in reversed(both) for n in (width // 2, width - width // 2)]
 
 
 class Conv1d(_Straight):

@@ -47,9 +47,8 @@ class FunctionLayer(Module):
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """What the function gives: it says what is expected, and what is raised."""
-        result = self.function(
-            *inputs, **{name: getattr(self, name) for name in self.settings}, **named
-        )
+        settings = {name: getattr(self, name) for name in self.settings}
+        result = self.function(*inputs, **settings, **named)
         if not self.inplace:
             return result
         x = inputs[0] if inputs else named["input"]

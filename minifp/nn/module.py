@@ -56,12 +56,13 @@ class Module:
     _name: str
     _before_forward: list[HookHandle]
     _after_forward: list[HookHandle]
+    _empty_buffers: dict[str, bool]  # of those that are None, whether they are persistent
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
         self.__dict__.update(training=True, _precision=policy.entered_precision(), _name="")
         training_begins()
-        self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
+        self.__dict__.update(_before_forward=[], _after_forward=[], _empty_buffers={})
         return self
 
     def __init__(self) -> None:
@@ -72,6 +73,7 @@ class Module:
             object.__setattr__(self, name, value)
             return
         held = self.__dict__.get(name)
+        was_buffer = held is None and name in self._empty_buffers
         if isinstance(value, Module):
             value._take_name(name)
         elif isinstance(held, Parameter) and not (value is None or isinstance(value, Parameter)):
@@ -80,13 +82,15 @@ class Module:
                 f"{type(value).__name__}: assign to its .data, or assign another nn.Parameter or "
                 "None"
             )
-        elif isinstance(held, Buffer) and type(value) is Tensor:
+        elif isinstance(held, Buffer) and value is None:
+            self._empty_buffers[name] = held.persistent
+        elif type(value) is Tensor and (was_buffer or isinstance(held, Buffer)):
             if value.requires_grad:
                 raise DTypeError(
                     f"{type(self).__name__}.{name} is a buffer, which has no gradient: assign a "
                     "detach()ed tensor"
                 )
-            value = Buffer(value, held.persistent)
+            value = Buffer(value, self._empty_buffers[name] if was_buffer else held.persistent)
         owned = Module, Parameter, Buffer
         if isinstance(value, owned) and not isinstance(held, owned):
             self.__dict__.pop(name, None)  # it comes after those that the module has already
@@ -194,7 +198,8 @@ class Module:
         setattr(self, _attribute(name), param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Own a tensor (or None) that is kept and saved but not trained; it becomes a Buffer.
+        """Own a tensor that is kept and saved but not trained; it becomes a Buffer. Where it is
+        None, the tensor that is assigned to this name later does.
 
         persistent: whether it is part of state_dict.
         """
@@ -205,6 +210,8 @@ class Module:
             )
         buffer = tensor if tensor is None else Buffer(tensor, persistent=persistent)
         setattr(self, _attribute(name), buffer)
+        if buffer is None:
+            self._empty_buffers[name] = persistent
 
     def add_module(self, name: str, module: "Module | None") -> None:
         """Own a module, as `self.name = module` does."""

@@ -30,10 +30,11 @@ REASONS = {
 class _Refused(Module):
     """A layer that is not there."""
 
-    said = ""
+    reason = "", ""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        raise ArgumentError(self.said)
+        text = "{}: {} are not computed here; instead: {}"
+        raise ArgumentError(text.format(type(self).__name__, *self.reason))
 
 
 def convert_sync_batchnorm(module: Module, process_group: Any = None) -> Module:
@@ -42,11 +43,6 @@ def convert_sync_batchnorm(module: Module, process_group: Any = None) -> Module:
 
 
 LAYERS: dict[str, Any] = {
-    name: type(
-        name,
-        (_Refused,),
-        {"said": f"{name}: {what} are not computed here; instead: {instead}"},
-    )
-    for name, (what, instead) in REASONS.items()
+    name: type(name, (_Refused,), {"reason": reason}) for name, reason in REASONS.items()
 }
 LAYERS["SyncBatchNorm"].convert_sync_batchnorm = staticmethod(convert_sync_batchnorm)

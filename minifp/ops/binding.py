@@ -83,9 +83,7 @@ def meet(a: Any, b: Any) -> bool:
 
 def _bind_together(x, y, sharers, name):
     """The same where others see elements of x."""
-    apart = {
-        id(t) for one in x.storage.sharing if type(one) is Detached and (t := one()) is not None
-    }
+    apart = {id(known()) for known in x.storage.sharing if type(known) is Detached}
     alike = [t for t in sharers if t.requires_grad == x.requires_grad]
     if any(t.is_leaf and (t.requires_grad or t.precision) for t in sharers):
         refuse(name)
@@ -179,8 +177,7 @@ def check_writeable(x: Tensor, name: str) -> None:
 def check_kind(x: Tensor, value: Any, name: str) -> None:
     """Raise DTypeError for floating numbers that integers would round."""
     if is_float(value.dtype) and not is_float(x.dtype):
-        found = name_of(value.dtype)
-        raise DTypeError(f"{name}: a result of {found} for a tensor of {x.dtype}")
+        raise DTypeError(f"{name}: a result of {name_of(value.dtype)} for a tensor of {x.dtype}")
 
 
 def write_numbers(x: Tensor, value: Any) -> Tensor:

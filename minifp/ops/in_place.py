@@ -29,6 +29,7 @@ from minifp.ops.binding import (
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand, as_numbers, check_fits
 from minifp.ops.factories.sampling import bernoulli
+from minifp.ops.pointwise.arithmetic import cast
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import Places, places
 from minifp.ops.shaping.parts import put_value
@@ -41,6 +42,8 @@ COMMUTING = "mul_", "div_", "neg_", "zero_"  # with a loss scale
 ZEROING = "zero_", "fill_"  # which begin a gradient anew
 # Whose numbers do not depend on what was there.
 ASSIGNING = *ZEROING, "copy_", "uniform_", "normal_", "bernoulli_"
+# Whose source has the dtype of the tensor.
+OF_ONE_DTYPE = "scatter_", "scatter_add_", "index_add_"
 
 
 def _is_all_zero(t, value):
@@ -51,23 +54,28 @@ def _is_all_zero(t, value):
 def _in_place(name, operation, assigns=False):
     @wraps(operation)  # for its signature
     def apply(self, *args, **settings):
-        if is_bound(self, (*args, *settings.values()), name):
+        arguments = (*args, *settings.values())
+        if is_bound(self, arguments, name):
             result = operation(self, *args, **settings)
             result = put_value(self, result, ALL) if name in ASSIGNING else result
             return bind(self, result, name)
         check_writeable(self, name)
         is_gradient = self.seed != 1 and is_scaled(self)
         if is_gradient and name in COMMUTING:
-            warn_of_unscaling(self, name, args)
+            warn_of_unscaling(self, name, arguments)
             is_gradient = False
         try:
             if is_gradient:  # written as it is meant: without the loss scale
-                args = [without_scale(a) for a in args]
-                value = operation(without_scale(self), *args, **settings).array
-                value = multiplied(value, float(self.seed))
+                numbers, arguments = without_scale(self), map(without_scale, arguments)
             else:
-                args = _unrounded_too(self, args)
-                value = numbers_of(operation(Tensor(numbers_of(self)), *args, **settings))
+                arguments = _unrounded_too(self, arguments)
+                numbers = Tensor(numbers_of(self))
+                if name in OF_ONE_DTYPE and numbers.dtype != self.dtype:
+                    arguments = [_converted(a, self.dtype, numbers.dtype) for a in arguments]
+            ahead = iter(arguments)
+            args, settings = [next(ahead) for _ in args], dict(zip(settings, ahead))
+            value = operation(numbers, *args, **settings)
+            value = multiplied(value.array, float(self.seed)) if is_gradient else numbers_of(value)
             if not assigns:
                 check_kind(self, value, name)
             write_numbers(self, value)
@@ -98,13 +106,14 @@ def _unrounded_too(self, args):
     return [Tensor(a.exact) if is_exact and has_unrounded(a) else a for a in args]
 
 
+def _converted(a, dtype, to):
+    """An argument; where it is a tensor of a dtype, in another."""
+    return cast(a, dtype=to) if isinstance(a, Tensor) and a.dtype == dtype else a
+
+
 def _assigned(self: Tensor, value: Data) -> Tensor:
     check_fits("fill_: value", value, self.dtype)
     return value if isinstance(value, Tensor) else Tensor(as_array(value))
-
-
-def _numbers(value):
-    return numbers_of(value) if isinstance(value, Tensor) else as_array(value)
 
 
 def _zero(self: Tensor) -> Tensor:
@@ -152,7 +161,8 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
         if not _is_there(self, place, value):
             bind(self, put_value(self, value, place), name)
         return
-    numbers = placed(_numbers(value), like=self.array)
+    numbers = numbers_of(value) if isinstance(value, Tensor) else as_array(value)
+    numbers = placed(numbers, like=self.array)
     try:
         self.storage.put(self.array, lambda t: place.write(t, downcast(numbers, t.dtype)))
     except (ValueError, IndexError) as error:

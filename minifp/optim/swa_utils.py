@@ -158,10 +158,9 @@ class SWALR(LRScheduler):
         """swa_lr >= 0, of each group; anneal_epochs >= 0."""
         check_count("anneal_epochs", self.anneal_epochs, least=0)
         check_choice("anneal_strategy", self.anneal_strategy, ("cos", "linear"))
-        one = not isinstance(self.swa_lr, (list, tuple))
-        self._rates = self._checked_rates(
-            "swa_lr", [self.swa_lr] * len(self.groups) if one else self.swa_lr
-        )
+        rates = self.swa_lr
+        rates = rates if isinstance(rates, (list, tuple)) else [rates] * len(self.groups)
+        self._rates = self._checked_rates("swa_lr", rates)
 
     def step(self, epoch: float | None = None) -> None:
         """Advance by one, or to `epoch`; the first begins with the rates that the groups have."""

@@ -240,6 +240,7 @@ DONE = [
     (lambda p: p.grad.__setitem__(0, 0.25), 0.25, None),
     (lambda p: p.grad.add_(p.data, alpha=0.5), 0.875, None),
     (lambda p: p.grad.clamp_(-0.25, 0.25).mul_(0.5), 0.125, None),
+    (lambda p: p.grad.add_(other=p.grad, alpha=0.5), 0.375 * 1.5, None),
     (lambda p: setattr(p, "grad", p.grad.clone().float()), 0.375, None),
     (lambda p: setattr(p, "grad", p.grad.float() * (1 / 2**16)), 0.375, None),
     (lambda p: p.grad.mul_(2.0**-16), 0.375 / 2**16, "and the step divides by it again"),

@@ -297,7 +297,8 @@ class Own(nn.Module):
     def __init__(self):
         self.register_parameter("scale", nn.Parameter(np.ones(2, "float32")))
         self.register_parameter("shift", None)
-        self.register_buffer("kept", fp.tensor([1.0, 2.0]))
+        self.register_buffer("kept", None)
+        self.kept = fp.tensor([1.0, 2.0])
         self.register_buffer("scratch", fp.tensor([3.0]), persistent=False)
         self.add_module("inner", nn.Linear(2, 2))
 

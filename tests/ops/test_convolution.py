@@ -195,7 +195,7 @@ def test_layers_refuse_what_cannot_be():
     nn.Conv1d(3, 4, 3, groups=2) -> MinifpError: groups=2 must divide 3 and 4 channels
     nn.Conv2d(3, 4, 0) -> MinifpError: kernel_size=0: expected an integer
     nn.Conv1d(3, 4, (3, 3)) -> MinifpError: kernel_size=\(3, 3\): expected an integer
-    nn.Conv2d(3, 4, 3, padding="full") -> MinifpError: padding='full'
+    nn.Conv2d(3, 4, 3, 2, "same", padding_mode="reflect") -> MinifpError: padding="same" with stride
     nn.ConvTranspose2d(3, 4, 3, padding="same") -> MinifpError: padding='same'
     nn.ConvTranspose1d(3, 0, 3) -> MinifpError: out_channels=0: expected a positive
     nn.Conv2d(3, 4, 3, bias=None) -> MinifpError: bias=None: expected True or False

@@ -27,11 +27,11 @@ ROOMS = {
     "derive": ("words", 1_585),  # no array, no machine: what references compute, as graph and text
     "runtime": ("derive", 8_079),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_430),  # no tensor: arrays, formats and the rules of both
-    "autograd": ("numerics", 2_180),  # no formula of an operation
-    "ops": ("autograd", 14_586),  # no state between calls, no cast, and no library but NumPy
-    "nn": ("ops", 4_380),  # no loss scale, no update rule
-    "optim": ("nn", 2_522),  # no loss scale: gradients come unscaled, or with the factor to use
-    "data": ("ops", 4_421),  # no model
+    "autograd": ("numerics", 2_177),  # no formula of an operation
+    "ops": ("autograd", 14_590),  # no state between calls, no cast, and no library but NumPy
+    "nn": ("ops", 4_381),  # no loss scale, no update rule
+    "optim": ("nn", 2_521),  # no loss scale: gradients come unscaled, or with the factor to use
+    "data": ("ops", 4_419),  # no model
     "training": ("optim", 1_768),  # no data set and no file: one step of whatever model
     "saving": ("training data", 1_748),  # no format of its own where a library has one
     "models": ("nn", 1_693),  # nothing but layers

@@ -33,7 +33,7 @@ def numbers(layer):
 def among_parameters(q, k, kept):
     with fp.no_grad():
         k.copy_(q.lerp(k, 0.999))
-        k.mul_(0.99).add_(q, alpha=0.01)
+        k.mul_(0.99).add_(other=q, alpha=0.01)
 
 
 def in_buffers(q, k, kept):

@@ -93,11 +93,10 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
         raise ShapeError(
             f"fill_diagonal_: shape {input.shape}: expected a matrix, or dimensions of one size"
         )
+    places = (np.arange(n),) * input.ndim
     if input.ndim == 2 and wrap:
-        rows = np.arange(0, input.numel(), input.shape[1] + 1)
-        input[np.unravel_index(rows, input.shape)] = fill_value
-    else:
-        input[(np.arange(n),) * input.ndim] = fill_value
+        places = np.unravel_index(np.arange(0, input.numel(), input.shape[1] + 1), input.shape)
+    input[places] = fill_value
     return input
 
 
