@@ -1,4 +1,4 @@
-"""Whether a seat is ready for a lab day: in a few seconds, with the command that repairs each thing.
+"""Whether a seat is ready for a lab day: in a few seconds, with the command that repairs each part.
 
 What is measured here trains for a second; nothing is compiled, installed or downloaded. Where it is
 not known what is compiled, each part of it is tried, which takes some seconds more, once.
