@@ -12,11 +12,12 @@ float32 and in mixed precision; PyTorch in float32, with channels before pixels 
 them (last), and under bfloat16 and float16 autocast. They begin from the same weights and get the
 same batches, and their first losses must agree. Each is warmed up; then they take turns: in every
 round each takes as many steps as fit into --seconds, the others sleep, and the next round begins
-with another one. The time of a step is the median over rounds. OMP_WAIT_POLICY is passive, and all
-libraries get the same number of threads. --clock processor counts the time that a process had a
-core, which other programs on the machine do not lengthen: for one thread. PyTorch's float16 may
-take seconds for a step: then it takes no more than two, or it is ended after --limit seconds, which
-is then said, as errors are.
+with another one. The time of a step is the median over rounds. All libraries get the same number of
+threads, which wait between their tasks as each library has it: PyTorch's spin for a moment, and a
+policy of sleeping (OMP_WAIT_POLICY=passive) makes its small steps on two threads twice as slow.
+--clock processor counts the time that a process had a core, which other programs on the machine do
+not lengthen: for one thread. PyTorch's float16 may take seconds for a step: then it takes no more
+than two, or it is ended after --limit seconds, which is then said, as errors are.
 
 The floor beside each time is what the step's products take at the float32 rate of each shape (the
 fastest of NumPy's BLAS, minifp's own product and torch.mm, measured in the same run on as many

@@ -22,7 +22,6 @@ class Process:
 
     def __init__(self, implementation, threads):
         env = dict.fromkeys(THREADS, str(threads))
-        env |= {"OMP_WAIT_POLICY": "passive"}
         self.implementation = implementation
         self.said, self.answers = tempfile.TemporaryFile(), queue.SimpleQueue()
         self.child = subprocess.Popen(
