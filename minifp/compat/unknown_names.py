@@ -98,10 +98,9 @@ TENSOR_NAMES = """
     pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real record_stream
     refine_names register_post_accumulate_grad_hook reinforce rename renorm renorm_ resize resize_
     resize_as resize_as_ retains_grad rot90 scatter_reduce scatter_reduce_ select_scatter set_ sgn
-    share_memory_ signbit sinc slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset
-    storage_type sum_to_size svd swapdims t_ take tensor_split to_dense to_sparse trace transpose_
-    unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
-    xpu zero
+    share_memory_ signbit sinc slice_scatter slogdet solve sparse_mask stft storage_offset
+    storage_type sum_to_size svd swapdims take tensor_split to_dense to_sparse trace unfold unique
+    unique_consecutive unsafe_chunk unsafe_split values vdot vsplit xlogy xpu zero
 """
 CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, and what it lacks
     "x.": (Tensor, TENSOR_NAMES),

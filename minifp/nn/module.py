@@ -90,7 +90,8 @@ class Module:
                     f"{type(self).__name__}.{name} is a buffer, which has no gradient: assign a "
                     "detach()ed tensor"
                 )
-            value = Buffer(value, self._empty_buffers[name] if was_buffer else held.persistent)
+            is_saved = held.persistent if isinstance(held, Buffer) else self._empty_buffers[name]
+            value = Buffer(value, is_saved)
         owned = Module, Parameter, Buffer
         if isinstance(value, owned) and not isinstance(held, owned):
             self.__dict__.pop(name, None)  # it comes after those that the module has already

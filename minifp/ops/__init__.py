@@ -108,7 +108,7 @@ from minifp.ops.shaping.padding import pad
 from minifp.ops.shaping.rearrange import (
     diagonal, flip, pixel_shuffle, pixel_unshuffle, roll, tril, triu,
 )  # fmt: skip
-from minifp.ops.shaping.resizing import resize_, resize_as_
+from minifp.ops.shaping.resizing import resize_, resize_as_, squeeze_, t_, transpose_, unsqueeze_
 from minifp.ops.shaping.shape import (
     contiguous, flatten, movedim, movedim as moveaxis, permute, ravel, reshape, squeeze, t,
     transpose, transpose as swapaxes, transpose as swapdims, unflatten, unsqueeze, view, view_as,

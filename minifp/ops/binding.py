@@ -72,7 +72,7 @@ def bind(x: Tensor, y: Tensor, name: str) -> Tensor:
         _bind_together(x, y, sharers, name)
     else:
         array = laid_as(x.array, y.array)
-        _take(x, y, array, y.storage if array is y.array else Storage())
+        become(x, y, array, y.storage if array is y.array else Storage())
     return x
 
 
@@ -109,7 +109,7 @@ def _bind_together(x, y, sharers, name):
         if id(t) in parts:
             seen = new if t is whole else part_of(new, part=parts[id(t)])
             origin = seen if id(t) in recorded else Tensor(seen.array)
-            _take(t, y if t is x else origin, seen.array, new.storage)
+            become(t, y if t is x else origin, seen.array, new.storage)
             if id(t) in apart:
                 new.storage.sharing[-1] = Detached(t)
 
@@ -122,7 +122,7 @@ def _parts_of(whole, tensors):
     return {} if None in parts.values() else parts
 
 
-def _take(t, origin, array, storage):
+def become(t, origin, array, storage):
     """Let t have an array, and be made as `origin` was. A gradient that it retains is the new
     one's."""
     handles = (t.node.hooks or {}).get(t.index, ()) if t.node is not None else ()

@@ -54,6 +54,9 @@ def test_older_habits_mean_what_they_do_in_pytorch(recwarn):
     assert fp.bincount(fp.tensor([1, 1]), minlength=3).tolist() == [0, 2, 0]
     assert fp.triu_indices(2, 3, 1).tolist() == [[0, 0, 1], [1, 2, 2]]
     assert fp.ones(2).resize_(2, 2).resize_as_(x[0, 0]).divide_(2).tolist() == [0.5, 0.5, 0, 0]
+    h = (x * 2).unsqueeze_(1).squeeze_().transpose_(0, 2).add_(1)
+    (h[0].t_() * fp.tensor([[1.0, 2, 3], [4, 5, 6]])).sum().backward()
+    assert h.shape == (4, 3, 2) and x.grad[..., 0].tolist() == [[2, 4, 6], [8, 10, 12]]
     assert isinstance(x, fp.FloatTensor) and not isinstance(x, (fp.LongTensor, fp.cuda.FloatTensor))
     assert x.type(fp.LongTensor).dtype == x.type("torch.LongTensor").dtype == "int64"
     assert fp.FloatTensor(2, 3).shape == (2, 3) and fp.DoubleTensor(np.ones(2)).dtype == "float64"

@@ -288,14 +288,11 @@ def test_every_operation_has_a_case():
     constant = {*COMPARISONS, *TESTS, "batch_norm_statistics"}
     constant |= {*"argmax argmin any all count_nonzero argsort one_hot nonzero".split()}
     constant |= {*"isclose allclose equal bitwise_and bitwise_or bitwise_xor bitwise_not".split()}
-    constant |= {"remove_small_boxes", "nms", "batched_nms"}
-    constant |= {
-        *"unique bincount tril_indices triu_indices resize_ resize_as_".split()
-    }  # in tests/nn
+    constant |= {*"unique bincount tril_indices triu_indices".split()}  # in tests/nn
     constant |= {n for n in public if f"{n}_" in public or n[-1] == "_"} - {*BY_OPERATION}
     constant |= {*" ".join(ALIASES.values()).split()}
-    constant |= {*"is_tensor is_floating_point numel finfo iinfo detach".split()}
-    constant |= {*"ctc_greedy_decode ctc_beam_search_decode".split()}  # see test_ctc.py
+    constant |= {*"is_tensor is_floating_point numel finfo iinfo detach nms batched_nms".split()}
+    constant |= {*"ctc_greedy_decode ctc_beam_search_decode remove_small_boxes".split()}
     assert not public - {*BY_OPERATION} - constant
 
 
