@@ -33,7 +33,7 @@ X = fp.ones(2, 2)
     (nn.init, "trunc_normal", "the nearest: nn.init.trunc_normal_"),
     (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
     (X, "sinc", "a Tensor has no 'sinc'; NumPy has it"),
-    (X, "unsafe_split", "a Tensor has no .unsafe_split.; the nearest: x.split"),
+    (X, "unsafe_split", "nothing here is like it"),
     (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
 ])  # fmt: skip
 def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
