@@ -37,13 +37,13 @@ def needs_of(comparison, power: float = POWER) -> list[Need]:
     for c in claims_of(comparison):
         if is_control(c.arm) or not c.decides or c.score.margin is None or c.paired is None:
             continue
-        sd, margin = c.paired.sd, c.score.margin
+        sd, margin = c.paired.sd, c.score.scaled_margin
         low, high = deviation_limits(sd, c.pairs)
         found.append(
             Need(
                 arm=c.arm,
                 score=c.score.name,
-                unit=c.score.difference_unit,
+                unit=c.score.difference_unit + " of the logarithm" * c.score.relative,
                 margin=margin,
                 pairs=c.pairs,
                 sd=sd,
