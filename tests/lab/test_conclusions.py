@@ -80,6 +80,25 @@ def test_each_metric_has_its_own_margin_and_direction():
     assert claims["accuracy"].decides and not claims["error"].decides
 
 
+def test_ratios_decide_what_points_leave_open_and_signs_that_contradict_are_told():
+    """Errors that double in all pairs: of points one far pair makes the interval wide."""
+    base, more = [0.3, 1.2, 0.5, 12.0, 0.9, 0.7], (2.0, 2.2, 1.8, 2.1, 1.9, 2.0)
+    runs = ends(float32=base, mixed=[b * r for b, r in zip(base, more)])
+    points, ratios = (from_runs(runs, goal="min", relative=r, margin=5.0) for r in (False, True))
+    (claim,) = (c for c in ratios.claims() if c.decides)
+    logs = [math.log(r) for r in more]
+    assert claim.difference == pytest.approx(100 * (math.exp(np.mean(logs)) - 1))
+    ends_of_mean = np.mean(logs) + np.array([-1, 1]) * 2.015 * np.std(logs, ddof=1) / 6**0.5
+    assert [claim.low, claim.high] == pytest.approx(100 * np.expm1(ends_of_mean), rel=1e-3)
+    told = ratios.verdict_sentence()
+    assert "DIFFERENT at a margin of 5 %; difference +99.6 %" in told and "sign" not in told
+    assert points.row("mixed").verdict == "INCONCLUSIVE" and points.row("mixed").low < 0
+    assert "signs of the differences there is one (sign-flip p: 0.031)" in points.verdict_sentence()
+    runs[0].metric = 0.0
+    (claim,) = (c for c in ratios.claims() if c.score.kind == "metric")
+    assert (claim.verdict, claim.coarse) == (None, "accuracy is 0 in a run, which has no ratio")
+
+
 def test_runs_that_diverged_are_counted_with_an_interval_and_make_no_claim():
     runs = ends(float32=BASE, mixed=BASE)
     runs[-1].status = "diverged"
