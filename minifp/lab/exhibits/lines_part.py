@@ -37,7 +37,8 @@ def part(gallery) -> Document:
 def head(gallery) -> list[str]:
     """Of the table."""
     task, tested = gallery.comparisons[0].task, gallery.exhibits[0].tested
-    less = [f"{called(arm)} less float32" for arm in tested]
+    percent = ", %" if task.relative else ""
+    less = [f"{called(arm)} less float32{percent}" for arm in tested]
     return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes", "command"]
 
 
@@ -55,6 +56,7 @@ def about(gallery) -> str:
         "precision, paired by seed, with 90% intervals; the margin is "
         f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}. A verdict is called alone where "
         "it does not hold together with all others of the claim (Holm)."
+        f"{' Ratios are tested, on logarithms.' if c.task.relative else ''}"
     )
 
 
