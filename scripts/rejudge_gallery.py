@@ -1,12 +1,11 @@
-"""Judge the recorded runs of the gallery anew, by the rules of today, and write verdicts.md and .json
-beside them.
+"""Judge the recorded runs of the gallery anew, by the rules of today: verdicts.md and .json.
 
-    python scripts/rejudge_gallery.py            # all wings
-    python scripts/rejudge_gallery.py --check    # writes nothing; fails where a file is not what follows
+    python scripts/rejudge_gallery.py            # writes them beside the runs of each wing
+    python scripts/rejudge_gallery.py --check    # writes nothing; fails where one does not follow
 
-gallery.md and .json are what was said when the runs were made. The runs are in gallery.csv: how each
-ended and the metric, which is all that verdicts need. Losses over the steps are not recorded: two
-runs that end at the same metric count as different ones.
+gallery.md and gallery.json are what was said when the runs were made. The runs are in gallery.csv:
+how each ended and the metric, which is all that verdicts need. Losses over the steps are not
+recorded: two runs that end at the same metric count as different ones.
 """
 
 import argparse
