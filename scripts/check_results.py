@@ -35,16 +35,18 @@ from typing import Any
 
 from minifp.data.whereabouts import SETS
 from minifp.lab import demo
-from minifp.lab.exhibits import gan, language, speech
+from minifp.lab.exhibits import gan, language, skips, speech
 from minifp.lab.exhibits.wings import known
+from minifp.lab.inference import costs
 from minifp.lab.statistics import moments
 from minifp.lab.statistics.paired import CONFIDENCE, differ_by
 from minifp.lab.statistics.power import POWER
 from minifp.lab.tasks import load_task
+from minifp.training.loss_scale import DynamicLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results"
-COVERED = ("README.md", "docs/gallery.md", "docs/reproduce.md")
+COVERED = ("README.md", "docs/evaluating.md", "docs/gallery.md", "docs/reproduce.md")
 SOURCES = ("Micikevicius et al. 2018",)
 KINDS = ("run", "bench", "constant", "quoted")
 MARKER = re.compile(r"<!-- (run|bench|constant|quoted): (.*?) -->")
@@ -200,6 +202,32 @@ def noted(name: str, pattern: str) -> list[str]:
     return TOKEN.findall(" ".join(found) if isinstance(found, tuple) else found)
 
 
+def evaluated(network: str) -> list[float]:
+    """Of a checkpoint: the metric in float32; of mixed and of float16 its change, and how many
+    predictions changed; their times, and mixed precision's memory, in float32's."""
+    checkpoints = read("gallery/evaluate/evaluation.json")["checkpoints"]
+    (found,) = (c for c in checkpoints if c["checkpoint"] == f"{network}.safetensors")
+    base, *others = (found["results"][p] for p in ("float32", "mixed", "float16"))
+    start = base["metrics"]["accuracy"]
+    changes = [(o["metrics"]["accuracy"] - start, o["changed"]["count"]) for o in others]
+    times = [o["seconds_per_example"] / base["seconds_per_example"] for o in others]
+    memory = sum(others[0]["bytes"].values()) / sum(base["bytes"].values())
+    return [start, *sum(changes, ()), *times, memory]
+
+
+def largest(network: str) -> list[float]:
+    """Of float32 and mixed: the largest batch, and their ratio; KiB of an example; how much more
+    the process grew than was counted."""
+    limits = read(f"gallery/largest-batch/{network}/largest-batch.json")["limits"]
+    batches = [limit["largest_batch"] for limit in limits]
+    grew = []
+    for limit, batch in zip(limits, batches):
+        (trial,) = (t for t in limit["trials"] if t["batch"] == batch)
+        grew.append(trial["process_growth"] / sum(trial["bytes"].values()))
+    sizes = [limit["bytes_per_example"] / 2**10 for limit in limits]
+    return [*batches, batches[1] / batches[0], *sizes, *grew]
+
+
 def lost(scale: int = 0) -> float:
     """Which percentage of the gradients in docs/front.svg becomes 0 at S = 2^scale."""
     counts = read("front.json")
@@ -252,7 +280,7 @@ def task(exhibit: str, scale: str = "evening"):
 FUNCTIONS = {
     f.__name__: f
     for f in (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting)
-    + (bench, milliseconds, scatter, line, ratio, noted, lost, examples)
+    + (read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted, lost, examples)
 }
 FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation, "stopped": stopped}
 ANYWHERE = {
@@ -260,12 +288,16 @@ ANYWHERE = {
     "speech": speech,
     "gan": gan,
     "abs": abs,
+    "float": float,
     "range": range,
     "task": task,
     "length": length,
     "statements": statements,
     "slower": slower,
     "SETS": SETS,
+    "DynamicLossScale": DynamicLossScale,
+    "skips": skips,
+    "costs": costs,
     "demo": demo,
     "POWER": POWER,
     "CONFIDENCE": CONFIDENCE,
