@@ -46,12 +46,14 @@ from minifp.training.loss_scale import DynamicLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results"
-COVERED = ("README.md", "docs/evaluating.md", "docs/gallery.md", "docs/reproduce.md")
-SOURCES = ("Micikevicius et al. 2018",)
+COVERED = ("README.md", "docs/evaluating.md", "docs/gallery.md", "docs/gpu.md")
+COVERED += ("docs/reproduce.md",)
+SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3")
 KINDS = ("run", "bench", "constant", "quoted")
 MARKER = re.compile(r"<!-- (run|bench|constant|quoted): (.*?) -->")
 NAMED = (
-    r"(?:[Tt]ables?|[Ff]igures?|[Ss]ections?|S =|Python|PyTorch|CUDA|CuPy|driver|CC BY|Speech|dial)"
+    r"(?:[Tt]ables?|[Ff]igures?|[Ss]ections?|S =|Python|PyTorch|CUDA|CuPy|driver|CC BY|Speech|dial"
+    r"|cuBLAS|NEP|capability)"
 )
 SKIPPED = re.compile(
     r"`[^`]*`|\]\([^)\s]*\)|<!--.*?-->"  # code, where links lead, other comments
@@ -228,6 +230,24 @@ def largest(network: str) -> list[float]:
     return [*batches, batches[1] / batches[0], *sizes, *grew]
 
 
+def cells(name: str, start: str, which: int = 0) -> list[float]:
+    """The numbers in one of the rows, of recorded tables in Markdown, that begin with a text."""
+    text = (RESULTS / name).read_text(encoding="utf-8")
+    rows = [row for row in text.splitlines() if row.startswith(f"| {start} ")]
+    numbers = re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?", rows[which].split("|", 2)[2])
+    return [float(number.replace(",", "")) for number in numbers]
+
+
+def gpu_step(title: str) -> list:
+    """A row of training steps on the GPU: its title; milliseconds of PyTorch's AMP, of minifp's
+    mixed precision, captured and not; and the ratio of the first two."""
+    text = (RESULTS / "gpu/h100/bench.md").read_text(encoding="utf-8")
+    rows = [row for row in text.splitlines() if row.startswith(f"| {title} ")]
+    row = next(row for row in rows if "ms |" in row)
+    took = [float(n) / {"ms": 1, "us": 1000}[u] for n, u in re.findall(r"([\d.]+) (ms|us) \|", row)]
+    return [title, took[5], took[3], took[1], took[3] / took[5]]
+
+
 def lost(scale: int = 0) -> float:
     """Which percentage of the gradients in docs/front.svg becomes 0 at S = 2^scale."""
     counts = read("front.json")
@@ -277,18 +297,18 @@ def task(exhibit: str, scale: str = "evening"):
     return known()[exhibit].task(scale)
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting)
-    + (read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted, lost, examples)
-}
-FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation, "stopped": stopped}
+LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
+LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
+LOOKS += (lost, examples, stopped)
+FUNCTIONS = {look.__name__: look for look in LOOKS}
+FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation}
 ANYWHERE = {
     "language": language,
     "speech": speech,
     "gan": gan,
     "abs": abs,
     "float": float,
+    "log": math.log,
     "range": range,
     "task": task,
     "length": length,
