@@ -37,10 +37,11 @@ def needs_of(comparison, power: float = POWER) -> list[Need]:
     the others: at the level of the first step of Holm's correction."""
     found = []
     claims = [c for c in claims_of(comparison) if c.decides and not is_control(c.arm)]
-    claims = [c for c in claims if c.score.margin is not None and c.paired is not None]
-    level = LEVEL / max(1, len(claims))
-    for c in claims:
-        sd, margin = c.paired.sd, c.score.scaled_margin
+    claims = [c for c in claims if c.score.margin is not None]
+    differences = [(c, c.paired) for c in claims if c.paired is not None]
+    level = LEVEL / max(1, len(differences))
+    for c, difference in differences:
+        sd, margin = difference.sd, c.score.scaled_margin
         low, high = deviation_limits(sd, c.pairs)
         found.append(
             Need(
