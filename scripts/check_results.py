@@ -454,7 +454,8 @@ def written(value: float, like: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("documents", nargs="*", default=COVERED, help="of the checkout's root")
     wrong = 0
     for name in parser.parse_args(arguments).documents:

@@ -102,7 +102,8 @@ def short(value):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--check", action="store_true", help="write nothing, and say what differs")
     check, differs = parser.parse_args(arguments).check, 0
     for wing in WINGS:
