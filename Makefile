@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check changed test nightly lint gpu notebooks site site-test
+.PHONY: help demo check check-results changed test nightly lint gpu notebooks site site-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 14
@@ -32,6 +32,10 @@ check: $(VENV)/installed-test
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
+check-results: $(VENV)/installed-test ## hold each number in documents against what was recorded
+	$(RUN) scripts/rejudge_gallery.py --check
+	$(RUN) scripts/check_results.py
+
 changed: check ## before the next edit: style, types and the tests of the rooms that changes touch
 	$(PYTEST) $$($(RUN) scripts/changed_rooms.py)
 
@@ -44,7 +48,7 @@ $(STANDIN): $(VENV)/installed-test
 
 # Of long ranges a sample: see tests/sampling.py. These rooms' workers grow the most, so they have others.
 APART = tests/cuda tests/ops
-test: check $(STANDIN) ## what a change must pass: style, types and all tests but the nightly ones
+test: check check-results $(STANDIN) ## what a change must pass: style, types and all tests but the nightly ones
 	for room in $(APART); do PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $$room || exit; done
 	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $(addprefix --ignore=,$(APART))
 	MINIFP_KERNELS=numpy $(PYTEST) -m references $(NUMBERS)

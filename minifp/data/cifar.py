@@ -83,15 +83,16 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     test_batch.bin, batches.meta.txt) are looked for in the folder that MINIFP_DATA names or in
     cifar10 or cifar-10-batches-bin inside it, where they may hold fewer pictures. So are train.npz
     and test.npz, pictures packed as JPEG (`packed` says how), which Pillow decodes, once, into the
-    user's cache. Else the publication is looked for there, and then downloaded (170 MB; the
-    archive's checksum is known, of its files the sizes and those of when it was unpacked). Raises
-    DataError where files are damaged or incomplete, or cannot be had.
+    user's cache: these are other pixels, and their sets are called "CIFAR-10 (JPEG)". Else the
+    publication is looked for there, and then downloaded (170 MB; the archive's checksum is known,
+    of its files the sizes and those of when it was unpacked). Raises DataError where files are
+    damaged or incomplete, or cannot be had.
     """
     publication = CIFAR10
     paths = files.local(publication.dataset, publication.files, inside=[publication.folder])
     if paths is None and (found := packed.found(publication.dataset)):
         arrays = packed.records(publication, found)
-        classes = packed.NAMES
+        classes, publication = packed.NAMES, publication._replace(name=packed.NAME)
     else:
         paths = paths or _had(publication)
         arrays, [classes] = _read(publication, paths)

@@ -19,6 +19,7 @@ from minifp.data.progress import shown
 from minifp.errors import DataError
 from minifp.runtime import untrusted
 
+NAME = "CIFAR-10 (JPEG)"  # in reports: the pixels are not the published ones
 NAMES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 PARTS = ("train.npz", "test.npz")
 SHAPE = (32, 32)

@@ -18,7 +18,9 @@ class Metric:
     different shapes, it gets lists of batches; for detectors, lists with a dict for each picture
     (see lab/detection). None: the task's own `evaluate` returns it. margin: the largest difference,
     in its unit, that still counts as equal; 0.5 by default where the unit is "%"; None for a metric
-    that is only reported.
+    that is only reported. relative: whether the ratio of two values is what counts, as of error
+    rates, perplexities and distances: it is tested on logarithms, differences are in percent, and a
+    margin of 10 allows ratios from 1/1.1 to 1.1; None by default.
 
     Raises ArgumentError for a field of the wrong kind, naming it.
     """
@@ -28,8 +30,11 @@ class Metric:
     unit: str = ""
     goal: str = "max"
     margin: float | None = None
+    relative: bool = False
 
     def __post_init__(self):
+        if not isinstance(self.relative, bool):
+            self._refuse("relative", "expected True or False")
         if not isinstance(self.name, str) or not self.name.strip():
             self._refuse("name", "expected a string that is not empty")
         if self.function is not None and not callable(self.function):
@@ -38,7 +43,7 @@ class Metric:
             self._refuse("unit", "expected a text")
         if self.goal not in ("max", "min"):
             self._refuse("goal", 'expected "max" or "min"')
-        if self.margin is None and self.unit == "%":
+        if self.margin is None and self.unit == "%" and not self.relative:
             object.__setattr__(self, "margin", 0.5)
         if self.margin is not None and not is_positive(self.margin):
             self._refuse("margin", "expected a positive finite number")

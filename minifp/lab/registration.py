@@ -23,6 +23,7 @@ from minifp.saving import files
 FILE = "registered.json"
 PILOT, COMPARISON = "pilot", "comparison"
 CLAIMS = ("metric_name", "metric_unit", "goal", "margin", "metrics", "loss_margin", "target")
+CLAIMS += ("relative",)  # where it is
 
 
 def register(comparison, pilot: bool = False) -> None:
@@ -30,10 +31,10 @@ def register(comparison, pilot: bool = False) -> None:
     held = comparison.registered
     arms = [*dict.fromkeys(arm for arm, _ in comparison.asked)]
     seeds = sorted({seed for _, seed in comparison.asked})
-    task = asdict(comparison.task)
+    task = claimed(asdict(comparison.task))
     entry = {
         "kind": PILOT if pilot else COMPARISON,
-        "claims": json.loads(json.dumps({name: task[name] for name in CLAIMS})),
+        "claims": json.loads(json.dumps({k: task[k] for k in CLAIMS if k in task})),
         "arms": arms,
         "seeds": seeds,
         "settings": digest(comparison.config),
@@ -44,6 +45,12 @@ def register(comparison, pilot: bool = False) -> None:
     entry["runs"] = len(comparison.runs)
     entry["before"] = held[-1]["sha256"] if held else ""
     held.append({**entry, "sha256": digest(entry)})
+
+
+def claimed(task: dict) -> dict:
+    """Without "relative" where it is not, as earlier versions wrote it."""
+    metrics = [{k: v for k, v in m.items() if k != "relative" or v} for m in task["metrics"]]
+    return {k: v for k, v in {**task, "metrics": metrics}.items() if k != "relative" or v}
 
 
 def covers(held, entry) -> bool:
@@ -125,9 +132,10 @@ def after(entry) -> str:
 
 def margin_text(claims) -> str:
     """What is claimed, and with which margins."""
-    primary = MetricInfo(*(claims[name] for name in CLAIMS[:4]))
-    margin = f"±{primary.margin:g} {primary.difference_unit}".rstrip()
-    texts = [f"margin of {primary.name} {margin}"]
+    name, unit, goal, margin = (claims[name] for name in CLAIMS[:4])
+    primary = MetricInfo(name, unit, goal, margin, claims.get("relative", False))
+    size = f"±{primary.margin:g} {primary.difference_unit}".rstrip()
+    texts = [f"margin of {primary.name} {size}"]
     texts += [f"of {m['name']} {m['margin']:g}" for m in claims["metrics"] if m["margin"]]
     for name in ("loss_margin", "target"):
         if claims[name] is not None:
@@ -140,7 +148,8 @@ def changes(entry, before) -> list[str]:
     if not before or before[-1]["claims"] == entry["claims"]:
         return []
     old, new = before[-1]["claims"], entry["claims"]
-    return [f"{words.spaced(k)} was {old[k]} and is {new[k]}" for k in CLAIMS if old[k] != new[k]]
+    pairs = {k: (old.get(k, False), new.get(k, False)) for k in CLAIMS}
+    return [f"{words.spaced(k)} was {a} and is {b}" for k, (a, b) in pairs.items() if a != b]
 
 
 def warnings(held: list[dict]) -> list[str]:

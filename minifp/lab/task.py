@@ -75,6 +75,8 @@ class Task:
     metric_name, metric_unit, goal: how to write the metric, and whether "max" or "min" is better.
     margin: the largest difference of the metric, in its unit, that still counts as equal; fix it
         before training. 0.5 by default if the unit is "%".
+    relative: whether ratios of the metric count, and not differences; the margin is then in
+        percent, and always to be given: see Metric.
     schedule: schedule(optimizer, steps) builds a scheduler (for a dict of optimizers, a dict); it
         steps after each successful step. schedule_by="epoch": it gets the number of epochs, and
         steps after each epoch.
@@ -137,6 +139,7 @@ class Task:
     transform: Callable | None = None
     sampler: Callable | None = None
     skip: str = "each"
+    relative: bool = False
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
@@ -151,7 +154,9 @@ class Task:
         for field in ("metric_name", "metric_unit"):
             if not isinstance(getattr(self, field), str):
                 self._refuse(field, "expected a text")
-        if self.margin is None and self.metric_unit == "%":
+        if not isinstance(self.relative, bool):
+            self._refuse("relative", "expected True or False")
+        if self.margin is None and self.metric_unit == "%" and not self.relative:
             object.__setattr__(self, "margin", 0.5)
         for field in ("batch_size", "epochs", "steps", "accumulate"):
             self._check_count(field)
@@ -170,8 +175,8 @@ class Task:
     @property
     def all_metrics(self) -> list[Metric]:
         """The primary metric, and then the others."""
-        primary = Metric(self.metric_name, self.metric, self.metric_unit, self.goal, self.margin)
-        return [primary, *self.metrics]
+        how = self.metric_unit, self.goal, self.margin, self.relative
+        return [Metric(self.metric_name, self.metric, *how), *self.metrics]
 
     def _check_metrics(self):
         if not isinstance(self.metrics, (list, tuple)) or any(
@@ -220,7 +225,8 @@ class Task:
             self._refuse(
                 field,
                 f"give, before training, the largest difference of {self.metric_name} "
-                f"({self.metric_unit or 'no unit'}) that still counts as equal",
+                f"({'%' if self.relative else self.metric_unit or 'no unit'}) that still counts as "
+                "equal",
             )
         if not is_positive(value):
             self._refuse(field, "expected a positive finite number")

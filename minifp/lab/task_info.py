@@ -6,17 +6,19 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """A metric without its function. margin: None where it is only reported."""
+    """A metric without its function. margin: None where it is only reported; relative: see
+    Metric."""
 
     name: str
     unit: str
     goal: str
     margin: float | None
+    relative: bool = False
 
     @property
     def difference_unit(self) -> str:
         """The unit of a difference: percentages differ by points."""
-        return "points" if self.unit == "%" else self.unit
+        return unit_of_difference(self.unit, self.relative)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class TaskInfo:
     loss_margin: float | None = None
     target: float | None = None
     test_examples: int | None = None
+    relative: bool = False
 
     def __post_init__(self):
         read = [MetricInfo(**m) if isinstance(m, dict) else m for m in self.metrics]
@@ -49,18 +52,24 @@ class TaskInfo:
     def of(cls, task, test_set) -> "TaskInfo":
         """That of a Task and its test set."""
         own = {f.name: getattr(task, f.name) for f in fields(cls) if hasattr(task, f.name)}
-        further = [MetricInfo(m.name, m.unit, m.goal, m.margin) for m in task.metrics]
+        further = [MetricInfo(m.name, m.unit, m.goal, m.margin, m.relative) for m in task.metrics]
         return cls(**{**own, "metrics": further}, test_examples=len(test_set))
 
     @property
     def primary(self) -> MetricInfo:
         """The metric that decides."""
-        return MetricInfo(self.metric_name, self.metric_unit, self.goal, self.margin)
+        how = self.metric_unit, self.goal, self.margin, self.relative
+        return MetricInfo(self.metric_name, *how)
 
     @property
     def difference_unit(self) -> str:
         """The unit of a difference of the metric."""
         return self.primary.difference_unit
+
+
+def unit_of_difference(unit: str, relative: bool) -> str:
+    """The unit of a difference of two values of this unit."""
+    return "%" if relative else "points" if unit == "%" else unit
 
 
 def dial_note(dial: int) -> str:

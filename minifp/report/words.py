@@ -23,9 +23,12 @@ def decimals(margin: float) -> int:
 
 
 def fixed(value, places) -> str:
-    """A number with so many decimals, or a dash where there is none; very large ones in short."""
+    """A number with so many decimals, or with three digits where these are None; a dash where there
+    is none; very large ones in short."""
     if not is_number(value):
         return "-"
+    if places is None:
+        return f"{value:.3g}"
     return f"{value:.{places}f}" if abs(value) < 1e6 else f"{value:.2g}"
 
 

@@ -30,7 +30,7 @@ teach.begin("13-float16-strikes-back")
 # - the **sampler** writes: letter by letter, each step made of small operations, as an inference engine does;
 # - the **trainer** reads what was written, all letters at once in one compiled kernel, and computes the probabilities again, to differentiate them.
 #
-# Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, while the trainer keeps the gates of a step in float32 and stores only the state.
+# Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, while the trainer's kernel rounds the four gates, c and h, each once in a step. The sums before the gates, the two products that c is the sum of, and tanh(c) stay in float32 there.
 
 # %% tags=["hide-input"]
 for way in (letters.Policy.one_step, letters.Policy.forward):

@@ -157,6 +157,7 @@ def test_packed_pictures_are_decoded_once_and_kept_as_in_the_publication(jpegs, 
         train, test = data.cifar10(normalize=False)
         np.testing.assert_array_equal(train.arrays[0], expected)
         np.testing.assert_array_equal(test.arrays[1], [2, 3, 4])
+        assert (train.name, test.name) == ("CIFAR-10 (JPEG), train", "CIFAR-10 (JPEG), test")
         monkeypatch.setitem(sys.modules, "PIL", None)  # it is not needed again
     (kept,) = cache.iterdir()
     assert {p.name for p in kept.iterdir()} == {*TRAIN, *TEST, downloads.SUMS}

@@ -11,11 +11,13 @@ from terminals import call
 import minifp as fp
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
+from minifp.lab.conclusions.scores import Score
 from minifp.lab.page import figures
 from minifp.lab.run import DIVERGED, Run
 from minifp.numerics import policy
 
 MIXED = policy.as_precision("mixed")
+SCORE = Score("gain", "metric", "", "max", 0.5, lambda run: run.metric)
 SIX = (*factors.DEFAULT, "reduce", "norm_parameters", "optimizer_state")
 
 
@@ -102,10 +104,31 @@ def test_effects_are_those_that_the_numbers_were_made_of():
             [(runs[x, seed], runs[y, seed]) for x, y in effects.contexts(cells, 0, way)]
             for seed in noise
         ]
-        found[way] = effects.effect("a", way, pairs, 0.5)
-    assert [found[way].mean for way in (TOGETHER, ALONE, AVERAGE)] == [5, 3, 4]
-    assert all(e.low == e.mean == e.high and e.verdict == "DIFFERENT" for e in found.values())
+        found[way] = effects.effect("a", way, pairs, SCORE)
+    claims = [found[way].claim for way in (TOGETHER, ALONE, AVERAGE)]
+    assert [(c.low, c.difference, c.high) for c in claims] == [(5, 5, 5), (3, 3, 3), (4, 4, 4)]
+    assert all(e.verdict == "DIFFERENT" and e.claim.is_weak for e in found.values())
     assert [found[way].runs for way in effects.WAYS] == [3, 3, 6]
+
+
+def test_effects_are_judged_as_arms_are():
+    """Few pairs are weak, p values are adjusted for all effects, equal metrics decide nothing."""
+
+    def effect(*differences):
+        pairs = [
+            [(Run("a", i, metric=d, history={"loss": [1.0]}), Run("b", i, metric=0.0))]
+            for i, d in enumerate(differences)
+        ]
+        for ((_, without),) in pairs:
+            without.history = {"loss": [2.0]}
+        return effects.effect("a", TOGETHER, pairs, SCORE)
+
+    each = effect(2.0, 2.4, 1.0), effect(-0.1, 0.0, 0.1), effect(0, 0, 0)
+    far, near, same = effects.together([*each])
+    assert (far.verdict, far.told()["weak"], near.verdict) == ("DIFFERENT", True, "EQUIVALENT")
+    raw = far.claim.p["different"]
+    assert raw < 0.05 < far.claim.holm_of_verdict == 2 * raw
+    assert (same.verdict, same.claim.coarse[:19]) == (None, "gain is exactly the")
 
 
 def test_runs_that_diverged_are_counted_and_never_averaged():
@@ -113,8 +136,9 @@ def test_runs_that_diverged_are_counted_and_never_averaged():
         without = Run("b", seed, DIVERGED if lost else "finished", metric=-1e6 if lost else 1.0)
         return [(Run("a", seed, metric=2.0), without)]
 
-    e = effects.effect("a", TOGETHER, [pair(0, True), pair(1, False), pair(2, False)], 0.5)
-    assert (e.failed_with, e.failed_without, e.pairs, e.mean) == (0, 1, 2, 1.0)
+    e = effects.effect("a", TOGETHER, [pair(0, True), pair(1, False), pair(2, False)], SCORE)
+    assert (e.failed_with, e.failed_without) == (0, 1)
+    assert (e.claim.pairs, e.claim.difference) == (2, 1.0)
     assert e.verdict == "DIVERGED"
 
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp import data, optim
-from minifp.data.utterances import text_of
-from minifp.lab import error_rate
-from minifp.lab.exhibits import gan, language
+from minifp import optim
+from minifp.lab.exhibits import gan
 from minifp.lab.run import train
 from minifp.lab.settings import check_data
-from minifp.models import DeepSpeech2, Seq2Seq
+from minifp.models import Seq2Seq
 from minifp.nn import functional as F
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("one_thread")]
@@ -33,27 +31,6 @@ def learned(precision, seed, build, loss_of, steps, lr, dial=0):
             optimizer.minimize(loss)
             losses.append(loss.item())
     return model, losses
-
-
-def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeypatch):
-    """R9: gradients of words that were not meant become 0, and nothing keeps the others from
-    growing. S = 128 ends where float32 does, and so does bfloat16, which needs no loss scale."""
-    small = {"HIDDEN": 64, "PROJECTION": 32, "SAMPLES": 60, "LANES": 8, "LENGTH": 10}
-    for name, value in small.items():
-        monkeypatch.setattr(language, name, value)
-    task = replace(language.WORDS.task("quick"), batch_size=8, steps=600, dial=14)
-    train_set, test_set = task.data()
-    sets = data.Subset(train_set, range(1600)), data.Subset(test_set, range(80))
-    arms = "float32", UNSCALED, SCALED, "bfloat16"
-    single, dying, scaled, brain = (train(task, p, 0, sets) for p in arms)
-    losses = np.reshape(dying.history["loss"], (6, -1)).mean(1)
-    first, *_, last = losses
-    assert losses.min() < first - 0.5 and last > losses.min() + 0.5
-    assert dying.metric > single.metric + 1
-    assert abs(scaled.metric - single.metric) < language.MARGIN
-    assert abs(brain.metric - single.metric) < language.MARGIN
-    lost = {run.precision: np.mean(run.history[language.LOST]) for run in (single, dying, scaled)}
-    assert lost[UNSCALED] > 0.5 > 0.1 > max(lost["float32"], lost[SCALED])
 
 
 def reversed_codes(model, rng, n=16, T=5, words=12):
@@ -78,49 +55,6 @@ def test_translation_ends_within_the_band_of_float32_runs_with_a_loss_scale_alon
     assert ends_at(UNSCALED, 0) > 1 > max(band)
 
 
-def spoken(rng, n=8, steps=24, loud=1.5):
-    """Features (n, T, 12) of two to four of the digits 1 to 4 in noise, and these, padded."""
-    x, labels = rng.normal(0, 1, (n, steps, 12)), np.zeros((n, 4), int)
-    for utterance, row in zip(x, labels):
-        count = rng.integers(2, 5)
-        row[:count] = rng.integers(1, 5, count)
-        for k, digit in enumerate(row[:count]):
-            utterance[6 * k + 1 : 6 * k + 5, 3 * (digit - 1) : 3 * digit] += loud
-    return x.astype(np.float32), labels
-
-
-def test_error_rates_of_speech_differ_as_much_between_seeds_as_between_precisions():
-    """R10: of one float32 and one mixed run either may be the better one; the gain of 5 to 10% that
-    was published is less than the spread of float32's own runs."""
-
-    def build():
-        layers = {"channels": (4,), "kernels": ((3, 3),), "strides": ((1, 2),)}
-        return DeepSpeech2(5, 12, hidden=24, layers=1, context=2, **layers)
-
-    def heard(model, x):
-        logits, steps = model(fp.tensor(x))
-        return F.log_softmax(logits, -1, dtype="float32"), steps
-
-    def loss_of(model, rng):
-        x, labels = spoken(rng)
-        log_probs, steps = heard(model, x)
-        return F.ctc_loss(log_probs, labels, steps, (labels > 0).sum(1))
-
-    x, labels = spoken(np.random.default_rng(999), 200)
-    meant = [text_of(row, "1234") for row in labels]
-
-    def errs(precision, seed):
-        model, _ = learned(precision, seed, build, loss_of, 120, 1e-2)
-        with fp.no_grad(), fp.precision(precision):
-            found = F.ctc_greedy_decode(*heard(model.eval(), x)).labels
-        return error_rate([text_of(row, "1234") for row in found], meant).rate
-
-    single, mixed = ([errs(p, seed) for seed in range(6)] for p in ("float32", UNSCALED))
-    assert min(mixed) < max(single) and min(single) < max(mixed)
-    assert np.std(single, ddof=1) > 0.1 * np.mean(single)
-    assert np.mean(single + mixed) < 20
-
-
 def test_a_gan_needs_no_loss_scale(monkeypatch):
     """R25: from the same beginning mixed precision comes as near to digits as float32 does, and as
     near to that run as another float32 run is, or nearer."""
@@ -135,7 +69,8 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
     single, other = (distance("float32", seed) for seed in (0, 1))
     mixed, untaught = distance(UNSCALED, 0), distance("float32", 0, steps=1)
     assert max(single, mixed) < 0.7 * untaught
-    assert abs(mixed - single) < max(abs(other - single), gan.MARGIN)
+    apart = abs(np.log([mixed / single, other / single]))
+    assert apart[0] < max(apart[1], np.log1p(gan.MARGIN / 100))
 
 
 def test_adams_moments_of_eight_bits_learn_with_a_scale_and_a_second_one_of_more_range():

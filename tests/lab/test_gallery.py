@@ -14,6 +14,7 @@ from lab_blobs import blobs
 from terminals import call
 
 import minifp as fp
+from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import bathtub_part, detection, failures, parting, showing, spread
 from minifp.lab.exhibits import doses as doses_module
@@ -66,6 +67,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
 
 
+CLAIM = Claim("mixed", "float32", None, pairs=5, decides=True)
 INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 40)}
 SCALES_TRIED = {str(as_precision(f"mixed,loss_scale={s}")): s for s in (1024, 2**100)}
 
@@ -221,14 +223,20 @@ def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
         for arm, verdict in arms.items()
     }
     came = {exhibit.tested[0]: Counter({NOTHING: 2})}
-    assert re.search(said, finding(Line(exhibit, Row("float32", n=5), rows, came, 1.0)))
+    line = Line(exhibit, Row("float32", n=5), rows, came, 1.0, claims=dict.fromkeys(rows, CLAIM))
+    assert re.search(said, finding(line))
 
 
 def test_a_finding_says_on_how_little_it_rests_and_a_run_how_it_came_to_nothing():
     arms = SCALED.tested
     row = Row(arms[0], n=3, verdict="EQUIVALENT", weak=True, pairs=3, decided_by="test loss")
     line = Line(SCALED, Row("float32", n=3), {arms[0]: row, arms[1]: row}, {}, 1.0, "accuracy")
-    assert finding(line).endswith("loss scaling (weak, of 3 pairs, by its test loss)")
+    judged = {"verdict": "EQUIVALENT", "holm": {"equivalent": 0.36}, "together": 9}
+    line.claims[arms[0]] = replace(CLAIM, pairs=3, **judged)
+    assert finding(line).endswith(
+        "loss scaling (weak, of 3 pairs; by its test loss; not with Holm's correction for 9 "
+        "claims, adjusted p 0.36)"
+    )
     line.baseline.mean = 14.0  # of ten classes
     assert finding(line).startswith("float32 itself has learned nothing")
     base, losses = Run("float32", 0, metric=80.0), {"loss": [1.0, 2.0]}
@@ -297,7 +305,7 @@ def test_it_is_counted_who_ends_within_the_range_of_float32():
     """A run that came to nothing has no end, and one float32 run no range."""
     arms = {"float32": [30.0, 31.5, 30.2], "mixed": [31.4, 29.9, math.nan], "mixed@order": [30.5]}
     runs = {arm: [SimpleNamespace(metric=m) for m in metrics] for arm, metrics in arms.items()}
-    task = SimpleNamespace(metric_name="BLEU", margin=1.0)
+    task = SimpleNamespace(metric_name="BLEU", margin=1.0, relative=False)
     c = SimpleNamespace(baseline="float32", runs_of=lambda arm: runs[arm], task=task)
     exhibit = SimpleNamespace(title="French", tested=["mixed"])
     assert spread.note(exhibit, c) == (

@@ -1,6 +1,7 @@
 """How many seeds it takes, and what was said before the first run."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from lab_blobs import blobs, comparison_of
@@ -11,7 +12,7 @@ from minifp.lab import Comparison, registration
 from minifp.lab.conclusions.planning import counts, curve
 from minifp.lab.page import figures, power_table
 from minifp.lab.run import Run
-from minifp.lab.statistics.power import tost_power
+from minifp.lab.statistics.power import seeds_needed, tost_power
 from minifp.report import drawing
 from minifp.report.plain_text import WIDTH
 
@@ -34,6 +35,10 @@ def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
     assert tost_power(need.seeds, need.sd, 0.4) >= 0.9 > tost_power(need.seeds - 1, need.sd, 0.4)
     assert need.at_best < need.seeds < need.at_worst and need.now < 0.9
     assert fp.Plan(whole, 0.9).seeds == need.seeds > fp.Plan(whole, 0.5).seeds
+    others = [replace(run, precision="bfloat16") for run in whole.runs if run.precision == "mixed"]
+    two = comparison_of([*whole.runs, *others], margin=0.4)
+    (first, second), level = fp.Plan(two, 0.9).needs, 0.05 / 2  # with Holm's correction
+    assert first.seeds == second.seeds == seeds_needed(need.sd, 0.4, 0.9, level) > need.seeds
     powers = curve(need, counts([need]))
     assert powers == sorted(powers) and powers[-1] > 0.9
     if drawing.is_available():

@@ -58,7 +58,7 @@ def test_what_is_recognised_is_compared_with_what_was_meant(tones):
 
 def test_a_new_speaker_is_heard_in_tests_alone(tones):
     for speaker in (None, "bert"):
-        task = speech.recogniser("evening", name="tones", margin=0.1, speaker=speaker)
+        task = speech.recogniser("evening", name="tones", speaker=speaker)
         train, test = task.data()
         assert bool({*train.speakers} & {*test.speakers}) == (speaker is None)
         assert train.alphabet == data.strings.DIGITS and train.inputs[0].shape[1] == 40

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect
+from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect, together
 from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, compare
+from minifp.lab.conclusions.resolution import too_coarse
+from minifp.lab.conclusions.scores import primary
 from minifp.lab.task import Task
 from minifp.numerics import policy
 from minifp.report.content import Document
@@ -33,7 +35,8 @@ class Ablation(Documented):
     def effects(self) -> list[Effect]:
         """An Effect for each factor and each of WAYS: see effects.py."""
         runs = {(r.precision, r.seed): r for r in self.comparison.runs}
-        found = []
+        found, score = [], primary(self.comparison)
+        coarse = too_coarse(self.comparison, score)
         for index, factor in enumerate(self.factors):
             for way in WAYS:
                 pairs = [
@@ -41,9 +44,8 @@ class Ablation(Documented):
                     for seed in self.comparison.seeds
                     if all((text, seed) in runs for text in self.cells.values())
                 ]
-                margin = self.comparison.task.margin
-                found.append(effect(factor.switch, way, pairs, margin))
-        return found
+                found.append(effect(factor.switch, way, pairs, score, coarse))
+        return together(found)
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""

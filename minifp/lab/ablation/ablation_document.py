@@ -1,9 +1,8 @@
 """What is shown of an ablation: effects, combinations, and what follows for each technique."""
 
-from dataclasses import asdict, fields
-
-from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS, Effect
-from minifp.lab.page.captions import mean_text, metric_label
+from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
+from minifp.lab.conclusions.sentences import limits
+from minifp.lab.page.captions import mean_text, metric_label, metric_places
 from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import drawing, words
@@ -22,7 +21,7 @@ MARKS = dict(zip(WAYS, (1, 2, 3)))  # which of the styles
 def document(ablation) -> Document:
     """The findings first, then the effects and the combinations."""
     dial = ablation.comparison.dial_note()
-    effects = [[*asdict(effect).values()] for effect in ablation.effects]
+    effects = [effect.told() for effect in ablation.effects]
     return Document(
         name=EFFECTS,
         title=f"{ablation.comparison.task.name}: what each technique does",
@@ -34,7 +33,7 @@ def document(ablation) -> Document:
             Section("All runs", [Links([[(REPORT, "All runs, curves and settings")]])]),
         ],
         notes=[dial] if dial else [],
-        records={EFFECTS: [[f.name for f in fields(Effect)], *effects]},
+        records={EFFECTS: [[*effects[0]], *([*told.values()] for told in effects)]},
     )
 
 
@@ -51,7 +50,8 @@ def about(ablation) -> str:
         f"{words.plural(len(ablation.factors), 'technique')}, {words.plural(len(c.seeds), 'seed')}"
         f". The effect of a technique is {c.task.metric_name} with it minus without it, paired by "
         f"seed, with its {CONFIDENCE:.0%} interval; the margin is {margin}. Runs that failed are "
-        "counted, with it and without it, and not averaged."
+        "counted, with it and without it, and not averaged. Verdicts are those of a comparison: "
+        f"p values are adjusted for all {len(ablation.effects)} effects (Holm)."
     )
 
 
@@ -71,11 +71,16 @@ def taken_away(effect, ablation) -> str:
     if effect.verdict == DIVERGED:
         return f"needed: {diverged(effect)}"
     if effect.verdict == EQUIVALENT:
-        return "taken away alone, it makes no difference beyond the margin"
+        said = "taken away alone, it makes no difference beyond the margin"
+        return said + limits(effect.claim)
     if effect.verdict == DIFFERENT:
-        return f"taken away alone, it makes a difference of {amount(effect, ablation)}"
+        said = f"taken away alone, it makes a difference of {amount(effect, ablation)}"
+        return said + limits(effect.claim)
     if effect.verdict is None:
-        return f"no verdict from {words.plural(effect.pairs, 'pair')} of runs"
+        coarse = effect.claim.coarse
+        return f"no verdict from {words.plural(effect.claim.pairs, 'pair')} of runs" + (
+            f": {coarse}" if coarse else ""
+        )
     return "taken away alone, undecided: more seeds are needed"
 
 
@@ -84,14 +89,16 @@ def there_alone(effect, ablation) -> str:
     if effect.verdict == DIVERGED:
         return f"with no other technique {diverged(effect)}"
     if effect.verdict == DIFFERENT:
-        return f"with no other technique it makes one of {amount(effect, ablation)}"
+        said = f"with no other technique it makes one of {amount(effect, ablation)}"
+        return said + limits(effect.claim)
     return ""
 
 
 def amount(effect, ablation) -> str:
     """The effect with its unit."""
-    places = words.decimals(ablation.comparison.task.margin)
-    return f"{words.signed(effect.mean, places)} {ablation.comparison.task.difference_unit}".strip()
+    task = ablation.comparison.task
+    difference = words.signed(effect.claim.difference, words.decimals(task.margin))
+    return f"{difference} {task.difference_unit}".strip()
 
 
 def diverged(effect) -> str:
@@ -109,8 +116,8 @@ def effect_table(ablation) -> Table:
     rows = [["technique", *ASKED.values(), *(("failed", "without") if lost else ())]]
     for factor in ablation.factors:
         ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
-        effects = (ways[way] for way in ASKED)
-        cells = [words.interval_text(e.mean, e.low, e.high, places) for e in effects]
+        claims = (ways[way].claim for way in ASKED)
+        cells = [words.interval_text(c.difference, c.low, c.high, places) for c in claims]
         failed = (ways[AVERAGE].failed_with, ways[AVERAGE].failed_without)
         counts = [f"{n}/{ways[AVERAGE].runs}" for n in failed] if lost else []
         rows.append([factor.name, *cells, *counts])
@@ -120,17 +127,17 @@ def effect_table(ablation) -> Table:
 def cell_table(ablation) -> Table:
     """The combinations, and float32 beside them."""
     comparison = ablation.comparison
-    places = words.decimals(comparison.task.margin)
+    places, own = words.decimals(comparison.task.margin), metric_places(comparison.task)
     rows = [[*(f.switch for f in ablation.factors), metric_label(comparison.task), "difference"]]
     by_text = {row.precision: row for row in comparison.rows()}
     for present, text in ablation.cells.items():
         row = by_text[text]
         switches = ["yes" if there else f.missing for f, there in zip(ablation.factors, present)]
-        rows.append([*switches, mean_text(row, places), words.signed(row.difference, places)])
+        rows.append([*switches, mean_text(row, own), words.signed(row.difference, places)])
     base = by_text[comparison.baseline]
     count = len(ablation.factors)
     empty = [""] * (count - 1)
-    rows.append([comparison.baseline, *empty, mean_text(base, places), "baseline"])
+    rows.append([comparison.baseline, *empty, mean_text(base, own), "baseline"])
     return Table("Mean ± standard deviation over seeds", rows, text_columns=(*range(1, count),))
 
 
@@ -179,7 +186,8 @@ def draw_effect(axes, ablation, factor, way, y):
     style = drawing.STYLES[MARKS[way]]
     label = ASKED[way] if factor is ablation.factors[0] else None
     look = {"color": style.color, "marker": style.marker, "linestyle": "none", "label": label}
-    if not words.is_number(effect.mean):
+    claim = effect.claim
+    if not words.is_number(claim.difference):
         axes.plot([], [], **look)
         text = f"{ASKED[way]}: {diverged(effect)}"
         small = {
@@ -190,6 +198,6 @@ def draw_effect(axes, ablation, factor, way, y):
         }
         axes.text(0, y, text, **small)
         return
-    if words.is_number(effect.low):
-        axes.hlines(y, effect.low, effect.high, color=style.color, linewidth=1.8)
-    axes.plot(effect.mean, y, markersize=6, **look)
+    if words.is_number(claim.low):
+        axes.hlines(y, claim.low, claim.high, color=style.color, linewidth=1.8)
+    axes.plot(claim.difference, y, markersize=6, **look)

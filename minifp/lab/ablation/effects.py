@@ -8,13 +8,17 @@ Statistics for Experimenters, chapter 5), so that the effect of each can be aske
     average    over all combinations of the others: the main effect of the design
 
 A run that diverged is counted, and never averaged: a seed counts for an average only where all of
-its runs finished, so that every number is of the same combinations.
+its runs finished, so that every number is of the same combinations. An effect is a claim like those
+of arms, judged by the same function; the p values of all effects are adjusted together.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+from minifp.lab.conclusions.claims import Claim, adjusted, nothing_told, tested
+from minifp.lab.conclusions.scores import Score, ended
 from minifp.lab.statistics.moments import mean
-from minifp.lab.statistics.paired import DIVERGED, LEAST_PAIRS, Paired, compare_paired
+from minifp.lab.statistics.paired import DIVERGED
 
 TOGETHER, ALONE, AVERAGE = "together", "alone", "average"
 WAYS = (TOGETHER, ALONE, AVERAGE)
@@ -24,11 +28,8 @@ WAYS = (TOGETHER, ALONE, AVERAGE)
 class Effect:
     """One technique, asked in one of WAYS.
 
-    mean, low, high: of (with it minus without it) over seeds, in the metric's unit, and its 90%
-    interval; None where no pair, or only one, finished. pairs: seeds behind it. failed_with,
-    failed_without: how many runs, of `runs` on each side, did not finish. verdict: EQUIVALENT where
-    the effect is within the margin, DIFFERENT where it is beyond, INCONCLUSIVE, DIVERGED where runs
-    without it failed and with it did not, or None below three pairs.
+    failed_with, failed_without: how many runs, of `runs` on each side, did not finish. claim: of
+    (with it minus without it) over the seeds with which all runs finished.
     """
 
     factor: str
@@ -36,35 +37,52 @@ class Effect:
     runs: int
     failed_with: int
     failed_without: int
-    pairs: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    verdict: str | None
+    claim: Claim
+
+    @property
+    def verdict(self) -> str | None:
+        """The claim's; DIVERGED where runs without it failed and with it did not."""
+        return DIVERGED if self.failed_without > self.failed_with else self.claim.verdict
+
+    def told(self) -> dict:
+        """As plain numbers and texts, for results."""
+        own = {k: v for k, v in vars(self).items() if k != "claim"}
+        c = self.claim
+        numbers = {"pairs": c.pairs, "mean": c.difference, "low": c.low, "high": c.high}
+        judged = {"verdict": self.verdict, "weak": c.is_weak, "holm": c.holm_of_verdict}
+        return {**own, **numbers, **judged, "coarse": c.coarse}
 
 
-def effect(factor: str, way: str, pairs: list[list[tuple]], margin: float) -> Effect:
+def effect(
+    factor: str, way: str, pairs: list[list[tuple]], score: Score, coarse: str = ""
+) -> Effect:
     """The Effect of a technique from runs in pairs.
 
     pairs: for each seed, (Run with it, Run without it) of every combination of the others that is
-    looked at.
+    looked at. coarse: why the score cannot decide, in words.
     """
     both = [pair for seed in pairs for pair in seed]
-    failed = [sum(not _ended(pair[side]) for pair in both) for side in (0, 1)]
-    whole = [seed for seed in pairs if seed and all(map(_ended, sum(seed, ())))]
-    there, missing = ([mean([p[side].metric for p in seed]) for seed in whole] for side in (0, 1))
-    paired: Paired | None = compare_paired(there, missing, margin) if len(whole) > 1 else None
-    verdict = paired.verdict if paired is not None and len(whole) >= LEAST_PAIRS else None
-    if failed[1] > failed[0]:
-        verdict = DIVERGED
-    single = there[0] - missing[0] if len(whole) == 1 else None
-    return Effect(
-        factor, way, len(both), failed[0], failed[1], len(whole),
-        mean=paired.mean if paired else single,
-        low=paired.low if paired else None,
-        high=paired.high if paired else None,
-        verdict=verdict,
-    )  # fmt: skip
+    failed, lost = (sum(not ended(pair[side]) for pair in both) for side in (0, 1))
+    whole = [seed for seed in pairs if seed and all(map(ended, sum(seed, ())))]
+    sides = [tuple(averaged(score, [p[side] for p in seed]) for side in (0, 1)) for seed in whole]
+    coarse = coarse or nothing_told(score, sum(whole, []), len(whole))
+    made = Claim(factor, "", score, pairs=len(whole), coarse=coarse, decides=True)
+    may_claim = all(ended(one) == ended(other) for one, other in both)
+    return Effect(factor, way, len(both), failed, lost, tested(made, sides, may_claim))
+
+
+def averaged(score: Score, runs: list) -> float:
+    """The mean of a score over runs; of a relative one the geometric mean."""
+    values = [score.of(run) for run in runs]
+    if not score.relative or min(values) <= 0:
+        return mean(values)
+    return math.exp(mean([math.log(value) for value in values]))
+
+
+def together(found: list[Effect]) -> list[Effect]:
+    """The same, adjusted together."""
+    claims = adjusted([effect.claim for effect in found])
+    return [replace(effect, claim=claim) for effect, claim in zip(found, claims)]
 
 
 def contexts(cells: dict[tuple, str], index: int, way: str) -> list[tuple[str, str]]:
@@ -76,7 +94,3 @@ def contexts(cells: dict[tuple, str], index: int, way: str) -> list[tuple[str, s
         if present[index] and looked_at:
             found.append((text, cells[(*present[:index], False, *present[index + 1 :])]))
     return found
-
-
-def _ended(run) -> bool:
-    return run.finished and run.metric is not None

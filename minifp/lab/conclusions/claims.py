@@ -5,6 +5,7 @@ that any false one among them has a chance of 5%. The claims of equivalence are 
 a difference another, those of not being worse a third. Controls make no claims.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 
 from minifp.lab.arms import is_control, partner
@@ -34,10 +35,12 @@ class Claim:
 
     mean, sd: of the runs that finished. reached, average: of steps to a target, how many runs came
     there, and the mean as MLPerf takes it. difference: of pairs, from `against`; low, high: its 90%
-    interval; paired: all of its statistics, with p values where there is a margin. verdict: None
+    interval; paired: all of its statistics, on the score's scale, with p values where there is a
+    margin. verdict: None
     for a control, below three pairs, without a margin, where the score is too coarse for it, and
     where runs diverged. coarse: why it is, in words. holm: p values adjusted for all claims, by the
-    names of the raw ones. decides: whether the arm's verdict is this one.
+    names of the raw ones; together: how many these are. decides: whether the arm's verdict is this
+    one.
     """
 
     arm: str
@@ -57,11 +60,18 @@ class Claim:
     coarse: str = ""
     decides: bool = False
     holm: dict[str, float] = field(default_factory=dict)
+    together: int = 0
 
     @property
     def is_weak(self) -> bool:
         """Whether the verdict is of so few pairs that little can rest on it."""
         return self.verdict in (EQUIVALENT, DIFFERENT) and self.pairs < WEAK_PAIRS
+
+    @property
+    def contradicted_by(self) -> float | None:
+        """The sign-flip p, where it speaks against the verdict."""
+        d = self.paired if self.verdict else None
+        return d.sign_flip_p if isinstance(d, Paired) and d.is_contradicted else None
 
     @property
     def p(self) -> dict[str, float]:
@@ -94,8 +104,10 @@ class Claim:
             "goal": s.goal,
             "margin": s.margin,
             "margin_note": s.note,
+            "relative": s.relative,
             **{k: getattr(self, k) for k in TOLD},
             **{"difference_sd" if k == "sd" else k: getattr(d, k) for k in beside},
+            **({} if d is None else {"bootstrap": [*map(s.shown, d.bootstrap)]}),
             **{f"p_{name}": p for name, p in self.p.items()},
             **{f"holm_{name}": p for name, p in self.holm.items()},
             **{k: getattr(self, k) for k in ("verdict", "needed", "coarse", "decides")},
@@ -117,9 +129,14 @@ def coarse_for(comparison, arm) -> str:
     if is_control(arm):
         return ""
     score, both = primary(comparison), pairs_of(comparison, arm)
-    if len(both) >= LEAST_PAIRS and resolution.tells_nothing(both):
-        return f"{score.name} is exactly the same in all {len(both)} pairs, where losses are not"
-    return resolution.too_coarse(comparison, score)
+    return nothing_told(score, both, len(both)) or resolution.too_coarse(comparison, score)
+
+
+def nothing_told(score: Score, both: list[tuple], pairs: int) -> str:
+    """Why a metric cannot decide where it is the same in (run, run), of so many pairs."""
+    if pairs < LEAST_PAIRS or not resolution.tells_nothing(both):
+        return ""
+    return f"{score.name} is exactly the same in all {pairs} pairs, where losses are not"
 
 
 def pairs_of(comparison, arm) -> list[tuple]:
@@ -155,19 +172,35 @@ def claim(comparison, arm, score, coarse) -> Claim:
     decides = score.kind == "loss" and score.margin is not None if coarse else is_primary
     may_claim = not is_control(arm) and not lost_of(comparison, arm)
     made = replace(made, coarse=reason, decides=decides and not is_control(arm))
+    return tested(made, both, may_claim)
+
+
+def tested(made: Claim, both: list[tuple], may_claim: bool = True) -> Claim:
+    """The claim with what follows from pairs of (value, the one it is held against): here alone do
+    numbers become a verdict. may_claim: False of a control, and where runs were lost."""
+    score = made.score
+    scaled = [tuple(map(score.scaled, pair)) for pair in both]
+    if any(math.isnan(end) for pair in scaled for end in pair) and score.relative:
+        lowest = min(map(min, both))
+        return replace(made, coarse=f"{score.name} is {lowest:g} in a run, which has no ratio")
     if len(both) == 1:
-        return replace(made, difference=both[0][0] - both[0][1], needed=LEAST_PAIRS)
+        return replace(made, difference=score.between(*both[0]), needed=LEAST_PAIRS)
     if not both:
         return made
-    ours, theirs = zip(*both)
+    ours, theirs = zip(*scaled)
     if score.margin is None:
-        d = differ_by(ours, theirs)
-        return replace(made, difference=d.mean, low=d.low, high=d.high, paired=d)
-    p = compare_paired(ours, theirs, score.margin)
-    made = replace(made, difference=p.mean, low=p.low, high=p.high, paired=p)
-    if not may_claim or reason:
+        return with_numbers(made, differ_by(ours, theirs))
+    p = compare_paired(ours, theirs, score.scaled_margin)
+    made = with_numbers(made, p)
+    if not may_claim or made.coarse:
         return made
     return replace(made, verdict=p.verdict, needed=p.needed)
+
+
+def with_numbers(made: Claim, d: Difference) -> Claim:
+    """The claim with a difference and its interval."""
+    difference, low, high = map(made.score.shown, (d.mean, d.low, d.high))
+    return replace(made, difference=difference, low=low, high=high, paired=d)
 
 
 def arrivals(runs, score) -> dict:
@@ -177,7 +210,7 @@ def arrivals(runs, score) -> dict:
 
 
 def adjusted(claims) -> list[Claim]:
-    """The same with p values adjusted over all that have a verdict."""
+    """The same with p values adjusted over all that have a verdict, of whatever they are."""
     made = [i for i, c in enumerate(claims) if c.verdict is not None]
     found = list(claims)
     families = {
@@ -186,5 +219,5 @@ def adjusted(claims) -> list[Claim]:
     }
     for place, i in enumerate(made):
         own = {name: p[place] for name, p in families.items()}
-        found[i] = replace(found[i], holm=own)
+        found[i] = replace(found[i], holm=own, together=len(made))
     return found

@@ -141,16 +141,18 @@ def answer(comparison, arm) -> Answer:
         return found
     rows = [[d[s] for d in differences.values()] for s in seeds]
     for name, column in zip(differences, zip(*rows)):
-        found.moved.append(Moved(name, mean(column), mean([abs(d) for d in column])))
+        shown, size = primary(comparison).shown, mean([abs(d) for d in column])
+        found.moved.append(Moved(name, shown(mean(column)), shown(size)))
     found.p = min(1.0, 2 * min(one_of_them_p(rows)))
     found.least_p = min(1.0, 2 * (1 + (len(rows[0]) == 2)) / len(rows[0]) ** len(rows))
     return found
 
 
 def differences_of(comparison, arm) -> dict[int, float]:
-    """By seed, the primary score's difference from what the arm is held against."""
-    score = primary(comparison)
-    return {a.seed: score.of(a) - score.of(b) for a, b in pairs_of(comparison, arm)}
+    """By seed, the primary score's difference, on its scale, from what the arm is held against."""
+    score, pairs = primary(comparison), pairs_of(comparison, arm)
+    found = {a.seed: score.scaled(score.of(a)) - score.scaled(score.of(b)) for a, b in pairs}
+    return {seed: d for seed, d in found.items() if math.isfinite(d)}
 
 
 # ---- over the steps ------------------------------------------------------------------------------

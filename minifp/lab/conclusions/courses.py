@@ -1,6 +1,6 @@
 """Whether training had converged when it ended."""
 
-from minifp.lab.conclusions.scores import ended, points
+from minifp.lab.conclusions.scores import ended, points, primary
 from minifp.lab.statistics.moments import mean
 
 LAST = 0.25  # of the steps, over which the metric should not improve any more
@@ -12,14 +12,13 @@ def improvement(comparison, arm) -> float | None:
 
     None where runs have too few evaluations.
     """
-    found = [
-        gain(points(run), comparison.task.goal) for run in comparison.runs_of(arm) if ended(run)
-    ]
+    score = primary(comparison)
+    found = [gain(points(run), score) for run in comparison.runs_of(arm) if ended(run)]
     known = [g for g in found if g is not None]
     return mean(known) if known else None
 
 
-def gain(course, goal) -> float | None:
+def gain(course, score) -> float | None:
     """The same of one run's (step, metric) points."""
     known = [(step, value) for step, value in course if value is not None]
     if len(known) < FEWEST:
@@ -28,7 +27,7 @@ def gain(course, goal) -> float | None:
     before = [value for step, value in known[:-1] if step <= (1 - LAST) * end]
     if not before:
         return None
-    return last - before[-1] if goal == "max" else before[-1] - last
+    return score.between(last, before[-1]) * (1 if score.goal == "max" else -1)
 
 
 def not_converged(comparison) -> dict[str, float]:

@@ -4,6 +4,8 @@ An accuracy over 300 pictures moves in steps of a third of a point. It cannot de
 tenth, and ten pairs without any difference are a sign of that and not of perfection.
 """
 
+from statistics import median
+
 from minifp.lab.conclusions.scores import Score
 
 FEWEST = 4  # different values, from which a step can be told where nothing else tells it
@@ -47,6 +49,9 @@ def too_coarse(comparison, score: Score) -> str:
     if score.kind != "metric" or score.margin is None:
         return ""
     step = step_of(comparison, score)
+    if step is not None and score.relative:
+        middle = median([v for run in comparison.runs for v in [score.of(run)] if v is not None])
+        step = 100 * step / middle if middle > 0 else None
     if step is None or step < score.margin:
         return ""
     examples = comparison.task.test_examples

@@ -1,11 +1,17 @@
-"""What a run is judged by: numbers of one run, each with the margin and direction that it has."""
+"""What a run is judged by: numbers of one run, each with the margin and direction that it has.
 
+Of a relative one the ratio of two runs is tested: the differences of 100 times its logarithm, which
+is what `scaled` makes of a value and `shown` turns back into percent.
+"""
+
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from minifp.lab.statistics import course
 from minifp.lab.statistics.moments import mean
+from minifp.lab.task_info import unit_of_difference
 
 LOSS = "test loss"
 LOSS_SHARE = 0.05  # of the baseline's mean test loss: its margin where none was given
@@ -17,6 +23,7 @@ class Score:
 
     kind: "metric", "loss", "steps" or "area". margin: None where a difference is only reported.
     note: where the margin comes from, if it was not given. of(run): None where the run has none.
+    relative: see Metric.
     """
 
     name: str
@@ -26,11 +33,32 @@ class Score:
     margin: float | None
     of: Callable
     note: str = ""
+    relative: bool = False
 
     @property
     def difference_unit(self) -> str:
         """The unit of a difference: percentages differ by points."""
-        return "points" if self.unit == "%" else self.unit
+        return unit_of_difference(self.unit, self.relative)
+
+    def scaled(self, value: float) -> float:
+        """A value on the scale on which differences are tested; NaN of what has no ratio."""
+        if not self.relative:
+            return value
+        return 100 * math.log(value) if value > 0 else math.nan
+
+    def shown(self, difference: float) -> float:
+        """A difference on that scale in `difference_unit`."""
+        return 100 * math.expm1(difference / 100) if self.relative else difference
+
+    def between(self, value: float, other: float) -> float:
+        """How far a value is from another one, in `difference_unit`."""
+        return self.shown(self.scaled(value) - self.scaled(other))
+
+    @property
+    def scaled_margin(self) -> float:
+        """The margin on that scale."""
+        margin = self.margin or math.nan
+        return 100 * math.log1p(margin / 100) if self.relative else margin
 
 
 def ended(run) -> bool:
@@ -42,7 +70,8 @@ def primary(comparison) -> Score:
     """The final metric that decides."""
     task = comparison.task
     unit, goal = task.metric_unit, task.goal
-    return Score(task.metric_name, "metric", unit, goal, task.margin, lambda run: run.metric)
+    of, relative = (lambda run: run.metric), task.relative
+    return Score(task.metric_name, "metric", unit, goal, task.margin, of, relative=relative)
 
 
 def scores_of(comparison, loss_decides: bool = False) -> list[Score]:
@@ -50,7 +79,8 @@ def scores_of(comparison, loss_decides: bool = False) -> list[Score]:
     task, first = comparison.task, primary(comparison)
     found = [first]
     for m in task.metrics:
-        found.append(Score(m.name, "metric", m.unit, m.goal, m.margin, partial(last, m.name)))
+        of = partial(last, m.name)
+        found.append(Score(m.name, "metric", m.unit, m.goal, m.margin, of, relative=m.relative))
     if has_loss(comparison):
         margin, note = loss_margin(comparison) if loss_decides else (task.loss_margin, "")
         found.append(Score(LOSS, "loss", "", "min", margin, test_loss, note))

@@ -1,7 +1,7 @@
 """The verdict on each arm, in words."""
 
 from minifp.lab.conclusions.claims import LEVEL, claims_of
-from minifp.lab.statistics.paired import DIVERGED, WEAK_PAIRS
+from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, WEAK_PAIRS
 from minifp.report import words
 
 WEAK = f"It is a weak verdict, of fewer than {WEAK_PAIRS} pairs"
@@ -37,7 +37,7 @@ def sentence(row, claims, comparison) -> str:
     ).rstrip()
     text += f", 90% interval {decides.low:+.3g} to {decides.high:+.3g}, {row.pairs} paired seeds."
     told = [text, *[f"{WEAK}."] * row.weak, *instead(row, decides)]
-    return " ".join([*told, *after_holm(decides, claims_made(comparison))])
+    return " ".join([*told, *beside(decides)])
 
 
 def instead(row, decides) -> list[str]:
@@ -48,19 +48,40 @@ def instead(row, decides) -> list[str]:
     return [f"{sentence_case(row.coarse)}: so the {decides.score.name} decides{note}."]
 
 
-def claims_made(comparison) -> int:
-    """How many claims are adjusted together."""
-    return sum(bool(c.holm) for c in claims_of(comparison))
+def beside(claim) -> list[str]:
+    """What goes with a verdict: that signs of differences speak against it, if they do, and whether
+    it holds together with the others."""
+    p, there = claim.contradicted_by, "may be none" if claim.verdict == DIFFERENT else "is one"
+    said = f"But by the signs of the differences there {there} (sign-flip p: {p or 0:.2g})."
+    return [*[said] * (p is not None), *after_holm(claim)]
 
 
-def after_holm(claim, count) -> list[str]:
+def after_holm(claim) -> list[str]:
     """Whether a verdict holds when all claims are to hold together."""
-    p = claim.holm_of_verdict
+    p, count = claim.holm_of_verdict, claim.together
     if count < 2 or p is None:
         return []
     if p <= LEVEL:
         return [f"It holds with Holm's correction for {count} claims (adjusted p: {p:.2g})."]
     return [f"With Holm's correction for {count} claims it does not hold (adjusted p: {p:.2g})."]
+
+
+def limits(claim, decided_by: str = "") -> str:
+    """What takes from a verdict, in brackets: few pairs, that another score decided, that it does
+    not hold together with the other claims, signs of differences; empty where nothing does."""
+    told = [f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else []
+    told += [f"by its {decided_by}"] if decided_by else []
+    if not holds_together(claim):
+        count, p = words.plural(claim.together, "claim"), claim.holm_of_verdict
+        told.append(f"not with Holm's correction for {count}, adjusted p {p:.2g}")
+    if claim.contradicted_by is not None:
+        told.append(f"but sign-flip p {claim.contradicted_by:.2g}")
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def holds_together(claim) -> bool:
+    """Whether nothing says that a verdict does not hold together with the other claims."""
+    return (claim.holm_of_verdict or 0.0) <= LEVEL
 
 
 def share_text(row) -> str:

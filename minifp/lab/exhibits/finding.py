@@ -1,5 +1,6 @@
 """What follows for a claim about loss scaling from what came out of an exhibit, as a sentence."""
 
+from minifp.lab.conclusions.sentences import limits
 from minifp.lab.exhibits.failures import failures_text
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import words
@@ -33,10 +34,9 @@ def basis(line) -> str:
     row = line.without
     if row.verdict not in (EQUIVALENT, DIFFERENT):
         return ""
-    told = [f"weak, of {words.plural(row.pairs, 'pair')}"] if row.weak else []
-    if row.decided_by not in ("", line.metric):
-        told.append(f"by its {row.decided_by}")
-    return f" ({', '.join(told)})" if told else ""
+    return limits(
+        line.claims[row.precision], "" if row.decided_by == line.metric else row.decided_by
+    )
 
 
 def unneeded(line) -> str:

@@ -60,6 +60,8 @@ def parts(gallery) -> list[Document]:
             exhibits=[exhibits[i] for i in places],
             comparisons=[comparisons[i] for i in places],
         )
+        if some.exhibits[0].kind == "lines":
+            some.lines = [gallery.lines[i] for i in places]  # with p values for all
         documents.append(KINDS[key[0]].part(some))
     return documents
 

@@ -155,7 +155,7 @@ def language(scale: str) -> Task:
         metric_unit="nats",
         goal="min",
         margin=MARGIN,
-        metrics=[Metric("perplexity", goal="min")],
+        metrics=[Metric("perplexity", goal="min", relative=True)],
         step=step,
         evaluate=evaluate,
         sampler=stream,

@@ -3,12 +3,14 @@
 from dataclasses import asdict
 from statistics import median
 
+from minifp.lab.conclusions.scores import primary
+from minifp.lab.conclusions.sentences import holds_together
 from minifp.lab.exhibits import parting, spread
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.exhibits.finding import called, finding
 from minifp.lab.exhibits.lines_pictures import boxes, differences
-from minifp.lab.page.captions import metric_label, runs_there
+from minifp.lab.page.captions import mean_text, metric_label, metric_places, runs_there
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
 from minifp.report.content import Document, Section, Table
@@ -35,7 +37,8 @@ def part(gallery) -> Document:
 def head(gallery) -> list[str]:
     """Of the table."""
     task, tested = gallery.comparisons[0].task, gallery.exhibits[0].tested
-    less = [f"{called(arm)} less float32" for arm in tested]
+    percent = ", %" if task.relative else ""
+    less = [f"{called(arm)} less float32{percent}" for arm in tested]
     return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes", "command"]
 
 
@@ -51,7 +54,9 @@ def about(gallery) -> str:
         f"{words.plural(len(c.seeds), 'seed')}{runs_there(gallery.comparisons)}.{paper} "
         f"Here: {metric_label(c.task)}, mean ± standard deviation over seeds; differences of mixed "
         "precision, paired by seed, with 90% intervals; the margin is "
-        f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}."
+        f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}. A verdict is called alone where "
+        "it does not hold together with all others of the claim (Holm)."
+        f"{' Ratios are tested, on logarithms.' if c.task.relative else ''}"
     )
 
 
@@ -62,10 +67,11 @@ def rows(gallery) -> list[list[str]]:
         places = words.decimals(c.task.margin)
         numbers = line.exhibit.published
         paper = "-" if numbers is None else numbers.text
-        base = words.fixed(line.baseline.mean, places)
-        if words.is_number(line.baseline.sd):
-            base += f" ± {words.fixed(line.baseline.sd, places)}"
-        each = [difference(row, places, line.failures[arm]) for arm, row in line.tested.items()]
+        base = mean_text(line.baseline, metric_places(c.task)) if line.baseline.n else "-"
+        each = [
+            difference(row, places, line.failures[arm], line.claims.get(arm))
+            for arm, row in line.tested.items()
+        ]
         cells = [line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"]
         lines.append([*cells, command(line.exhibit, gallery.scale)])
     return lines
@@ -76,15 +82,27 @@ def command(exhibit, scale) -> str:
     return f"minifp gallery {exhibit.name}{'' if scale == 'evening' else f' --{scale}'}"
 
 
-def difference(row, places, failures) -> str:
-    """A difference with its interval, its verdict, and what became of runs that came to nothing."""
+def difference(row, places, failures, claim=None) -> str:
+    """A difference with its interval, its verdict, what takes from it, and what became of runs that
+    came to nothing."""
     parts = []
     if words.is_number(row.difference) and not row.diverged:
         parts.append(words.interval_text(row.difference, row.low, row.high, places))
     if row.verdict is not None:
-        parts.append(f"{row.verdict}{' (weak)' if row.weak else ''}")
+        parts.append(verdict_text(row, claim))
     parts += [failures_text(failures, row.n)] if failures else []
     return "; ".join(parts) or "-"
+
+
+def verdict_text(row, claim) -> str:
+    """The verdict, and what takes from it."""
+    told = ["weak"] * row.weak
+    if claim is not None and claim.verdict == row.verdict:
+        p = claim.contradicted_by
+        if not holds_together(claim):
+            told.append(f"alone, adjusted p {claim.holm_of_verdict:.2g}")
+        told += [] if p is None else [f"but sign-flip p {p:.2g}"]
+    return row.verdict + (f" ({'; '.join(told)})" if told else "")
 
 
 def findings(gallery) -> list[str]:
@@ -117,7 +135,8 @@ def notes(gallery) -> list[str]:
     sd = [row.paired.sd for row in compared if row.paired is not None]
     if sd:
         typical, task = median(sd), gallery.comparisons[0].task
-        count = seeds_needed(typical, task.margin / 2)
+        score = primary(gallery.comparisons[0])
+        count = seeds_needed(typical, score.scaled_margin / 2)
         texts.append(
             f"Half of this margin would need about {count} seeds, at the median deviation of "
             f"{typical:.2f} {task.difference_unit} between paired runs."
@@ -167,7 +186,12 @@ def data(gallery) -> list[dict]:
                 "registered": c.registered,
                 "finding": text,
                 "results": {
-                    str(row.precision): {name: getattr(row, name) for name in NUMBERS}
+                    str(row.precision): {
+                        **{name: getattr(row, name) for name in NUMBERS},
+                        "holm": line.claims[row.precision].holm_of_verdict
+                        if row.precision in line.claims
+                        else None,
+                    }
                     for row in c.rows()
                 },
                 "core_minutes": line.core_minutes,

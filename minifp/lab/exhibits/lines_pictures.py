@@ -1,5 +1,7 @@
 """Pictures of exhibits that are lines of a table: differences from float32, boxes in pictures."""
 
+from minifp.lab.conclusions.claims import pairs_of
+from minifp.lab.conclusions.scores import primary
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
 from minifp.lab.exhibits.finding import called
@@ -66,11 +68,15 @@ def differences_figure(gallery):
         axes = drawn.subplots()
         axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
         axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
+        between = primary(gallery.comparisons[0]).between
         for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
             for j, (arm, row) in enumerate(line.tested.items()):
                 y = i + (j - (len(arms) - 1) / 2) * 0.22
-                draw_row(axes, y, row, pairs(comparison, arm), styles[arm], reach)
-            draw_paper(axes, i + 0.22 * len(arms) / 2, line.exhibit.published, reach)
+                both = pairs_of(comparison, arm)
+                seeds = [between(a.metric, b.metric) for a, b in both]
+                draw_row(axes, y, row, seeds, styles[arm], reach)
+            y = i + 0.22 * len(arms) / 2
+            draw_paper(axes, y, line.exhibit.published, between, reach)
         axes.set_yticks(range(len(lines)), [line.exhibit.title for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.set_xlim(-1.05 * reach, 1.05 * reach)
@@ -86,16 +92,6 @@ def differences_figure(gallery):
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
         drawing.settle(drawn)
     return drawn
-
-
-def pairs(comparison, arm) -> list[float]:
-    """The difference of each seed whose both runs have a metric."""
-    base = {run.seed: run.metric for run in comparison.runs_of(comparison.baseline)}
-    return [
-        run.metric - base[run.seed]
-        for run in comparison.runs_of(arm)
-        if run.metric is not None and base.get(run.seed) is not None
-    ]
 
 
 def draw_row(axes, y, row, each, style, reach):
@@ -114,8 +110,8 @@ def draw_row(axes, y, row, each, style, reach):
     axes.plot(row.difference, y, style.marker, color=style.color, markersize=6)
 
 
-def draw_paper(axes, y, published, reach):
+def draw_paper(axes, y, published, between, reach):
     """A ring at the difference that the paper has."""
     if published is not None:
-        at = max(-reach, min(reach, published.mixed - published.float32))
+        at = max(-reach, min(reach, between(published.mixed, published.float32)))
         axes.plot(at, y, "o", markerfacecolor="none", color=drawing.INK, markersize=6)

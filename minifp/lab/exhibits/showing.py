@@ -14,6 +14,7 @@ from minifp.lab import registration
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, check_keep_weights, opened
+from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.exhibits.failures import failures
@@ -46,7 +47,8 @@ class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
     tested: the Row of each arm but the controls, by its text. failures: of each, how many runs came
-    to nothing, by how. core_minutes: that all of its runs took of one core. metric, goal: which
+    to nothing, by how. claims: what is claimed of each arm that has pairs, p values adjusted over
+    all lines of the claim. core_minutes: that all of its runs took of one core. metric, goal: which
     one, and of which more is better, or less.
     """
 
@@ -57,6 +59,7 @@ class Line:
     core_minutes: float
     metric: str = ""
     goal: str = "max"
+    claims: dict[str, Claim] = field(default_factory=dict)
 
     @property
     def without(self) -> Row:
@@ -84,15 +87,14 @@ class Gallery(Documented):
     def lines(self) -> list[Line]:
         """One for each exhibit that has runs."""
         found = []
-        for exhibit, c in zip(self.exhibits, self.comparisons):
+        judged = claims_together(self.exhibits, self.comparisons)
+        for exhibit, c, claims in zip(self.exhibits, self.comparisons, judged):
             rows = {row.precision: row for row in c.rows()}
             minutes = sum(run.processor_seconds for run in c.runs) / 60
             tested = {arm: rows[arm] for arm in exhibit.tested}
             lost = {arm: failures(c, arm) for arm in tested}
-            task = c.task
-            found.append(
-                Line(exhibit, rows[c.baseline], tested, lost, minutes, task.metric_name, task.goal)
-            )
+            ends = c.task.metric_name, c.task.goal, claims
+            found.append(Line(exhibit, rows[c.baseline], tested, lost, minutes, *ends))
         return found
 
     def document(self) -> Document:
@@ -100,6 +102,20 @@ class Gallery(Documented):
         from minifp.lab.exhibits.gallery_document import document
 
         return document(self)
+
+
+def claims_together(exhibits, comparisons) -> list[dict[str, Claim]]:
+    """For each exhibit what decides on its arms, adjusted over all lines of the same claim."""
+    found = [
+        {c.arm: c for c in claims_of(comparison) if c.decides and c.arm in exhibit.tested}
+        for exhibit, comparison in zip(exhibits, comparisons)
+    ]
+    for claim in dict.fromkeys(exhibit.claim for exhibit in exhibits):
+        lines = [own for exhibit, own in zip(exhibits, found) if exhibit.claim == claim]
+        places = [(own, arm) for own in lines for arm in own]
+        for (own, arm), c in zip(places, adjusted([own[arm] for own, arm in places])):
+            own[arm] = c
+    return found
 
 
 def gallery(

@@ -3,6 +3,7 @@
 import math
 
 from minifp.lab.exhibits.finding import called
+from minifp.lab.page.captions import metric_places
 from minifp.report import words
 
 
@@ -27,12 +28,13 @@ def note(exhibit, comparison) -> str:
     counts = {arm: within(comparison, arm) for arm in exhibit.tested}
     if None in counts.values() or not any(map(comparison.runs_of, counts)):
         return ""
-    places = words.decimals(task.margin)
+    places = metric_places(task)
     told = [
         f"{count} of {len(comparison.runs_of(arm))} with {called(arm)}"
         for arm, count in counts.items()
     ]
     return (
-        f"{exhibit.title}: float32's runs end at a {task.metric_name} from {min(ends):.{places}f} "
-        f"to {max(ends):.{places}f}; within that range end {words.listed(told)}."
+        f"{exhibit.title}: float32's runs end at a {task.metric_name} from "
+        f"{words.fixed(min(ends), places)} to {words.fixed(max(ends), places)}; within that "
+        f"range end {words.listed(told)}."
     )

@@ -1,7 +1,5 @@
 """Exhibits of all combinations of the techniques: what each of them does."""
 
-from dataclasses import asdict
-
 from minifp.lab.ablation.ablation_document import (
     about,
     cell_table,
@@ -25,7 +23,7 @@ def part(gallery) -> Document:
             {
                 **facts_of(exhibit, comparison),
                 "metric": metric_label(comparison.task),
-                "effects": [asdict(effect) for effect in ablation.effects] if is_whole else [],
+                "effects": [effect.told() for effect in ablation.effects] if is_whole else [],
                 "combinations": cell_table(ablation).rows if is_whole else [],
                 "registered": comparison.registered,
             }

@@ -146,7 +146,7 @@ def translation(
         metric_unit="",
         goal="max",
         margin=MARGIN,
-        metrics=[Metric("chrF"), Metric("perplexity", goal="min")],
+        metrics=[Metric("chrF"), Metric("perplexity", goal="min", relative=True)],
         evaluate=partial(evaluate, language=source),
         collate=collate_pairs,
         sampler=by_length,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from minifp.lab.changes import told
 from minifp.lab.grids.grid import CELLS
 from minifp.lab.grids.pictures import pictures_of
-from minifp.lab.page.captions import metric_label, runs_there
+from minifp.lab.page.captions import metric_label, metric_places, runs_there
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results.store import REPORT
 from minifp.report import words
@@ -59,14 +59,14 @@ def head(sweep) -> list[str]:
 
 def lines(sweep) -> list[list[str]]:
     """A line for each point."""
-    places = words.decimals(sweep.comparisons[0].task.margin)
-    rows = []
+    task, rows = sweep.comparisons[0].task, []
+    places, own = words.decimals(task.margin), metric_places(task)
     for point in sweep.points:
         settings = [
             told(v) if v is not None else "" for v in map(point.settings.get, sweep.grid.axes)
         ]
-        mean = words.fixed(point.mean, places) if point.mean is not None else "-"
-        spread = f" ± {words.fixed(point.sd, places)}" if point.sd is not None else ""
+        mean = words.fixed(point.mean, own) if point.mean is not None else "-"
+        spread = f" ± {words.fixed(point.sd, own)}" if point.sd is not None else ""
         difference = words.signed(point.difference, places) if point.difference is not None else ""
         lost = f"{point.diverged}/{point.n}" if point.n else "-"
         is_baseline = point.arm in {c.baseline for c in sweep.comparisons}

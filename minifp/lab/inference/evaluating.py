@@ -12,6 +12,7 @@ from minifp.data.structure import mapped
 from minifp.errors import ArgumentError
 from minifp.lab import evaluation
 from minifp.lab.arms import Arm
+from minifp.lab.conclusions.scores import primary
 from minifp.lab.environment import environment
 from minifp.lab.inference import costs
 from minifp.lab.inference.checkpoints import Trained, open_all
@@ -75,10 +76,12 @@ class Judged:
         return next(iter(self.results.values()))
 
     def difference(self, precision: str) -> float | None:
-        """Of the task's metric, from the baseline's."""
+        """Of the task's metric, from the baseline's; in percent of a relative one."""
         name = self.trained.task.metric_name
-        values = [r.metrics.get(name) for r in (self.results[precision], self.base)]
-        return None if values[0] is None or values[1] is None else values[0] - values[1]
+        value, base = (r.metrics.get(name) for r in (self.results[precision], self.base))
+        if value is None or base is None:
+            return None
+        return primary(self.trained).between(value, base)
 
     def changed(self, precision: str) -> Changed | None:
         """Where it names other classes than the baseline; None where none are named."""

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from minifp.lab.inference.examples import each_change, picture_of
 from minifp.lab.inference.pictures import CHANGED, NAME, TITLE, pictures_of
 from minifp.lab.kept import of_picture
+from minifp.lab.page.captions import metric_places
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
 from minifp.report.markup import paragraph
@@ -115,7 +116,7 @@ def row(judged, precision) -> list[str]:
     difference = None if result is base else judged.difference(precision)
     return [
         precision,
-        words.fixed(result.metrics[task.metric_name], places),
+        words.fixed(result.metrics[task.metric_name], metric_places(task)),
         words.signed(difference, places) if result is not base else "",
         words.fixed(result.loss, 4),
         "" if changed is None else f"{len(changed.places):,}",

@@ -3,6 +3,7 @@
 import math
 
 from minifp.lab.conclusions.claims import pairs_of
+from minifp.lab.conclusions.scores import primary
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
 from minifp.lab.page.precision_styles import KIND_COLORS
@@ -19,7 +20,7 @@ SPACE = 0.45  # inches of a picture beside its axes, and between a name and what
 
 def final_labels(comparison) -> list:
     """Pairs of an arm and its mean at the end."""
-    places = words.decimals(comparison.task.margin)
+    places = captions.metric_places(comparison.task)
     return [(r.precision, captions.mean_text(r, places)) for r in comparison.rows()]
 
 
@@ -123,7 +124,8 @@ def draw_difference_row(axes, comparison, row, i, style, reach):
         x = math.copysign(0.985 * reach, row.difference)
         axes.plot(x, i, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
         return
-    seeds = [a.metric - b.metric for a, b in pairs_of(comparison, row.precision)]
+    between = primary(comparison).between
+    seeds = [between(a.metric, b.metric) for a, b in pairs_of(comparison, row.precision)]
     dots = {"linestyle": "none", "marker": style.marker, "markersize": 4, "color": style.color}
     axes.plot(seeds, [i + 0.22] * len(seeds), alpha=0.5, markeredgewidth=0, zorder=3, **dots)
     if words.is_number(row.low):

@@ -16,6 +16,12 @@ def metric_title(task) -> str:
     return name[:1].upper() + name[1:] if known else f"Test {name}"
 
 
+def metric_places(task) -> int | None:
+    """With how many decimals its metric is written; None, for three digits, of a relative one,
+    whose margin says nothing of its size."""
+    return None if task.relative else words.decimals(task.margin)
+
+
 def runs_there(comparisons) -> str:
     """How many runs there are, where some are missing: "; 4 of 6 runs are there"."""
     asked = sum(len(c.asked) for c in comparisons)
@@ -112,7 +118,7 @@ def describe_losses(comparison, precision) -> str:
 
 def describe_final(comparison, start) -> str:
     """Mean and deviation of each precision."""
-    places = words.decimals(comparison.task.margin)
+    places = metric_places(comparison.task)
     rows = (f"{r.precision} {mean_text(r, places)}" for r in comparison.rows())
     return start + "; ".join(rows) + "."
 

@@ -37,8 +37,9 @@ def final_cells(row, comparison, places) -> list:
         interval = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
     is_baseline = row.precision == comparison.baseline
     difference = "baseline" if is_baseline else words.signed(row.difference, places)
-    sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
-    cells = [words.fixed(row.mean, places) + sd, f"{row.n - row.diverged} of {row.n}"]
+    own = captions.metric_places(comparison.task)
+    sd = f" ± {words.fixed(row.sd, own)}" if words.is_number(row.sd) else ""
+    cells = [words.fixed(row.mean, own) + sd, f"{row.n - row.diverged} of {row.n}"]
     cells.append("-" if is_baseline else str(row.pairs))
     cells += [difference, interval, badge(row) or "-"]
     return [words.typeset(cell) for cell in cells]

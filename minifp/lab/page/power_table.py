@@ -15,7 +15,7 @@ SHOWN = 8  # numbers of seeds of a power curve in text
 ABOUT = (
     "Seeds needed: with this many, the verdict is EQUIVALENT with a chance of {power:.0%}, if "
     "there is truly no difference and differences spread (SD) as they do in the present pairs. "
-    "Each precision counts alone, without Holm's correction. A spread from few pairs is "
+    "Several precisions are to hold together, with Holm's correction. A spread from few pairs is "
     "uncertain: the interval shows the seeds needed at both ends of its 80% interval."
 )
 

@@ -4,6 +4,7 @@ from minifp.lab.arms import is_control
 from minifp.lab.conclusions import special
 from minifp.lab.conclusions.notes import notes
 from minifp.lab.memory import KINDS
+from minifp.lab.page.captions import metric_places
 from minifp.lab.page.tests_table import ends, mean_text, p_text, places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.statistics.paired import LEAST_PAIRS
@@ -56,7 +57,7 @@ def run_table(task, run) -> str:
         ("status", run.status + (f": {run.note}" if run.note else "")),
         ("steps", f"{run.steps}, of which {run.skipped} skipped"),
         ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
-        (task.metric_name, words.fixed(run.metric, words.decimals(task.margin)) + unit),
+        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit),
         ("loss scale", words.scale_text(run.final_scale)),
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
         ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
@@ -88,9 +89,9 @@ def about_end(comparison) -> str:
 
 def how_it_ended(row, comparison) -> tuple:
     """The cells of the first block."""
-    places = words.decimals(comparison.task.margin)
-    sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
-    final = words.fixed(row.mean, places) + sd if row.n else "no run yet"
+    places, own = words.decimals(comparison.task.margin), metric_places(comparison.task)
+    sd = f" ± {words.fixed(row.sd, own)}" if words.is_number(row.sd) else ""
+    final = words.fixed(row.mean, own) + sd if row.n else "no run yet"
     lost = f"{row.diverged} of {row.n}" if row.diverged else ""
     if row.precision == comparison.baseline:
         return final, "baseline", "", words.plural(row.n, "run"), lost, ""

@@ -45,8 +45,9 @@ def cells(claim) -> list[str]:
     places = places_of(claim)
     found = [score.name, str(claim.pairs), mean_text(claim, places)]
     found += [words.signed(claim.difference, places), ends(claim.low, claim.high, places)]
+    low, high = map(score.shown, d.bootstrap) if d else (None, None)
     found += [
-        ends(d.bootstrap[0], d.bootstrap[1], places) if d else "-",
+        ends(low, high, places),
         words.fixed(d.sd, places) if d else "-",
     ]
     found += ["-" if score.margin is None else f"{score.margin:.3g}"]

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from minifp.lab.conclusions.claims import claims_of
-from minifp.lab.conclusions.sentences import WEAK, after_holm, claims_made, share_text
+from minifp.lab.conclusions.sentences import WEAK, beside, share_text
+from minifp.lab.page.captions import metric_places
 from minifp.lab.statistics.paired import (
     CONFIDENCE,
     DIFFERENT,
@@ -81,12 +82,12 @@ def statements(comparison) -> list[Statement]:
     """One for each precision but the baseline."""
     rows, claims = comparison.rows(), claims_of(comparison)
     base = next(row for row in rows if row.precision == comparison.baseline)
-    found, count = [], claims_made(comparison)
+    found = []
     for row in rows:
         if row is not base and not row.is_control:
             own = next((c for c in claims if c.arm == row.precision and c.decides), None)
             text = reasons(row, base, own, comparison)
-            text = " ".join([text, *(after_holm(own, count) if row.verdict and own else ())])
+            text = " ".join([text, *(beside(own) if row.verdict and own else ())])
             found.append(Statement(row.precision, badge(row) or NO_VERDICT, text))
     return found
 
@@ -144,5 +145,5 @@ def lost_text(row, base, comparison) -> str:
 
 def metric_text(comparison, row) -> str:
     """The mean metric with its unit."""
-    places, unit = words.decimals(comparison.task.margin), comparison.task.metric_unit
+    places, unit = metric_places(comparison.task), comparison.task.metric_unit
     return f"{words.fixed(row.mean, places)} {unit}".strip()

@@ -9,7 +9,7 @@ from itertools import chain
 from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
-from minifp.lab.conclusions.sentences import claims_made
+from minifp.lab.page.captions import metric_places
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
@@ -40,7 +40,8 @@ def with_unit(name, unit) -> str:
 
 def caption(comparison) -> list[str]:
     """What must be said with the table, and the answers in words."""
-    task, count = comparison.task, claims_made(comparison)
+    task = comparison.task
+    count = max((claim.together for claim in claims_of(comparison)), default=0)
     better = "higher" if task.goal == "max" else "lower"
     steps, seeds = comparison.config.get("steps"), len(comparison.seeds)
     return [
@@ -60,10 +61,14 @@ def caption(comparison) -> list[str]:
 
 def cells(comparison, row, metrics, claim) -> list[str]:
     """The texts of one arm's row. claim: the one that its verdict is of, if any."""
-    primary = comparison.task.metric_name
+    task, primary = comparison.task, comparison.task.metric_name
     places = words.decimals(comparison.task.margin)
     ended = [run for run in comparison.runs_of(row.precision) if run.finished]
-    texts = [row.precision, f"{row.n - row.diverged}/{row.n}", spread(row.mean, row.sd, places)]
+    texts = [
+        row.precision,
+        f"{row.n - row.diverged}/{row.n}",
+        spread(row.mean, row.sd, metric_places(task)),
+    ]
     for name in metrics[1:]:
         values = [final(run, name, primary) for run in ended]
         texts += [spread(*moments([value for value in values if words.is_number(value)]))]
@@ -97,4 +102,6 @@ def spread(mean, sd, places) -> str:
     """Mean and deviation; empty where no run finished."""
     if not words.is_number(mean):
         return ""
-    return f"{mean:.{places}f}" + (f" ± {sd:.{places}f}" if words.is_number(sd) else "")
+    return words.fixed(mean, places) + (
+        f" ± {words.fixed(sd, places)}" if words.is_number(sd) else ""
+    )

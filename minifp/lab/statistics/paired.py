@@ -11,6 +11,8 @@ D +- t(0.95, n - 1) s / sqrt(n). Against a margin m that was fixed before traini
 
 Below three pairs there is no verdict: a deviation of two is a guess, and two agree by chance.
 "No significant difference" is never taken for "the same": with few seeds everything passes that.
+From six pairs on, a test that only flips signs can say that there is a difference. One far pair
+widens the interval and not that test: so where both disagree about 0, that is told.
 Not being worse by more than the margin (non-inferiority) is one of the two tests alone, at 5%.
 Sources: Schuirmann 1987 (TOST); Piaggio and others 2012 (non-inferiority).
 """
@@ -37,6 +39,7 @@ EQUIVALENT, DIFFERENT, INCONCLUSIVE, DIVERGED = (
 CONFIDENCE = 0.90  # of the interval; its ends are then the two one-sided tests at 5%
 LEAST_PAIRS = 3  # for a verdict
 WEAK_PAIRS = 5  # below which a verdict is called weak
+FLIP_PAIRS, FLIP_LEVEL = 6, 0.05  # from which on the sign-flip p can be below its level: 2/2^6
 ROUNDING = 1e-14  # relative: a mean difference below it is what subtraction left
 
 
@@ -72,6 +75,15 @@ class Paired(Difference):
     def p_different(self) -> float:
         """Of "the difference is within the margin": small where it is DIFFERENT."""
         return 1 - max(self.p_low, self.p_high)
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the sign-flip p says otherwise: that there is a difference, where nothing is
+        decided and the interval has 0 in it; or that there may be none, where it is DIFFERENT."""
+        finds = self.sign_flip_p <= FLIP_LEVEL
+        open_to_all = self.verdict == INCONCLUSIVE and self.low <= 0 <= self.high
+        against = open_to_all if finds else self.verdict == DIFFERENT
+        return against and self.n >= FLIP_PAIRS
 
     def p_not_worse(self, goal: str) -> float:
         """Of "worse by more than the margin": small where it is not (non-inferiority).

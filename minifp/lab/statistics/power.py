@@ -1,7 +1,8 @@
 """How likely so many pairs are to show equivalence, and how many it takes.
 
 With n pairs whose differences have the true mean d and deviation s, the interval of half width
-h = t(0.95, n - 1) S / sqrt(n) lies within the margin m with chance
+h = t(1 - level, n - 1) S / sqrt(n), the level being that of each one-sided test, lies within the
+margin m with chance
 
     E[ max(0, Phi((m - h - d) sqrt(n) / s) - Phi((h - m - d) sqrt(n) / s)) ]
 
@@ -16,15 +17,18 @@ import numpy as np
 from minifp.lab.statistics.distributions import chi_square_quantile, normal, t_quantile
 
 POWER = 0.80  # that planning aims at
+LEVEL = 0.05  # of each one-sided test of a single claim
 MOST = 1000  # pairs: from there on the normal distribution is right to a seed
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
-def tost_power(n: int, sd: float, margin: float, difference: float = 0.0) -> float:
+def tost_power(
+    n: int, sd: float, margin: float, difference: float = 0.0, level: float = LEVEL
+) -> float:
     """The chance of the verdict EQUIVALENT from n pairs, at least two."""
     if sd == 0:
         return float(abs(difference) < margin)
-    df, root, t = n - 1, math.sqrt(n), t_quantile(0.95, n - 1)
+    df, root, t = n - 1, math.sqrt(n), t_quantile(1 - level, n - 1)
     widest = margin * root / (t * sd)  # S / s, at which nothing is left inside
     spread = 9 / math.sqrt(2 * df)
     low, high = max(0.0, 1 - spread), min(widest, 1 + spread)
@@ -43,19 +47,19 @@ def tost_power(n: int, sd: float, margin: float, difference: float = 0.0) -> flo
 
 
 @lru_cache(maxsize=512)
-def seeds_needed(sd: float, margin: float, power: float = POWER) -> int:
+def seeds_needed(sd: float, margin: float, power: float = POWER, level: float = LEVEL) -> int:
     """How many pairs show equivalence so often, if there is truly no difference.
 
     Beyond MOST, the normal distribution's answer.
     """
     if sd == 0:
         return 2
-    quantiles = normal.inv_cdf(0.95) + normal.inv_cdf((1 + power) / 2)
+    quantiles = normal.inv_cdf(1 - level) + normal.inv_cdf((1 + power) / 2)
     about = max(2, math.ceil((quantiles * sd / margin) ** 2))
     if about > MOST:
         return about
     n = max(2, about - 1)
-    while tost_power(n, sd, margin) < power:
+    while tost_power(n, sd, margin, level=level) < power:
         n += 1
     return n
 

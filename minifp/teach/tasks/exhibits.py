@@ -59,7 +59,9 @@ def costs(ablation: Any) -> dict[str, float]:
     """What taking each technique away alone costs: points of accuracy, by its name; infinitely many
     where runs diverge without it."""
     effects: Iterable[Any] = (e for e in ablation.effects if e.way == "together")
-    return {FACTORS[e.factor]: inf if e.verdict == "DIVERGED" else e.mean for e in effects}
+    return {
+        FACTORS[e.factor]: inf if e.verdict == "DIVERGED" else e.claim.difference for e in effects
+    }
 
 
 def in_words(costs: dict[str, float]) -> str:
