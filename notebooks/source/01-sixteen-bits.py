@@ -102,7 +102,7 @@ stored
 
 # %%
 with teach.after(stored):
-    display(fp.explain("3e-8", formats=["float16", "bfloat16"]))
+    display(fp.explain("3e-8", formats="float16"))
 
 # %% [markdown]
 # ## Explain

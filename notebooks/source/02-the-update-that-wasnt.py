@@ -52,7 +52,7 @@ with teach.after(vanish):
         print(
             f"{name}: {w:.8g} {u:+.8g} = {after[name]:.8g}", "lost" if after[name] == w else "kept"
         )
-    display(fp.explain("256 - 0.009", formats=["float16", "float32"]))
+    display(fp.explain("256 - 0.009", formats="float16"))
 
 # %% [markdown]
 # ## Explain
