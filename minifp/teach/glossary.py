@@ -11,8 +11,9 @@ from minifp.runtime.browser import IN_BROWSER
 from minifp.teach import lessons
 
 NAME = "glossary.md"
+NOTEBOOK = "glossary.ipynb"  # in JupyterLite, which shows a .md as its source
 IN_CHECKOUT = "../docs/teaching/glossary.md"  # as notebooks link to it
-LINK = re.compile(r"\[([^\]]+)\]\(glossary\.md(#[\w-]+)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(glossary\.md(#[\w-]+)?\)")
 OF_DOCS = re.compile(r"\[([^\]]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)")
 
 
@@ -25,14 +26,14 @@ def path() -> Path:
 def linked(text: str) -> str:
     """Markdown of a hint or an explanation, for the place where the notebook runs."""
     if IN_BROWSER or Path(NAME).is_file():
-        return beside(text)
+        return beside(text, NOTEBOOK if IN_BROWSER else NAME)
     return LINK.sub(rf"[\1]({IN_CHECKOUT}\2)", text)
 
 
-def beside(text: str) -> str:
-    """Markdown, or a notebook, for where only the glossary lies beside it: links to the glossary
-    lead there, and of other documents, which are in a checkout, the path is named."""
-    return OF_DOCS.sub(_leads, text)
+def beside(text: str, name: str = NAME) -> str:
+    """Markdown, or a notebook, for where the glossary lies beside it under that name: links lead
+    there, and of other documents, which are in a checkout, the path is named."""
+    return LINK.sub(rf"[\1]({name}\2)", OF_DOCS.sub(_leads, text))
 
 
 def _leads(link):

@@ -75,7 +75,7 @@ def title_of(notebook: nbformat.NotebookNode) -> str:
 
 def with_links(text: str) -> str:
     """Markdown whose links to the glossary lead to its page, beside this one."""
-    return glossary.beside(text).replace("](glossary.md", "](glossary.html")
+    return glossary.beside(text, "glossary.html")
 
 
 def with_formulas(text: str) -> str:

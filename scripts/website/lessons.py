@@ -131,17 +131,25 @@ def extension(name: str) -> Path:
     raise click.ClickException(f'{name} is not installed: pip install ".[site]"')
 
 
+def notebooks() -> dict[str, str]:
+    """JupyterLite's notebooks by name: the lessons, and the glossary, to which they link."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*NOTEBOOKS, glossary.path())}
+    cell = {"cell_type": "markdown", "id": "words", "metadata": {}}
+    cells = [cell | {"source": texts.pop(glossary.NAME)}]
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    texts[glossary.NOTEBOOK] = json.dumps(whole)
+    return {name: glossary.beside(text, glossary.NOTEBOOK) for name, text in texts.items()}
+
+
 def configure(work: Path, lite: Path, packages: list[str]) -> None:
-    """Write what JupyterLite's builder, and what JupyterLite itself reads: the notebooks with their
-    glossary, to which they link as beside them."""
-    read = {work / "beside" / path.name: path for path in (*NOTEBOOKS, glossary.path())}
-    contents = {to: glossary.beside(path.read_text(encoding="utf-8")) for to, path in read.items()}
+    """Write what JupyterLite's builder, and what JupyterLite itself reads."""
+    contents = {work / "beside" / name: text for name, text in notebooks().items()}
     files.write_all(contents)
     builder = {
         "lite_dir": str(work),
         "output_dir": str(lite),
         "cache_dir": str(work / "cache"),
-        "apps": ["lab", "notebooks", "tree", "edit"],  # the last one shows the glossary
+        "apps": ["lab", "notebooks", "tree"],
         "contents": [*map(str, contents), str(PAGES / "README.md")],
         "federated_extensions": [str(extension(name)) for name in EXTENSIONS],
         "ignore_sys_prefix": True,

@@ -120,9 +120,9 @@ def test_every_lesson_is_listed_with_its_question_and_every_notebook_is_there(pa
     assert [link.partition("?path=")[2] for link in links] == [f"{name}.ipynb" for name in LESSONS]
     for text, lesson in zip(page.locator("li").all_inner_texts(), LESSONS.values()):
         assert f"{lesson.title} {lesson.question}" in text and " installed · " in text
-    for path in (*PATHS, glossary.path()):
+    for path in PATHS:
         there = (site / "jupyter" / "files" / path.name).read_text(encoding="utf-8")
-        assert there == glossary.beside(path.read_text(encoding="utf-8"))
+        assert there == glossary.beside(path.read_text(encoding="utf-8"), glossary.NOTEBOOK)
 
 
 def test_all_packages_of_the_kernel_are_in_its_lock(site):
