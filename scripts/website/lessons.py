@@ -135,9 +135,9 @@ def notebooks() -> dict[str, str]:
     """JupyterLite's notebooks by name: the lessons, and the glossary, to which they link."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in (*NOTEBOOKS, glossary.path())}
     cell = {"cell_type": "markdown", "id": "words", "metadata": {}}
-    cells = [cell | {"source": texts.pop(glossary.NAME)}]
-    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    texts[glossary.NOTEBOOK] = json.dumps(whole)
+    cell["source"] = texts.pop(glossary.NAME)
+    lesson = json.loads(texts[NOTEBOOKS[0].name])  # whose kernel it names: else a reader is asked
+    texts[glossary.NOTEBOOK] = json.dumps(lesson | {"cells": [cell]})
     return {name: glossary.beside(text, glossary.NOTEBOOK) for name, text in texts.items()}
 
 
