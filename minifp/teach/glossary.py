@@ -13,8 +13,8 @@ from minifp.teach import lessons
 NAME = "glossary.md"
 NOTEBOOK = "glossary.ipynb"  # in JupyterLite, which shows a .md as its source
 IN_CHECKOUT = "../docs/teaching/glossary.md"  # as notebooks link to it
-LINK = re.compile(r"\[([^\]]+)\]\(glossary\.md(#[\w-]+)?\)")
-OF_DOCS = re.compile(r"\[([^\]]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)")
+LINK = re.compile(r"\[([^\[\]\n]+)\]\(glossary\.md(#[\w-]+)?\)")
+OF_DOCS = re.compile(r"\[([^\[\]\n]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)")
 
 
 def path() -> Path:

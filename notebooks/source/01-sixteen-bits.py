@@ -20,11 +20,11 @@ teach.begin("01-sixteen-bits")
 # %% [markdown]
 # ## A sign, a power of two, a fraction
 #
-# A float16 number has one bit $s$ for its sign, five for its exponent $E$, and ten for its fraction $F$:
+# A float16 number has one bit $s$ for its sign, five for its exponent $E$, and ten for its fraction $F$ (also called *mantissa*):
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it. Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, which have no leading 1: they are $F \cdot 2^{-24}$. Here is 0.1; with widgets, click a bit to flip it.
+# The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it. Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, which have no leading 1: they are $F \cdot 2^{-24}$. Here is 0.1; with widgets, click a bit to flip it. What it is off by is counted in [*ulps*](../docs/teaching/glossary.md#ulp): one ulp is the distance to the next number.
 
 # %%
 teach.bits(0.1, "float16")
@@ -72,7 +72,7 @@ teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_
 # Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
 
 # %%
-small = teach.predict("How many patterns are numbers between -1 and 1?", percent=...)
+small = teach.predict("Which share of the patterns are numbers between -1 and 1?", percent=...)
 small
 
 # %% [markdown]
@@ -97,8 +97,6 @@ stored
 
 # %% [markdown]
 # ## Run
-#
-# An [*ulp*](../docs/teaching/glossary.md#ulp) is one gap.
 
 # %%
 with teach.after(stored):
@@ -155,7 +153,7 @@ teach.check(round_f16)
 # %% [markdown]
 # ## For home
 #
-# The lesson ends here. What follows is for home, or for the curious.
+# The lesson ends here. All that follows on this page is for home, or for the curious.
 #
 # ### 2. The gap
 #

@@ -63,14 +63,14 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one, and ask what float16 would have done with each. (`lost_updates.weights_and_updates??` shows the code that trains.)
+# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; 600 in short runs), and ask what float16 would have done with each. (`lost_updates.weights_and_updates??` shows the code that trains.)
 #
 # ## Predict
 #
 # The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these updates float16 would lose hardly any. What percentage would it lose at the late step?
 
 # %%
-late = teach.predict("How many updates would float16 lose at the late step?", percent=...)
+late = teach.predict("Which share of updates would float16 lose at the late step?", percent=...)
 late
 
 # %% [markdown]
@@ -99,7 +99,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# It sounds fatal: the same small updates are thrown away again and again. So we train the perceptron with float16 weights that have no float32 copy, by plain SGD, and count what is lost. Float32 runs beside it, with the same first weights and batches.
+# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron with float16 weights that have no float32 copy, by plain SGD, and count what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -150,7 +150,8 @@ with teach.after(points):
 # %%
 def lost_up_to(w):
     """w: float16 numbers above zero, in float64, an array (n). Returns two arrays (n): half of the
-    distance to the next smaller number, float64, and whether w - that is stored as w, bool."""
+    distance to the next smaller number, float64, and whether w minus this half is stored as w,
+    bool."""
     code = w.astype(np.float16).view(np.uint16)  # patterns; the next smaller number's is one less
     ### BEGIN SOLUTION
     below = (code - np.uint16(1)).view(np.float16).astype(np.float64)
@@ -164,7 +165,7 @@ teach.check(lost_up_to)
 # %% [markdown]
 # ## For home
 #
-# The lesson ends here. What follows is for home, or for the curious.
+# The lesson ends here. All that follows on this page is for home, or for the curious.
 #
 # ### Weight decay
 #

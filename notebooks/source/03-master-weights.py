@@ -39,7 +39,7 @@ def accuracy(precision, lr, steps, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, and training lasts until float32 reads at least three times as many digits as guessing would. What percentage of float32's accuracy do float16 weights without masters *lose*? (Guessing gets a tenth of the digits right, so not much more than 90% can be lost.)
+# Adam's learning rate is 0.00001, and training lasts until float32 reads at least three times as many digits as guessing would. What percentage of float32's accuracy do float16 weights without masters *lose*? (Guessing gets a tenth of the digits right, so not all of it can be lost.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
@@ -73,7 +73,7 @@ teach.explain("relative")
 #
 # One failure is an anecdote. If lost updates are the cause, the failure must get worse as steps get smaller, and it must begin where a step is half a gap. A second format, bfloat16, tests that again.
 #
-# There is also another way. [*Stochastic rounding*](../docs/teaching/glossary.md#stochastic-rounding) rounds up by chance: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right on average. It is the fifth line in the figure, for float16 weights without masters.
+# There is also another way. [*Stochastic rounding*](../docs/teaching/glossary.md#stochastic-rounding) rounds up by chance: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right on average. It is the fifth line in the figure, *float16, by chance*: float16 weights without masters.
 #
 # ## Predict
 #
@@ -156,7 +156,7 @@ teach.check(descend_with_master)
 # %% [markdown]
 # ## For home
 #
-# The lesson ends here. What follows is for home, or for the curious. For the figure's differences with intervals over five seeds, see [docs/precision.md](../docs/precision.md#small-updates-without-master-weights).
+# The lesson ends here. All that follows on this page is for home, or for the curious. For the figure's differences with intervals over five seeds, see [docs/precision.md](../docs/precision.md#small-updates-without-master-weights).
 #
 # ### 2. Stochastic rounding
 #
