@@ -19,6 +19,7 @@ import jupytext
 import nbformat
 
 from minifp.saving import files
+from minifp.teach import glossary
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
@@ -206,7 +207,11 @@ def run_one(name: str, folder: Path) -> None:
     finally:
         took = time.perf_counter() - began
         write(notebook, folder / f"{name}.ipynb")
-        files.write(folder / f"{name}.html", page.page(notebook))
+        cell = nbformat.v4.new_markdown_cell(glossary.path().read_text(encoding="utf-8"))
+        words = page.page(nbformat.v4.new_notebook(cells=[cell]))
+        files.write_all({
+            folder / f"{name}.html": page.page(notebook), folder / "glossary.html": words,
+        })  # fmt: skip
         click.echo(f"{name}: {took:.0f} s; cells: {slow_cells(notebook)}", err=True)
 
 

@@ -55,6 +55,7 @@ async function answer(request, path) {
   if (request.mode === "navigate") lock = readLock();
   const { files } = await (lock ??= readLock());
   if (path === "lock.json") return (await opened).match(LOCK);
+  if (`${path}/index.html` in files) return Response.redirect(request.url.replace(/(?=[?#]|$)/, "/"));
   const response = path in files ? await file(path) : await fetch(request);
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(ofJupyter(path) ? OURS : { ...OURS, ...ISOLATED })) headers.set(name, value);

@@ -33,13 +33,14 @@ def copy(lessons: Sequence[Lesson], folder: Path, again: bool = False) -> list[P
             f"{', '.join(map(str, taken))}: already there, and not changed. Use --again to put a "
             "new copy beside it, or give another --out"
         )
-    targets, beside = [free(path) for path in paths], glossary.NAME.encode()
+    targets = [free(path) for path in paths]
     contents = {
-        target: notebook(lesson).read_bytes().replace(glossary.IN_CHECKOUT.encode(), beside)
+        target: glossary.beside(notebook(lesson).read_text(encoding="utf-8"))
         for target, lesson in zip(targets, lessons)
     }
     if not (folder / glossary.NAME).exists():
-        contents[folder / glossary.NAME] = glossary.path().read_bytes()
+        text = glossary.path().read_text(encoding="utf-8")
+        contents[folder / glossary.NAME] = glossary.beside(text)
     files.write_all(contents)
     return targets
 

@@ -1,28 +1,47 @@
-"""Words of the glossary in what students read: links where Markdown is shown, else the words alone.
+"""Links of lessons to the glossary and to other documents, which lead on wherever a lesson is read.
 
-Hints and explanations write [gap](glossary.md#gap).
+Hints and explanations write [gap](glossary.md#gap); notebooks, as in a checkout, lead to
+../docs/teaching/glossary.md#gap. Elsewhere (a copy, a browser) the glossary alone lies beside them.
 """
 
 import re
 from pathlib import Path
 
+from minifp.runtime.browser import IN_BROWSER
 from minifp.teach import lessons
 
 NAME = "glossary.md"
+NOTEBOOK = "glossary.ipynb"  # in JupyterLite, which shows a .md as its source
 IN_CHECKOUT = "../docs/teaching/glossary.md"  # as notebooks link to it
-LINK = re.compile(r"\[([^\]]+)\]\(glossary\.md(#[\w-]+)\)")
+LINK = re.compile(r"\[([^\[\]\n]+)\]\(glossary\.md(#[\w-]+)?\)")
+OF_DOCS = re.compile(r"\[([^\[\]\n]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)")
 
 
 def path() -> Path:
     """The glossary: beside the notebooks of an installed minifp, else in docs/."""
-    beside = lessons.NOTEBOOKS / NAME
-    return beside if beside.is_file() else lessons.NOTEBOOKS / IN_CHECKOUT
+    beside_them = lessons.NOTEBOOKS / NAME
+    return beside_them if beside_them.is_file() else lessons.NOTEBOOKS / IN_CHECKOUT
 
 
 def linked(text: str) -> str:
-    """Markdown whose links lead to the glossary beside the running notebook, or a checkout's."""
-    place = NAME if Path(NAME).is_file() else IN_CHECKOUT
-    return LINK.sub(rf"[\1]({place}\2)", text)
+    """Markdown of a hint or an explanation, for the place where the notebook runs."""
+    if IN_BROWSER or Path(NAME).is_file():
+        return beside(text, NOTEBOOK if IN_BROWSER else NAME)
+    return LINK.sub(rf"[\1]({IN_CHECKOUT}\2)", text)
+
+
+def beside(text: str, name: str = NAME) -> str:
+    """Markdown, or a notebook, for where the glossary lies beside it under that name: links lead
+    there, and of other documents, which are in a checkout, the path is named."""
+    return LINK.sub(rf"[\1]({name}\2)", OF_DOCS.sub(_leads, text))
+
+
+def _leads(link):
+    words, document, heading = link.groups("")
+    if document == "teaching/glossary.md":
+        return f"[{words}]({NAME}{heading})"
+    there = f"docs/{document}"
+    return words if words == there else f"{words} ({there})"
 
 
 def plain(text: str) -> str:

@@ -141,13 +141,18 @@ class Explanation:
         return glossary.plain(self._told()).replace("**", "")
 
     def _said(self) -> str:
-        return in_words(self.answer, self.prediction.unit)
+        unit = self.prediction.unit
+        if unit == "points" and self.answer < 0:  # questions ask how far behind
+            return in_words(-self.answer, "points ahead")
+        return in_words(self.answer, unit)
 
     def _compared(self) -> str:
         guess = self.prediction.guess
         if isinstance(self.answer, str):
             right = guess == self.answer
             return f"that is **right**: {self.answer}" if right else f"it is **{self._said()}**"
+        if guess == self.answer:
+            return f"that is **right**: {self._said()}"
         away = in_words(abs(guess - self.answer), "")
         return f"it is **{self._said()}**, {away} away"
 

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 1. Sixteen bits
 #
-# **What can float16 say?** Sixteen bits are 65,536 patterns. This lesson looks at all of them: how far apart numbers lie, where they end, and what happens to a number that is not among them.
+# **What can float16 say?** Sixteen bits make 65,536 patterns. How far apart are the numbers that they stand for, where do they end, and what happens to a number that is not among them?
 #
-# - **You need**: minifp with its `plot` extra, and about 20 seconds of computing. No machine learning yet. For you: 20 minutes.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
+# - **You need**: minifp with its `plot` extra, and about 20 seconds of computing; no machine learning yet. For you: 20 minutes as far as *For home*.
+# - **How to read it**: *predict*, *run*, *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
 # %% tags=["hide-input"]
@@ -20,13 +20,11 @@ teach.begin("01-sixteen-bits")
 # %% [markdown]
 # ## A sign, a power of two, a fraction
 #
-# A float16 number has one bit for its sign, five for its exponent $E$, and ten for its fraction $F$:
+# A float16 number has one bit $s$ for its sign, five for its exponent $E$, and ten for its fraction $F$ (also called *mantissa*):
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# 15 is subtracted so that there are negative powers as well. The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it.
-#
-# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, multiples of $2^{-24}$: $F \cdot 2^{-24}$, without the leading 1. Here are the bits of 0.1; in a notebook with widgets, click a bit to flip it.
+# The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it. Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, which have no leading 1: they are $F \cdot 2^{-24}$. Here is 0.1; with widgets, click a bit to flip it. What it is off by is counted in [*ulps*](../docs/teaching/glossary.md#ulp): one ulp is the distance to the next number.
 
 # %%
 teach.bits(0.1, "float16")
@@ -34,7 +32,7 @@ teach.bits(0.1, "float16")
 # %% [markdown]
 # ## Predict
 #
-# Whole numbers are among them as well: 1, 2, 3 and so on. Which is the first whole number that float16 does not have?
+# Counting 1, 2, 3 and so on: which is the first whole number that float16 does not have?
 
 # %%
 missing = teach.predict("The first whole number that float16 lacks?", number=...)
@@ -61,26 +59,24 @@ teach.explain("missing")
 # %% [markdown]
 # ## The staircase
 #
-# How far it is from a number to the next one, its [*gap*](../docs/teaching/glossary.md#gap), depends only on its power of two. So the gaps make a staircase, here for three formats. Float16 and bfloat16 both have sixteen bits, but divide them differently: bfloat16 gives three bits of the fraction to the exponent.
+# How far it is from a number to the next one, its [*gap*](../docs/teaching/glossary.md#gap), depends only on its power of two. So the gaps make a staircase. Bfloat16 has sixteen bits, too, but gives three bits of the fraction to the exponent.
 
 # %% tags=["hide-input"]
 teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_bits.table())
 
 # %% [markdown]
-# Read the picture in two ways. *Up and down* is precision: from $2^{-14}$ up to its largest number, float16 is eight times as fine as bfloat16. Below, it loses this lead. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
+# *Up and down* is precision: from $2^{-14}$ up to its largest number, float16 is eight times as fine as bfloat16; below, it loses this lead. *Left and right* is range: float16 covers 40 powers of two, the others more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
 #
 # ## Predict
 #
-# Are these patterns spent where networks need them? Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
+# Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
 
 # %%
-small = teach.predict("How many patterns are numbers between -1 and 1?", percent=...)
+small = teach.predict("Which share of the patterns are numbers between -1 and 1?", percent=...)
 small
 
 # %% [markdown]
-# ## Run
-#
-# This cell only counts. The next one shows the result.
+# ## Run and explain
 
 # %%
 patterns = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float64)
@@ -88,16 +84,12 @@ between = np.abs(patterns) < 1
 subnormal = (patterns != 0) & (np.abs(patterns) < 2**-14)
 nan = np.isnan(patterns)
 
-# %% [markdown]
-# ## Explain
-
-# %%
 teach.explain("small")
 
 # %% [markdown]
 # ## Predict
 #
-# Now a number that float16 does not have. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is almost twice as large. What will be stored?
+# A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, almost twice as large. What will be stored?
 
 # %%
 stored = teach.predict("3e-8 is stored as", of=("0", "2^-24", "3e-8"), choice=...)
@@ -105,12 +97,10 @@ stored
 
 # %% [markdown]
 # ## Run
-#
-# An [*ulp*](../docs/teaching/glossary.md#ulp) is one gap: half an ulp is half the way to the next number.
 
 # %%
 with teach.after(stored):
-    display(fp.explain("3e-8", formats=["float16", "bfloat16"]))
+    display(fp.explain("3e-8", formats="float16"))
 
 # %% [markdown]
 # ## Explain
@@ -128,9 +118,7 @@ overflow = teach.predict("From which number on is it Inf?", number=...)
 overflow
 
 # %% [markdown]
-# ## Run
-#
-# This cell only computes. The next one shows the result.
+# ## Run and explain
 
 # %%
 large = np.arange(65504, 65600, dtype=np.float64)
@@ -138,18 +126,36 @@ with np.errstate(over="ignore"):  # that is what we look at
     becomes = large.astype(np.float16)
 from_here = large[np.isinf(becomes)][0]
 
-# %% [markdown]
-# ## Explain
-
-# %%
 teach.explain("overflow")
 
 # %% [markdown]
 # ## Your turn
 #
-# In the lab: exercise 2. The others are *for home*. Each check says how many cases are wrong, shows the smallest of them, and gives a hint.
+# ### 1. Round to float16
 #
-# ### 1. The gap (for home)
+# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check compares with `x.astype(np.float16)`, on all 65,536 patterns, all midpoints and their neighbours: do it by arithmetic yourself. A wrong answer gets its smallest counterexample and a hint.
+
+
+# %%
+def round_f16(x):
+    """x: float32 numbers, an array (n). Returns the nearest float16 numbers, still in float32."""
+    fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, and 1/2 <= |fraction| < 1
+    ### BEGIN SOLUTION
+    shift = np.maximum(exponent, -13) - 11
+    y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
+    return np.where(np.abs(x) >= 65520, np.copysign(np.inf, x), y).astype(np.float32)
+    ### END SOLUTION
+
+
+# %%
+teach.check(round_f16)
+
+# %% [markdown]
+# ## For home
+#
+# The lesson ends here. All that follows on this page is for home, or for the curious.
+#
+# ### 2. The gap
 #
 # Write the staircase of float16 as a function, for all of its numbers.
 
@@ -169,27 +175,7 @@ def gap_above(x):
 teach.check(gap_above)
 
 # %% [markdown]
-# ### 2. Round to float16
-#
-# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check tries all 65,536 patterns, all midpoints, and their neighbours. `x.astype(np.float16)` does it too, and is what the check compares with: write the arithmetic yourself.
-
-
-# %%
-def round_f16(x):
-    """x: float32 numbers, an array (n). Returns the nearest float16 numbers, still in float32."""
-    ### BEGIN SOLUTION
-    fraction, exponent = np.frexp(x)
-    shift = np.maximum(exponent, -13) - 11
-    y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
-    return np.where(np.abs(x) >= 65520, np.copysign(np.inf, x), y).astype(np.float32)
-    ### END SOLUTION
-
-
-# %%
-teach.check(round_f16)
-
-# %% [markdown]
-# ### 3. The floor (for home)
+# ### 3. The floor
 #
 # What is the largest number that float16 stores as zero?
 
@@ -202,7 +188,7 @@ zero_up_to = 2.0**-25
 teach.check(zero_up_to=zero_up_to)
 
 # %% [markdown]
-# ### 4. Find the error (for home)
+# ### 4. Find the error
 #
 # The documentation of a well-known library says that float16 "cannot represent values smaller than about 6e-5". That is the smallest *normal* number, $2^{-14}$. How many positive float16 numbers are smaller than it?
 
@@ -215,7 +201,7 @@ below_normal = 1023
 teach.check(below_normal=below_normal)
 
 # %% [markdown]
-# ### If you have time
+# ### More to try
 #
 # - Adam divides by $\sqrt{v} + \epsilon$, with $\epsilon = 10^{-8}$. What is $\epsilon$ in float16, and what is the quotient if a weight has had no gradient yet? (`fp.explain("1e-8")`)
 # - `teach.bits(1.0, "bfloat16")` and `"float8_e4m3fn"` have buttons too. Find the largest number of each by flipping bits; one of the two has no Inf.

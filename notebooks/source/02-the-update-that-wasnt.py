@@ -1,11 +1,10 @@
 # %% [markdown]
 # # 2. The update that wasn't
 #
-# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven significant bits. If a step does not reach any of them, the weight stays where it was, and nothing tells you.
+# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A step too small for float16's eleven significant bits leaves the weight where it was, and nothing tells you.
 #
-# - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute of computing. For you: 20 minutes.
-# - **How to read it**: as lesson 1: *predict*, then *run*, then *explain*.
-# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute of computing. For you: 20 minutes as far as *For home*.
+# - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
 
 # %% tags=["hide-input"]
 import numpy as np
@@ -21,7 +20,7 @@ teach.begin("02-the-update-that-wasnt")
 # %% [markdown]
 # ## Predict
 #
-# Here are five updates of a float16 weight. The paper that introduced mixed precision (Micikevicius and others, section 3.1) has a rule: an update may vanish if the weight is at least 2,048 times as large. In all five it is. How many of the five leave the weight as it was?
+# Here are five updates of a float16 weight. The paper that introduced mixed precision (section 3.1) has a rule: an update may vanish if the weight is at least 2,048 times as large. In all five it is. How many of the five leave the weight as it was?
 #
 # | | weight | update |
 # |---|---|---|
@@ -53,7 +52,7 @@ with teach.after(vanish):
         print(
             f"{name}: {w:.8g} {u:+.8g} = {after[name]:.8g}", "lost" if after[name] == w else "kept"
         )
-    display(fp.explain("256 - 0.009", formats=["float16", "float32"]))
+    display(fp.explain("256 - 0.009", formats="float16"))
 
 # %% [markdown]
 # ## Explain
@@ -64,17 +63,14 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# Now real weights and updates. We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each, with layers of 64, 128, 64 and 10 numbers. We record all weights and their updates at the first step and at a late one. Then we can ask for each of them what float16 would have done.
+# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; 600 in short runs), and ask what float16 would have done with each. (`lost_updates.weights_and_updates??` shows the code that trains.)
 #
-# Adam's first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Later steps depend on how much the gradients of the last steps agree. (The code that trains here and below is in `minifp.teach.tasks`; two question marks after a name, such as `lost_updates.beside_float32??`, show it.)
-
-# %% [markdown]
 # ## Predict
 #
-# At the first step float16 would lose hardly any of these updates. What percentage would it lose at the late one?
+# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these updates float16 would lose hardly any. What percentage would it lose at the late step?
 
 # %%
-late = teach.predict("How many updates would float16 lose at the late step?", percent=...)
+late = teach.predict("Which share of updates would float16 lose at the late step?", percent=...)
 late
 
 # %% [markdown]
@@ -103,7 +99,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# It sounds fatal: a part of what training wants is thrown away, the same small updates again and again. We train the perceptron with plain SGD and with float16 weights that have no float32 copy, and minifp's [microscope](../docs/microscope.md), which looks at all numbers of a step, counts what is lost. Float32 runs beside it, with the same first weights and batches.
+# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron with float16 weights that have no float32 copy, by plain SGD, and count what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -134,7 +130,7 @@ teach.explain("points")
 # %% [markdown]
 # ## The same at a smaller rate
 #
-# Now the learning rate is 0.003, so that all updates are 33 times smaller, and everything else is as it was.
+# Now the learning rate is 0.003: the same gradient makes an update 33 times smaller. Training is longer, too.
 
 # %%
 SLOW_STEPS = 900  # a small learning rate needs them
@@ -144,40 +140,7 @@ with teach.after(points):
     teach.explain("smaller_rate")
 
 # %% [markdown]
-# ## Weight decay
-#
-# Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels are black in every training picture, so the weights that read them have no gradient at all: only decay ever changes them.
-#
-# ## Predict
-#
-# The learning rate is 0.1 and $\lambda = 0.002$. In float32 the weights of black pixels fade step by step. What percentage of their size is left at the end in float16?
-
-# %%
-faded = teach.predict("How much of them is left in float16?", percent=...)
-faded
-
-# %% [markdown]
-# ## Run
-#
-# This cell only trains. The next one shows the result.
-
-# %%
-decayed = {
-    precision: lost_updates.left_after_decay(precision, 2e-3, SGD_STEPS)
-    for precision in ("float32", lost_updates.ALONE)
-}
-without = lost_updates.left_after_decay("float32", 0.0, SGD_STEPS)
-
-# %% [markdown]
-# ## Explain
-
-# %%
-teach.explain("faded")
-
-# %% [markdown]
 # ## Your turn
-#
-# In the lab: exercise 1. The others are *for home*.
 #
 # ### 1. The exact rule
 #
@@ -187,9 +150,10 @@ teach.explain("faded")
 # %%
 def lost_up_to(w):
     """w: float16 numbers above zero, in float64, an array (n). Returns two arrays (n): half of the
-    distance to the next smaller number, float64, and whether w - that is stored as w, bool."""
+    distance to the next smaller number, float64, and whether w minus this half is stored as w,
+    bool."""
+    code = w.astype(np.float16).view(np.uint16)  # patterns; the next smaller number's is one less
     ### BEGIN SOLUTION
-    code = w.astype(np.float16).view(np.uint16)
     below = (code - np.uint16(1)).view(np.float16).astype(np.float64)
     return (w - below) / 2, code % 2 == 0
     ### END SOLUTION
@@ -199,7 +163,31 @@ def lost_up_to(w):
 teach.check(lost_up_to)
 
 # %% [markdown]
-# ### 2. Where Adam stands still (for home)
+# ## For home
+#
+# The lesson ends here. All that follows on this page is for home, or for the curious.
+#
+# ### Weight decay
+#
+# Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. Some pixels are black in every training picture, so the weights that read them have no gradient at all: only decay ever changes them.
+#
+# *Predict.* The learning rate is 0.1 and $\lambda = 0.002$. In float32 the weights of black pixels fade step by step. What percentage of their size is left at the end in float16?
+
+# %%
+faded = teach.predict("How much of them is left in float16?", percent=...)
+faded
+
+# %%
+decayed = {
+    precision: lost_updates.left_after_decay(precision, 2e-3, SGD_STEPS)
+    for precision in ("float32", lost_updates.ALONE)
+}
+without = lost_updates.left_after_decay("float32", 0.0, SGD_STEPS)
+
+teach.explain("faded")
+
+# %% [markdown]
+# ### 2. Where Adam stands still
 #
 # Suppose that no update is larger than the learning rate. From which weight on are all updates lost, up or down? Give the smallest c * lr such that no weight of at least that size ever moves.
 
@@ -217,7 +205,7 @@ def adam_stands_still_above(lr):
 teach.check(adam_stands_still_above)
 
 # %% [markdown]
-# ### 3. The largest decay that does nothing (for home)
+# ### 3. The largest decay that does nothing
 #
 # From a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no normal float16 weight ever move?
 
@@ -235,7 +223,7 @@ def decay_dead_up_to(lr):
 teach.check(decay_dead_up_to)
 
 # %% [markdown]
-# ### 4. Find the error (for home)
+# ### 4. Find the error
 #
 # A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 gets to 254.65. Its own program prints another number, so nobody compared the two. Subtract 200 times: what is left in float32, to two decimals, and what in float16? Give a pair: `after_200 = (float32's, float16's)`.
 
@@ -248,14 +236,14 @@ after_200 = (254.20, 256.0)
 teach.check(after_200=after_200)
 
 # %% [markdown]
-# ### If you have time: how large can an update of Adam be?
+# ### How large can an update of Adam be?
 
 # %%
 with teach.after(late):
     teach.explain("largest")
 
 # %% [markdown]
-# ### If you have time
+# ### More to try
 #
 # - Draw the phase diagram of your own network: record `p.numpy()` of all parameters before and after a step. `minifp inspect` and `fp.microscope` count lost updates for each parameter.
 # - A schedule that lowers the learning rate to 0 moves all dots down through the staircase. Does that matter at the end of training?

@@ -3,9 +3,8 @@
 #
 # **Who needs them?** Lesson 2 was about updates that float16 weights do not take. The remedy of the paper that introduced mixed precision is a second copy of each weight, in float32, that takes them all. This lesson takes the copy away, finds the learning rate below which training then fails, and asks what else helps.
 #
-# - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes of computing, most of them to train some forty small networks. For you: 20 minutes. Run a long cell, and read on while it runs.
-# - **How to read it**: as lesson 1: *predict*, then *run*, then *explain*.
-# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
+# - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes of computing. For you: 20 minutes as far as *For home*. Start a long cell, and read on while it runs.
+# - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
 # - **What was arranged**: the learning rates. The network here learns best at 0.001, where float16 weights need no help. We go a hundred times lower, to rates that large models have at the end of their schedules.
 
 # %% tags=["hide-input"]
@@ -23,10 +22,9 @@ teach.begin("03-master-weights")
 # %% [markdown]
 # ## The experiment
 #
-# A perceptron reads 8x8 pictures of digits. All runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the [*master weights*](../docs/teaching/glossary.md#master-weights). It updates the copy, and rounds it to the float16 weights that the network computes with. In `"mixed,master_weights=off"` the float16 weights are all there is: the update is computed in float32, added, and the sum is rounded to float16.
-
-# %% [markdown]
-# `teach.fast_or(full, fast)` is its first value, or the second if you asked for short runs (`FAST=1`).
+# A perceptron reads 8x8 pictures of digits. Runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the [*master weights*](../docs/teaching/glossary.md#master-weights). It updates the copy, and rounds it to the float16 weights that the network computes with. In `"mixed,master_weights=off"` there are only float16 weights: the update is computed in float32, added, and the sum is rounded.
+#
+# (`teach.fast_or(full, fast)` is its first value, or the second in short runs, `FAST=1`.)
 
 # %%
 SIZES = teach.fast_or((64, 128, 64, 10), (64, 256, 10))  # of the network's layers
@@ -41,7 +39,7 @@ def accuracy(precision, lr, steps, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, and the network is trained until float32 reads at least three times as many digits as guessing would. What percentage of float32's accuracy do float16 weights without masters *lose*? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so not much more than 90% can be lost.)
+# Adam's learning rate is 0.00001, and training lasts until float32 reads at least three times as many digits as guessing would. What percentage of float32's accuracy do float16 weights without masters *lose*? (Guessing gets a tenth of the digits right, so not all of it can be lost.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
@@ -73,9 +71,9 @@ teach.explain("relative")
 # %% [markdown]
 # ## A dose and its response
 #
-# One failure is an anecdote. If lost updates are the cause, the failure must get worse as steps get smaller, and it must begin where a step is half a gap. A second format, bfloat16, is a second test of that.
+# One failure is an anecdote. If lost updates are the cause, the failure must get worse as steps get smaller, and it must begin where a step is half a gap. A second format, bfloat16, tests that again.
 #
-# And there is another way. [*Stochastic rounding*](../docs/teaching/glossary.md#stochastic-rounding) rounds up by chance: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right on average, and it costs no memory. It is the fifth line in the figure, for float16 weights without masters.
+# There is also another way. [*Stochastic rounding*](../docs/teaching/glossary.md#stochastic-rounding) rounds up by chance: a number that lies a tenth of the way to the next one goes up once in ten times. Each weight is wrong, but right on average. It is the fifth line in the figure, *float16, by chance*: float16 weights without masters.
 #
 # ## Predict
 #
@@ -94,8 +92,6 @@ behind
 
 # %% [markdown]
 # ## Run
-#
-# This cell only trains. The one below it draws.
 
 # %%
 RATES = teach.fast_or([1e-5, 2e-5, 5e-5, 1e-4, 3e-4, 1e-3], [2e-5, 1e-4, 1e-3])
@@ -133,15 +129,11 @@ teach.explain("first")
 teach.explain("behind")
 
 # %% [markdown]
-# This is one seed, and the figure shows large effects. For intervals over five seeds, see the tables in [docs/precision.md](../docs/precision.md#small-updates-without-master-weights); lesson 11 is about what one may say of small differences.
-#
 # ## Your turn
-#
-# In the lab: exercise 1. The others are *for home*.
 #
 # ### 1. The master copy
 #
-# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` takes float16 weights and returns S times the gradient, in float16. Without this factor S, the [loss scale](../docs/teaching/glossary.md#loss-scale), small gradients would become 0 in float16 (lesson 4); it has to be divided out before the update.
+# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` takes float16 weights and returns S times the gradient, in float16. Without this factor, the [loss scale](../docs/teaching/glossary.md#loss-scale), small gradients would become 0 (lesson 4). Divide it out before the update.
 
 
 # %%
@@ -162,7 +154,11 @@ def descend_with_master(w, scaled_gradient, steps, lr, S):
 teach.check(descend_with_master)
 
 # %% [markdown]
-# ### 2. Stochastic rounding (for home)
+# ## For home
+#
+# The lesson ends here. All that follows on this page is for home, or for the curious. For the figure's differences with intervals over five seeds, see [docs/precision.md](../docs/precision.md#small-updates-without-master-weights).
+#
+# ### 2. Stochastic rounding
 #
 # Round each number to one of the two float16 numbers beside it, so that the mean is right. A float16 number stays what it is. The check looks at the neighbours, and at how often each is taken.
 
@@ -184,7 +180,7 @@ def stochastic(x, random):
 teach.check(stochastic)
 
 # %% [markdown]
-# ### 3. Which format needs masters most? (for home)
+# ### 3. Which format needs masters most?
 #
 # The names of eight-bit formats tell their bits: e4m3 has 4 of exponent and 3 of mantissa (fn: all its numbers are finite, it has no Inf).
 #
@@ -199,7 +195,7 @@ masters_by_need = ("float8_e5m2", "float8_e4m3fn", "bfloat16", "float16", "float
 teach.check(masters_by_need=masters_by_need)
 
 # %% [markdown]
-# ### If you have time: your masters in a network
+# ### Your masters in a network
 #
 # There is nothing to write here, only to run. Your function of exercise 1 trains the perceptron (until it is right, a solution of minifp's does). All float16 weights are in one array, and the backward pass begins with S = 1024. minifp's `MixedOptimizer`, which does the same, and float16 weights alone run beside it.
 
@@ -214,7 +210,7 @@ minifps, nobodys = (
 teach.explain("your_masters")
 
 # %% [markdown]
-# ### More, for home
+# ### More to try
 #
 # - `"mixed,master_weights=off,compensated=on"` keeps the error of each rounding, in float16, for the next update. Add it as a sixth line. What does it cost, compared with masters?
 # - Write a sibling of `descend_with_master` that has no master and rounds with your `stochastic`, and train with it.

@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 4. Four histograms
 #
-# **Where do tensors live?** Training makes four kinds of numbers: weights, activations, and the gradients of both. float16 holds magnitudes from $2^{-24}$ to 65,504. This lesson counts the numbers of a network by their power of two, lays the window of float16 over them, and asks what a loss scale does to the picture.
+# **Where do tensors live?** Training makes four kinds of numbers: weights, activations, and the gradients of both. float16 holds magnitudes from $2^{-24}$ to 65,504. This lesson counts a network's numbers by their power of two, lays the window of float16 over them, and asks what a loss scale does to the picture.
 #
 # - **You need**: minifp with its `plot` extra, and about half a minute. What a float16 number is: lesson 1.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
-# - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients of a small network as they are.
+# - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
+# - **Nothing was arranged here**: these are the gradients of a small network as they are.
 
 # %% tags=["hide-input"]
 import numpy as np
@@ -75,7 +74,7 @@ with teach.after(flushed):
     teach.explore(draw, log2_S=(-16, 32, 0))
 
 # %% [markdown]
-# With widgets there is a slider. A larger S moves the gradients into the window, and in the end out of it on the other side. A smaller one shows where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
+# With widgets there is a slider. A larger S moves the gradients into the window, and in the end out of it on the other side. At $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
 #
 # ## Explain
 
@@ -85,29 +84,25 @@ teach.explain("flushed")
 # %% [markdown]
 # ## Predict
 #
-# So without a loss scale a good part of the gates' gradients becomes zero. We train again, in mixed precision with S = 1, from the same first weights and with the same batches. By how many percent will the loss on held-out text be higher than float32's?
+# So without a loss scale a good part of the gates' gradients becomes zero. We train again in mixed precision with S = 1, from the same first weights and with the same batches. By how many percent will the loss on held-out text be higher than float32's?
 
 # %%
 worse = teach.predict("How much higher will the loss be with S = 1?", percent=...)
 worse
 
 # %% [markdown]
-# ## Run
+# ## Run and explain
 
 # %%
 seen, unscaled = trained("mixed,loss_scale=1")
 _, other_seed = trained("float32", seed=1)
 
-# %% [markdown]
-# ## Explain
-
-# %%
 teach.explain("worse")
 
 # %% [markdown]
 # ## Predict
 #
-# The paper's Figure 2b: in a speech model about 5% of *weight gradient* values lie below $2^{-24}$. Here they do not. How many times must we halve all gradients before 5% of the nonzero weight gradients fall below $2^{-24}$?
+# In the paper's speech model (Figure 2b) about 5% of the *weight gradients* lie below $2^{-24}$. Here they do not. How many times must we halve all gradients before 5% of the nonzero weight gradients fall below $2^{-24}$?
 
 # %%
 until = teach.predict("By which power of two must gradients shrink?", bits=...)
@@ -151,9 +146,34 @@ def scale_for(largest):
 teach.check(scale_for)
 
 # %% [markdown]
-# Call it with `advice.largest`, and compare with what the microscope advises: `print(scope.advice())`.
+# ## Your turn: 67% zeros
 #
-# ## Your turn: the smallest loss scale that is harmless
+# An account of the paper says that *over 50% of the values fall into the range that float16 cannot represent*. The paper says that **67% of the activation gradients of its detector are exactly zero**, in float32. That is something else: a ReLU that is off has a gradient of zero, which float16 can hold. Tell the two apart.
+
+
+# %%
+def shares(g):
+    """g: gradients, float32 (n). Returns three shares of all n numbers: those that are exactly
+    zero, those that become zero in float16 only, and those that are subnormal in float16."""
+    ### BEGIN SOLUTION
+    stored = np.abs(g.astype(np.float16))
+    zero, flushed = g == 0, (g != 0) & (stored == 0)
+    subnormal = (stored > 0) & (stored < np.float16(2.0**-14))
+    return zero.mean(), flushed.mean(), subnormal.mean()
+    ### END SOLUTION
+
+
+# %%
+teach.check(shares)
+
+# %% [markdown]
+# ## For home
+#
+# The lesson ends here. What follows is for home, or for the curious.
+#
+# Call your `scale_for` with `advice.largest`, and compare with what the microscope advises: `print(scope.advice())`.
+#
+# ### The smallest loss scale that is harmless
 #
 # How far is the gradient that the optimizer gets from the exact one? Take the length (the root of the sum of squares) of the difference, relative to the length of the gradient. Unlike the share of zeros, it says whether the direction has changed.
 
@@ -177,28 +197,9 @@ def smallest_harmless(g, tolerance):
 teach.check(smallest_harmless)
 
 # %% [markdown]
-# ## Your turn: 67% zeros
+# ### What loss scaling multiplies
 #
-# An account of the paper says that *over 50% of the values fall into the range that float16 cannot represent*. The paper says that **67% of the activation gradients of its detector are exactly zero**, in float32. That is something else: a ReLU that is off has a gradient of zero, and float16 can hold zero. Write the function that tells the two apart.
-
-
-# %%
-def shares(g):
-    """g: gradients, float32 (n). Returns three shares of all n numbers: those that are exactly
-    zero, those that become zero in float16 only, and those that are subnormal in float16."""
-    ### BEGIN SOLUTION
-    stored = np.abs(g.astype(np.float16))
-    zero, flushed = g == 0, (g != 0) & (stored == 0)
-    subnormal = (stored > 0) & (stored < np.float16(2.0**-14))
-    return zero.mean(), flushed.mean(), subnormal.mean()
-    ### END SOLUTION
-
-
-# %%
-teach.check(shares)
-
-# %% [markdown]
-# The same account says that loss scaling *multiplies the activations by 8*. Which of the four kinds of numbers does it multiply? Give a set of names: `"weights"`, `"activations"`, `"activation gradients"`, `"weight gradients"`. (Draw with two values of `log2_S` and see what moves.)
+# The account of the paper also says that loss scaling *multiplies the activations by 8*. Which of the four kinds of numbers does it multiply? Give a set of names: `"weights"`, `"activations"`, `"activation gradients"`, `"weight gradients"`. (Draw with two values of `log2_S` and see what moves.)
 
 # %%
 ### BEGIN SOLUTION

@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 5. The bathtub
 #
-# **How big should the loss scale be?** In mixed precision the paper's detector diverges without a loss scale, and trains with S = 8. It could have been 1,024, or a million. This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
+# **How big should the loss scale be?** In mixed precision the paper's detector diverges without a loss scale, and trains with S = 8. Why not 1,024, or a million? This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
 #
 # - **You need**: minifp with its `plot` extra, and about two minutes. What the gradients of a network look like in float16: lesson 4.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
-# - **What was arranged**: the [*exponent dial*](../docs/teaching/glossary.md#exponent-dial) is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is taken out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as in large detectors.
+# - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
+# - **What was arranged**: the [*exponent dial*](../docs/teaching/glossary.md#exponent-dial) is at 14. Until the update, all gradients are $2^{14}$ times smaller than this network's own, as if its loss were a mean over $2^{14}$ times as many terms. Large detectors have such losses.
 
 # %% tags=["hide-input"]
 import numpy as np
@@ -22,12 +21,12 @@ DIAL = 14
 # %% [markdown]
 # ## A detector
 #
-# Scenes of 32 by 32 pixels show one or two digits. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing. So the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector gets most wrong (*hard negatives*). The detector, its loss and its training are in `minifp.teach.tasks.detector`; `detector.mined??` shows one of them.
+# Scenes of 32 by 32 pixels show one or two digits. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. Most cells show nothing. So the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector gets most wrong (*hard negatives*). `detector.mined??` shows the code.
 
 # %% [markdown]
 # ## The loop
 #
-# `MixedOptimizer` has the loss scale. `minimize` runs backward with S as the first gradient and looks for Inf and NaN. If there is none, it divides by S in float32 and updates the float32 masters; otherwise it [skips the step](../docs/teaching/glossary.md#skipped-step). After 50 skipped steps in a row it gives up. (Below, you write the middle part yourself.)
+# `minimize` runs backward with S as the first gradient and looks for Inf and NaN. If there is none, it divides by S in float32 and updates the float32 masters; otherwise it [skips the step](../docs/teaching/glossary.md#skipped-step). After 50 skipped steps in a row it gives up. (Below, you write the middle part yourself.)
 
 # %%
 STEPS = teach.fast_or(400, 100)
@@ -73,7 +72,7 @@ unscaled = teach.predict("What will F1 be with S = 1?", percent=...)
 unscaled
 
 # %% [markdown]
-# ## Run
+# ## Run and explain
 
 # %%
 scores, dead = {}, []
@@ -81,16 +80,12 @@ scores[0] = [scaled(0, seed)[0] for seed in SEEDS]
 scores[3] = [scaled(3, seed)[0] for seed in SEEDS]
 base, failed, eight = np.mean(in_float32), np.mean(scores[0]), np.mean(scores[3])
 
-# %% [markdown]
-# ## Explain
-
-# %%
 teach.explain("unscaled")
 
 # %% [markdown]
 # ## Predict
 #
-# Now upward. A step is skipped if a gradient exceeds 65,504 after the multiplication. The largest gradient of each kind is printed above. What is the largest power of two at which the detector still trains?
+# Now upward. A step is skipped if a gradient exceeds 65,504 after the multiplication. The largest gradients are printed above. What is the largest power of two at which the detector still trains?
 
 # %%
 highest = teach.predict("With which S, as a power of two, does it still train?", powers_of_two=...)
@@ -144,7 +139,7 @@ moves
 # %% [markdown]
 # ## Run
 #
-# There is no need to train the whole tub again. Backward begins with $S \cdot 2^{-dial}$, a power of two, which changes no mantissa: two settings with the same product should agree to the last bit. One short run at each of three places decides.
+# Backward begins with $S \cdot 2^{-dial}$, a power of two, which changes no mantissa: two settings with the same product should agree to the last bit. A short run at three places decides.
 
 
 # %%
@@ -193,27 +188,6 @@ def gradients_of(loss, parameters, S):
 teach.check(gradients_of)
 
 # %% [markdown]
-# ## Your turn: what overflows first?
-#
-# Lesson 4 found S from one number. Here you get all gradients of a step, by name. Which of them is the first to overflow, and what is the largest power of two at which none does?
-
-
-# %%
-def ceiling_of(gradients):
-    """gradients: float32 arrays by name, unscaled. Returns the name of the one that overflows first
-    when S is doubled again and again, and log2 of the last S at which all |g| S <= 65504."""
-    ### BEGIN SOLUTION
-    largest = {name: float(np.abs(g).max()) for name, g in gradients.items()}
-    first = max(largest, key=largest.get)
-    _, exponent = np.frexp(65504 / largest[first])
-    return first, int(exponent) - 1
-    ### END SOLUTION
-
-
-# %%
-teach.check(ceiling_of)
-
-# %% [markdown]
 # ## Your turn: unscale before you clip
 #
 # Gradient clipping shortens a gradient whose length (over all parameters together) is more than `max_norm`. A length of 2 is stored as 2,048 if S = 1024. Clip that to 1, divide by S, and the length is 1/1024: training stands still, and no error is raised. This is one of the most common mistakes with loss scaling.
@@ -233,6 +207,31 @@ def clipped(stored, S, max_norm):
 
 # %%
 teach.check(clipped)
+
+# %% [markdown]
+# ## For home
+#
+# The lesson ends here. What follows is for home, or for the curious.
+#
+# ### What overflows first?
+#
+# You get all gradients of a step, by name. Which of them is the first to overflow, and what is the largest power of two at which none does?
+
+
+# %%
+def ceiling_of(gradients):
+    """gradients: float32 arrays by name, unscaled. Returns the name of the one that overflows first
+    when S is doubled again and again, and log2 of the last S at which all |g| S <= 65504."""
+    ### BEGIN SOLUTION
+    largest = {name: float(np.abs(g).max()) for name, g in gradients.items()}
+    first = max(largest, key=largest.get)
+    _, exponent = np.frexp(65504 / largest[first])
+    return first, int(exponent) - 1
+    ### END SOLUTION
+
+
+# %%
+teach.check(ceiling_of)
 
 # %% [markdown]
 # ## What would change on a real GPU

@@ -4,9 +4,8 @@
 # **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, within a few hundred steps, and finds the sign that was there from the first step on.
 #
 # - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is: lessons 4 and 5.
-# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept, so that you can see later what you thought.
-# - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
-# - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where the dial is elsewhere, the text says so.
+# - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
+# - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing.
 
 # %% tags=["hide-input"]
 import json
@@ -87,7 +86,7 @@ teach.explain("told")
 # %% [markdown]
 # ## Predict
 #
-# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. The paper also shows three float32 runs, which differ among themselves; so do we. What will this run do?
+# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again, beside float32 runs with other seeds, as the paper does. What will this run do?
 
 # %%
 fates = ("dies", "worse", "matches")
@@ -116,46 +115,16 @@ def fate(losses, references):
 teach.check(fate)
 
 # %% [markdown]
-# ## Run
+# ## Run and explain
 
 # %%
 eight, _ = trained(1, dial=8)
 others = [trained(None, seed=n)[0] for n in teach.fast_or((1, 2), (1,))]
 references = [curve.losses[-1] for curve in (base, *others)]
 
-# %% [markdown]
-# ## Explain
-
-# %%
 teach.explain("at_eight")
 
 # %% [markdown]
-# ## Your turn: the smallest scale that survives
-#
-# Each question costs a training run. Find the smallest power with as few questions as possible.
-
-
-# %%
-def smallest_scale(survives, low, high):
-    """survives(k): whether a run with S = 2^k does; it holds at `high`, and above every k at which
-    it holds. Returns the smallest whole k from low to high at which it holds."""
-    ### BEGIN SOLUTION
-    while low < high:
-        middle = (low + high) // 2
-        if survives(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-    ### END SOLUTION
-
-
-# %%
-teach.check(smallest_scale)
-
-# %% [markdown]
-# Use it on runs of your own: `smallest_scale(lambda k: fate(trained(2**k)[0].losses, references) == "matches", 0, 7)` trains three times, for about half a minute. Before you do, read off the figure where the answer should be.
-#
 # ## Your turn: an early warning
 #
 # Here are recorded runs, with what the microscope saw at every tenth step. Some end well, some do not. (`scripts/record_lesson_runs.py` made them: characters as above; digits read by a perceptron with ReLU; digits read by one that drops nine of ten activations.)
@@ -186,6 +155,37 @@ def warns(looks):
 
 # %%
 teach.check(warns)
+
+# %% [markdown]
+# ## For home
+#
+# The lesson ends here. What follows is for home, or for the curious.
+#
+# ### The smallest scale that survives
+#
+# Each question costs a training run. Find the smallest power with as few questions as possible.
+
+
+# %%
+def smallest_scale(survives, low, high):
+    """survives(k): whether a run with S = 2^k does; it holds at `high`, and above every k at which
+    it holds. Returns the smallest whole k from low to high at which it holds."""
+    ### BEGIN SOLUTION
+    while low < high:
+        middle = (low + high) // 2
+        if survives(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+    ### END SOLUTION
+
+
+# %%
+teach.check(smallest_scale)
+
+# %% [markdown]
+# Use it on runs of your own: `smallest_scale(lambda k: fate(trained(2**k)[0].losses, references) == "matches", 0, 7)` trains three times, for about half a minute. Before you do, read off the figure where the answer should be.
 
 # %% [markdown]
 # ## What would change on a real GPU

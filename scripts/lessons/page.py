@@ -17,6 +17,7 @@ from markupsafe import Markup
 from nbconvert import HTMLExporter
 
 from minifp.report.document import document
+from minifp.teach import glossary
 
 STYLE = Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
 FONT = Path(__file__).with_name("math.woff2")
@@ -27,6 +28,7 @@ TEMPLATE = """{% extends "basic/index.html.j2" %}
 {%- else %}{{ super() }}{% endif %}{% endblock input_group %}"""
 FRAMED = re.compile(r"""srcdoc=(["'])(.*?)\1""", re.S)  # nbconvert has its own quotes
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
+HEADING = re.compile(r'(?<=<h\d id=")[^"]+|(?<=class="anchor-link" href=")[^"]+')  # as links say
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
 
 
@@ -35,14 +37,15 @@ def page(notebook: nbformat.NotebookNode) -> Markup:
     shown = nbformat.from_dict(notebook)
     for cell in shown.cells:
         if cell.cell_type == "markdown":
-            cell.source = with_formulas(cell.source)
+            cell.source = with_formulas(with_links(cell.source))
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if "text/markdown" in data:
-                data["text/markdown"] = with_formulas(data["text/markdown"])
+                data["text/markdown"] = with_formulas(with_links(data["text/markdown"]))
     exporter = HTMLExporter(template_name="basic", raw_template=TEMPLATE)
     cells, _ = exporter.from_notebook_node(shown)
     cells = cells.replace("<pre>", '<pre tabindex="0">')  # which may scroll: by keys as well
+    cells = HEADING.sub(lambda found: found[0].lower(), cells)
     article = Markup("<article>{}</article>").format(Markup(cells))  # of the project's notebooks
     style = STYLE + (of_formulas() if "<math" in cells else "")
     return document(title_of(notebook), article, style, framed=scripts_in_frames(cells))
@@ -68,6 +71,11 @@ def title_of(notebook: nbformat.NotebookNode) -> str:
     """Its first heading."""
     title = re.search(r"^# (.+)$", notebook.cells[0].source, re.M)
     return title[1] if title else "minifp"
+
+
+def with_links(text: str) -> str:
+    """Markdown whose links to the glossary lead to its page, beside this one."""
+    return glossary.beside(text, "glossary.html")
 
 
 def with_formulas(text: str) -> str:

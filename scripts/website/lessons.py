@@ -15,6 +15,8 @@ import click
 from markupsafe import Markup
 from packaging.requirements import Requirement
 
+from minifp.saving import files
+from minifp.teach import glossary
 from minifp.teach.lessons import LESSONS, Lesson
 from website import wheels
 from website.pyodide import ROOT, called
@@ -23,7 +25,7 @@ FOLDER = "jupyter"  # of the site
 PAGES = ROOT / "web" / "lessons"
 SECONDS = PAGES / "seconds.json"  # that lessons take in a browser, with FAST=1: web/README.md
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PAGE_NAMES = [f"{path.stem}.html" for path in NOTEBOOKS]
+PAGE_NAMES = [f"{path.stem}.html" for path in (*NOTEBOOKS, glossary.path())]
 RAN = "ran"  # the folder of lessons that were run
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 EXTENSIONS = (KERNEL, "@jupyter-widgets/jupyterlab-manager")
@@ -129,14 +131,26 @@ def extension(name: str) -> Path:
     raise click.ClickException(f'{name} is not installed: pip install ".[site]"')
 
 
+def notebooks() -> dict[str, str]:
+    """JupyterLite's notebooks by name: the lessons, and the glossary, to which they link."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*NOTEBOOKS, glossary.path())}
+    cell = {"cell_type": "markdown", "id": "words", "metadata": {}}
+    cell["source"] = texts.pop(glossary.NAME)
+    lesson = json.loads(texts[NOTEBOOKS[0].name])  # whose kernel it names: else a reader is asked
+    texts[glossary.NOTEBOOK] = json.dumps(lesson | {"cells": [cell]})
+    return {name: glossary.beside(text, glossary.NOTEBOOK) for name, text in texts.items()}
+
+
 def configure(work: Path, lite: Path, packages: list[str]) -> None:
     """Write what JupyterLite's builder, and what JupyterLite itself reads."""
+    contents = {work / "beside" / name: text for name, text in notebooks().items()}
+    files.write_all(contents)
     builder = {
         "lite_dir": str(work),
         "output_dir": str(lite),
         "cache_dir": str(work / "cache"),
         "apps": ["lab", "notebooks", "tree"],
-        "contents": [*map(str, NOTEBOOKS), str(PAGES / "README.md")],
+        "contents": [*map(str, contents), str(PAGES / "README.md")],
         "federated_extensions": [str(extension(name)) for name in EXTENSIONS],
         "ignore_sys_prefix": True,
         "no_sourcemaps": True,

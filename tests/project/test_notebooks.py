@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from minifp.report import in_notebook
 from minifp.report.document import document, hash_of
+from minifp.teach import texts
 from minifp.teach.exercise import all_exercises
 from minifp.teach.lessons import LESSONS
 
@@ -62,6 +63,17 @@ def test_a_lesson_has_all_that_a_lesson_has(name):
     mine = [e.name for e in all_exercises().values() if e.lesson == name]
     assert sorted(mine) == sorted(re.findall(r"teach\.check\((\w+)", code))
     assert len(mine) >= 3 or name == "compare"
+
+
+def test_lessons_1_to_3_are_read_in_a_quarter_of_an_hour_as_far_as_what_is_for_home():
+    words = 0
+    for name in sorted(LESSONS)[:3]:
+        cells, told = script().for_students(name).cells, texts.sections(name)
+        end = next(i for i, cell in enumerate(cells) if cell.source.startswith("## For home\n"))
+        names = re.findall(r'"(\w+)"', "".join(c.source for c in cells[:end]))
+        prose = [cell.source for cell in cells[:end] if cell.cell_type == "markdown"]
+        words += len(" ".join([*prose, *(told[one].text for one in names if one in told)]).split())
+    assert 2000 < words < 2700  # at 200 words a minute, beside guesses and exercises
 
 
 @pytest.mark.parametrize("name", RUN_HERE)

@@ -100,21 +100,27 @@ def test_the_command_beside_each_claim_runs(words, folder):
     assert python("-m", "minifp", *words, *SHORTEST[words[0]], cwd=folder)
 
 
-LONG = {"marks": pytest.mark.nightly}
+def long(*row):
+    return pytest.param(*row, marks=pytest.mark.nightly)
 
 
 @pytest.mark.parametrize(("number", "answer"), [
-    pytest.param(1, r" EQUIVALENT$[\s\S]*^mixed, +\d\d?(\.\d)? +2\^\d+ ", **LONG),  # skips, scale
+    long(1, r" EQUIVALENT$[\s\S]*^mixed, +\d\d?(\.\d)? +2\^\d+ "),  # skips, scale
     (2, r"they arose in forward: .* in few bits \(optimizer_state[\s\S]*^loss scale +1$"),
-    pytest.param(3, r"(^mixed,optimizer_state=float16, seed \d stopped[\s\S]*){5}", **LONG),
+    long(3, r"(^mixed,optimizer_state=float16, seed \d stopped[\s\S]*){5}"),
     (4, r"^No scaling is needed in float16[\s\S]*\d+ steps without an overflow"),
+    long(6, r"^float32 +0 +1 +(?P<base>0\.\d+) [\s\S]*^mixed +.* 2\^16 +(?P<mixed>0\.\d+) "),
+    long(7, r"^0.0001 +bfloat16 .* EQUIVALENT\n.*=off +[67]\d.* DIFFERENT\n.*=stochastic +9[01]"),
     (8, r"^float32 +0.82 +0 +1.64 +3.25 [\s\S]*^mixed +0.41 +0.82 +1.64 +1.63 "),
+    long(9, r"^float32 +9\d.\d ± (0\.[3-9]|1\.\d) [\s\S]*^mixed .* -0.\d to \+0.\d  EQUIV"),
+    long(10, r"^layer .* headroom [\s\S]*^lstm gates .* 1\d\.\d +0$[\s\S]*^2\^22 +no .* stopped$"),
 ])  # fmt: skip
 def test_the_command_of_a_learners_question_shows_its_answer(number, answer, folder):
     text = PAPERS[ROOT / "docs" / "teaching" / "questions.md"].partition(f"### {number}. ")[2]
-    line = re.search(r"^minifp (.*)", text, re.M)[1]
+    line = re.search(r"^```sh\nminifp (.*)", text, re.M)[1]
     said = python("-m", "minifp", *shlex.split(line), cwd=folder)
-    assert re.search(answer, said, re.M)
+    seconds = re.search(answer, said, re.M).groupdict()
+    assert not seconds or float(seconds["mixed"]) < 2 * float(seconds["base"])
 
 
 def test_the_precision_table_is_that_of_the_code():

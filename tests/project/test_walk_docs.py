@@ -92,6 +92,8 @@ def test_every_link_to_the_glossary_leads_to_a_heading():
     assert {*linked} <= paths.headings(TEACHING / "glossary.md") and len(linked) > 40
     assert not [text for text in hints + sections if "glossary.md" in glossary.plain(text)]
     assert glossary.linked("[a](glossary.md#gap)") == "[a](../docs/teaching/glossary.md#gap)"
+    links = "[gap](../docs/teaching/glossary.md#gap) [docs/a.md](../docs/a.md#b) [It](../a.md#c-d)"
+    assert glossary.beside(links) == "[gap](glossary.md#gap) docs/a.md It (docs/a.md)"
 
 
 def test_the_plans_cells_are_the_instructors_seconds_and_fit():

@@ -126,11 +126,8 @@ def graded(tmp_path_factory):
     for name in ("01-sixteen-bits", "05-the-bathtub", "13-float16-strikes-back"):
         shutil.copy(SOURCES / f"{name}.py", folder / "anna")
     cells = ["%matplotlib inline\nzero_up_to = 2**-25", "def f(:", "trained = forever()", "=1+1"]
-    cells += [
-        "half = 1024\nhalf -= 1",
-        "below_normal = half",
-        "def gap_above(x): raise OSError('\x1b[31m')",
-    ]
+    cells += ["half = 1024\nhalf -= 1", "below_normal = half"]
+    cells += ["def gap_above(x): raise OSError('\x1b[31m')"]
     told = [{"cell_type": "code", "source": [source]} for source in cells]
     (folder / "bert.ipynb").write_text(json.dumps({"cells": told}), encoding="utf-8")
     (folder / "=cleo().ipynb").write_text("{", encoding="utf-8")
@@ -158,10 +155,8 @@ def test_a_class_is_graded_with_a_reason_for_each_missing_point(graded):
 @pytest.mark.slow
 def test_every_solution_of_the_lessons_earns_its_point(tmp_path):
     shutil.copytree(SOURCES, tmp_path / "all" / "teacher")
-    result = call("teach", "grade", tmp_path / "all", "--seconds", 60, "-q")
-    assert (
-        f" {len(all_exercises())}\n" in result.output and ": " not in result.output.split("Exe")[0]
-    )
+    said = call("teach", "grade", tmp_path / "all", "--seconds", 60, "-q").output
+    assert f" {len(all_exercises())}\n" in said and ": " not in said.split("Exe")[0]
 
 
 def test_a_folder_without_exercises_is_refused(tmp_path):

@@ -33,8 +33,10 @@ def test_lessons_are_listed_and_copied_as_they_are_and_never_over_a_students(tmp
     result = teaching("lessons", LESSON, "--out", "mine")
     file = tmp_path / "mine" / f"{LESSON}.ipynb"
     there = lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
-    beside = there.replace(b"../docs/teaching/glossary.md", b"glossary.md")
-    assert result.exit_code == 0 and file.read_bytes() == beside
+    assert file.read_bytes() == there.replace(b"../docs/teaching/glossary.md", b"glossary.md")
+    assert result.exit_code == teaching("lessons", "--out", "all").exit_code == 0
+    copies = [json.loads(p.read_text("utf-8")) for p in (tmp_path / "all").glob("*.ipynb")]
+    assert all(copy["cells"] for copy in copies) and len(copies) == len(lessons.LESSONS)
     file.write_text("my work", encoding="utf-8")
     refused = teaching("lessons", "--out", "mine")
     assert refused.exit_code == 2 and "--again" in refused.output

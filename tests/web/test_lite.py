@@ -10,6 +10,7 @@ import pytest
 from in_browser import check_accessible
 from test_explorables import served
 
+from minifp.teach import glossary
 from minifp.teach.lessons import LESSONS
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -86,6 +87,9 @@ def test_a_lesson_runs_to_its_end_and_asks_nobody_else(page, address):
     assert page.locator('.jp-OutputArea [data-mime-type*="stderr"]').count() == 0
     assert page.locator('.jp-OutputArea [data-mime-type*="error"]').count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="glossary", exact=True).click()
+    opened.value.get_by_role("heading", name="Accumulate").wait_for(timeout=60_000)
 
 
 def test_guesses_outlast_a_kernel_and_two_notebooks_at_once_lose_none(page, address):
@@ -117,8 +121,8 @@ def test_every_lesson_is_listed_with_its_question_and_every_notebook_is_there(pa
     for text, lesson in zip(page.locator("li").all_inner_texts(), LESSONS.values()):
         assert f"{lesson.title} {lesson.question}" in text and " installed · " in text
     for path in PATHS:
-        there = site / "jupyter" / "files" / path.name
-        assert there.read_bytes() == path.read_bytes()
+        there = (site / "jupyter" / "files" / path.name).read_text(encoding="utf-8")
+        assert there == glossary.beside(path.read_text(encoding="utf-8"), glossary.NOTEBOOK)
 
 
 def test_all_packages_of_the_kernel_are_in_its_lock(site):

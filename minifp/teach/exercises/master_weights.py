@@ -20,7 +20,7 @@ DEVIATIONS = 5  # a right answer is farther off once in two million
 
 @dataclass
 class Bowl:
-    """A loss whose gradient at w is `slope` and a little of w, and what it was asked.
+    """A loss whose gradient at w is slope (1 + curve w), and what it was asked.
 
     weights: at first, float16 (n). S: what gradients are multiplied by.
     """
@@ -29,6 +29,7 @@ class Bowl:
     slope: np.ndarray
     S: float
     lr: float
+    curve: float
     asked: list = field(default_factory=list)
 
     def __call__(self, w):
@@ -36,7 +37,7 @@ class Bowl:
         if np.shape(w) != self.weights.shape:
             raise ValueError(f"the gradient was asked for at weights of shape {np.shape(w)}")
         self.asked.append(np.asarray(w).dtype)
-        g = self.slope * (1 + np.asarray(w, np.float32) / 64)
+        g = self.slope * (1 + np.asarray(w, np.float32) * np.float32(self.curve))
         return (np.float32(self.S) * g).astype(np.float16)
 
     def descended(self) -> np.ndarray:
@@ -50,17 +51,19 @@ class Bowl:
 
 def bowls() -> list[Bowl]:
     """One in which updates are too small for the weights; one in which gradients are, besides, too
-    small for float16 unless they are multiplied by S; and one in which updates are even then."""
+    small for float16 unless they are multiplied by S; one in which updates are even then; and one
+    in which the gradient changes on the way."""
     random = random_of(3)
     made = []
-    for size, slope, S, lr in (
-        (1.0, 2.0**-4, 1.0, 2.0**-9),
-        (2.0**-4, 2.0**-27, 4096.0, 512.0),
-        (2.0**-14, 2.0**-10, 4.0, 2.0**-18),
+    for size, slope, S, lr, curve in (
+        (1.0, 2.0**-4, 1.0, 2.0**-9, 1 / 64),
+        (2.0**-4, 2.0**-27, 4096.0, 512.0, 1 / 64),
+        (2.0**-14, 2.0**-10, 4.0, 2.0**-18, 1 / 64),
+        (1.0, 2.0**-4, 8.0, 2.0**-5, 1.0),
     ):
         weights = (size * random.uniform(1, 2, 40)).astype(np.float16)
         slopes = (slope * random.uniform(1, 2, 40) * random.choice([-1, 1], 40)).astype(np.float32)
-        made.append(Bowl(weights, slopes, S, lr))
+        made.append(Bowl(weights, slopes, S, lr, curve))
     return made
 
 

@@ -30,7 +30,7 @@ def halves_and_midpoints() -> np.ndarray:
     "Round to float16, to nearest, ties to even",
     hints=(
         "From 2^e to 2^(e+1) the [gap](glossary.md#gap) is 2^(e-10): divide by it, round to a "
-        "whole number, and multiply again. np.frexp finds e.",
+        "whole number, and multiply again. np.frexp has fractions from 1/2 to 1: it gives e + 1.",
         "np.rint rounds ties to even. Below 2^-14 the gap stays 2^-24, so the power of two that "
         "you divide by has a smallest value.",
         "Numbers that round to 65536 or more do not fit: they become Inf, with their sign. NaN "

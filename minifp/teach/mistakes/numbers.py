@@ -11,6 +11,12 @@ def eleven_bits(x):
     return np.ldexp(np.rint(np.ldexp(fraction, 11)), exponent - 11).astype(np.float32)
 
 
+def ten_bits(x):
+    """By frexp's exponent as if it were that of a fraction from 1 to 2."""
+    fraction, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(fraction, 10)), exponent - 10).astype(np.float32)
+
+
 def cut_off(x):
     """Toward zero."""
     near = x.astype(np.float16)
@@ -60,6 +66,14 @@ def descent(update, master=np.float32):
     return descend
 
 
+def never_written_back(w, scaled_gradient, steps, lr, S):
+    """Asks for the gradient at the first weights in each step."""
+    master = w.astype(np.float32)
+    for _ in range(steps):
+        master = master - lr * (scaled_gradient(w).astype(np.float32) / S)
+    return master.astype(np.float16)
+
+
 def divided_in_half(g, S, lr):
     """Divided in float16."""
     return lr * (g / np.float16(S)).astype(np.float32)
@@ -69,6 +83,8 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "round_f16": (
         like(cut_off, "It cuts off instead of rounding: the bits that do not fit decide where a "
              "number goes. np.trunc and int() cut off, np.rint rounds."),
+        like(ten_bits, "It rounds to ten bits where float16 has eleven: np.frexp's exponent is one "
+             "above the e of 2^e <= x < 2^(e+1)."),
         like(no_subnormals, "Right from 2^-14 on. Below that the exponent gets no smaller: the "
              "[gap](glossary.md#gap) stays 2^-24."),
         like(no_overflow, "Right up to 65504. What would be rounded to 65536 does not fit, and "
@@ -130,6 +146,8 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         said("with S = 4 and", "Here lr times the gradient is too small for float16. Convert the "
              "gradient to float32 before you multiply it by lr, and not only before it is "
              "subtracted."),
+        like(never_written_back, "Each step asks for the gradient at the first weights. Round the "
+             "master to float16 in every step, and ask there."),
         said("at weights in float32", "You ask for the gradient at the master. In mixed precision "
              "the network sees the rounded weights: pass those."),
     ),

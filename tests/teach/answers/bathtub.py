@@ -90,10 +90,6 @@ ANSWERS = {
         (clipped, by_a_scaled_norm),
         (cuts_numbers, "the direction has changed"),
         (lambda found, S, max_norm: [g / np.float16(S) for g in found], "should be float32"),
-        known={
-            0: "the length of all together",
-            1: "the length of all together",
-            2: "the length of all together",
-        },
+        known=dict.fromkeys(range(3), "the length of all together"),
     ),
 }

@@ -31,13 +31,7 @@ def pairing_gain(values, baseline):
 ANSWERS = {
     "tost_p": Answers(
         (tost_p,),
-        known={
-            0: "for 10 differences",
-            1: "for 10 differences",
-            2: "for 10 differences",
-            3: "for 10 differences",
-            4: "at a margin of 0.5",
-        },
+        known=dict.fromkeys(range(4), "for 10 differences") | {4: "at a margin of 0.5"},
     ),
     "seeds_for": Answers(
         (seeds_for,),

@@ -74,12 +74,7 @@ ANSWERS = {
     "smallest_harmless": Answers(
         (smallest_harmless,),
         (lambda g, tolerance: smallest_harmless(g, tolerance) or 1.0, "1 of 63 arrays"),
-        known={
-            0: "arrays are wrong",
-            1: "arrays are wrong",
-            2: "arrays are wrong",
-            3: "arrays are wrong",
-        },
+        known=dict.fromkeys(range(4), "arrays are wrong"),
     ),
     "shares": Answers(
         (shares,),
