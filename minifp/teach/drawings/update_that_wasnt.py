@@ -51,8 +51,8 @@ def phase_diagram(pairs: Pairs) -> Any:
 
 
 def draw_regions(axes: Any) -> None:
-    """The staircase of half a gap, hatched below, and the two ratios that it runs between. A smaller
-    update is lost, up or down but at powers of two, whose gap below is half as wide."""
+    """The staircase of half a gap, hatched below, and the two ratios that it runs between: a
+    smaller update is lost, up or down but at powers of two, whose gap below is half as wide."""
     e = np.arange(-17, 3)
     stairs = np.log2(FORMATS["float16"].ulp(2.0**e) / 2)
     axes.fill_between(
