@@ -34,14 +34,11 @@ def copy(lessons: Sequence[Lesson], folder: Path, again: bool = False) -> list[P
             "new copy beside it, or give another --out"
         )
     targets = [free(path) for path in paths]
-    contents = {
-        target: glossary.beside(notebook(lesson).read_text(encoding="utf-8"))
-        for target, lesson in zip(targets, lessons)
-    }
+    sources = dict(zip(targets, map(notebook, lessons)))
     if not (folder / glossary.NAME).exists():
-        text = glossary.path().read_text(encoding="utf-8")
-        contents[folder / glossary.NAME] = glossary.beside(text)
-    files.write_all(contents)
+        sources[folder / glossary.NAME] = glossary.path()
+    read = {to: path.read_text(encoding="utf-8") for to, path in sources.items()}
+    files.write_all({to: glossary.beside(text) for to, text in read.items()})
     return targets
 
 

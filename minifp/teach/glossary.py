@@ -14,7 +14,7 @@ NAME = "glossary.md"
 NOTEBOOK = "glossary.ipynb"  # in JupyterLite, which shows a .md as its source
 IN_CHECKOUT = "../docs/teaching/glossary.md"  # as notebooks link to it
 LINK = re.compile(r"\[([^\[\]\n]+)\]\(glossary\.md(#[\w-]+)?\)")
-OF_DOCS = re.compile(r"\[([^\[\]\n]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)")
+OF_DOCS = re.compile(r"\[([^\[\]\n]+)\]\(\.\./(?:docs/)?([\w/-]+\.md)(?:#[\w-]+)?\)")
 
 
 def path() -> Path:
@@ -33,15 +33,9 @@ def linked(text: str) -> str:
 def beside(text: str, name: str = NAME) -> str:
     """Markdown, or a notebook, for where the glossary lies beside it under that name: links lead
     there, and of other documents, which are in a checkout, the path is named."""
-    return LINK.sub(rf"[\1]({name}\2)", OF_DOCS.sub(_leads, text))
-
-
-def _leads(link):
-    words, document, heading = link.groups("")
-    if document == "teaching/glossary.md":
-        return f"[{words}]({NAME}{heading})"
-    there = f"docs/{document}"
-    return words if words == there else f"{words} ({there})"
+    named = OF_DOCS.sub(r"\1 (docs/\2)", text.replace(IN_CHECKOUT, NAME))
+    once = re.sub(r"(docs/[\w/-]+\.md) \(\1\)", r"\1", named)  # where the words were the path
+    return LINK.sub(rf"[\1]({name}\2)", once)
 
 
 def plain(text: str) -> str:

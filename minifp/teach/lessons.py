@@ -108,10 +108,8 @@ def _say_where():
         " Training is shorter here than the texts say, with the same pictures and failures; with "
         "`import os; os.environ['FAST'] = '0'` in a cell above this one it is done in full."
     )
-    said = (
-        "*This runs in your browser, which has all that the lesson needs, and keeps your guesses."
-    )
-    display(Markdown(f"{said}{short * mode.is_fast()}*"))
+    said = "This runs in your browser, which has all that the lesson needs, and keeps your guesses."
+    display(Markdown(f"*{said}{short * mode.is_fast()}*"))
 
 
 def current_name() -> str:

@@ -13,12 +13,6 @@ COLUMNS = ("step", "weights from", "how many", "median update", "lost, %")
 Pairs = Mapping[str, tuple[np.ndarray, np.ndarray]]  # by step: weights and updates, (n) each
 
 
-def half_gap(w: np.ndarray) -> np.ndarray:
-    """Half of the gap of float16 at w: a smaller update is lost, up or down but at powers of two,
-    whose gap below is half as wide."""
-    return FORMATS["float16"].ulp(w) / 2
-
-
 def is_lost(w: np.ndarray, u: np.ndarray) -> np.ndarray:
     """For each update that is not 0, whether float16 would lose it: bool, shorter than u."""
     w, u = w[u != 0].astype(np.float16), u[u != 0]
@@ -48,9 +42,7 @@ def phase_diagram(pairs: Pairs) -> Any:
     for (step, (w, u)), style in zip(pairs.items(), STYLES[1:]):
         every = np.flatnonzero(u)[:: max(1, np.count_nonzero(u) // MOST)]
         w, u = np.log2(np.abs(w[every])), np.log2(np.abs(u[every]))
-        axes.plot(
-            w, u, style.marker, color=style.color, ms=2.4, alpha=0.5, mew=0, label=step
-        )  # fmt: skip
+        axes.plot(w, u, style.marker, color=style.color, ms=2.4, alpha=0.5, mew=0, label=step)
     axes.set(xlim=(-16, 1), ylim=(-30, -8), xlabel="weight, log2", ylabel="update, log2")
     axes.set_yticks(range(-28, -7, 4))
     axes.grid(False)
@@ -59,9 +51,10 @@ def phase_diagram(pairs: Pairs) -> Any:
 
 
 def draw_regions(axes: Any) -> None:
-    """The staircase of half a gap, hatched below, and the two ratios that it runs between."""
+    """The staircase of half a gap, hatched below, and the two ratios that it runs between: a
+    smaller update is lost, up or down but at powers of two, whose gap below is half as wide."""
     e = np.arange(-17, 3)
-    stairs = np.log2(half_gap(2.0**e))
+    stairs = np.log2(FORMATS["float16"].ulp(2.0**e) / 2)
     axes.fill_between(
         e, stairs, -40, step="post", facecolor="white", edgecolor=GRID, hatch="////", lw=0
     )
