@@ -14,12 +14,10 @@ from check_results import COVERED, TOKEN, lines_of, masked, problems  # noqa: E4
 def test_each_number_is_the_recorded_one_and_another_digit_is_noticed(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert problems(text) == []
-    places_in = {
-        line: [m.end() for m in TOKEN.finditer(masked(line))] for _, line in lines_of(text)
-    }
-    lines = [line for line, places in places_in.items() if places and line[places[0] - 1].isdigit()]
+    ends = {line: [m.end() for m in TOKEN.finditer(masked(line))] for _, line in lines_of(text)}
+    lines = [line for line, places in ends.items() if places and line[places[0] - 1].isdigit()]
     for line in (lines[0], lines[len(lines) // 2], lines[-1]):
-        i = places_in[line][0]
+        i = ends[line][0]
         other = f"{line[: i - 1]}{(int(line[i - 1]) + 1) % 10}{line[i:]}"
         assert problems(text.replace(line, other, 1)), other
         assert problems(text.replace(line, f"{line} A new 7.", 1)), line
