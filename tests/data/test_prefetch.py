@@ -239,13 +239,6 @@ def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_
             DataLoader(Watched(), 2, **{name: 4})
 
 
-def test_a_sampler_is_the_order_of_each_epoch():
-    loader = DataLoader(Watched(), 2, sampler=[5, 3, 5])
-    assert len(loader) == 2
-    for _ in range(2):
-        assert [batch[1] for batch in values(loader)] == [[5, 3], [5]]
-
-
 def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
     def sampler(epoch, seed):
         return np.array([epoch, seed, epoch + 1, 0, 7])

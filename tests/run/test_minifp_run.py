@@ -12,6 +12,7 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.compat.torch.mirror import install
+from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
 from minifp.run import comparing, missing
 from minifp.runtime.unknown_arguments import MEANING
@@ -44,7 +45,7 @@ def torch():
     """What `import torch` brings, in this process until the test ends."""
     methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
     with patch.dict(sys.modules), patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
-        for name in [name for name in sys.modules if f"{name}."[:6] == "torch."]:
+        for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
             del sys.modules[name]
         install()
         yield import_module("torch")
@@ -54,7 +55,9 @@ def torch():
 
 def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(torch):
     from torch.distributions.categorical import Categorical
+    from torchvision import models, transforms
 
+    assert models.resnet.resnet18 is models.resnet18 and callable(transforms.functional.to_tensor)
     assert torch.nn.Linear is torch.nn.modules.linear.Linear is fp.nn.Linear
     assert torch.utils.data.dataset.TensorDataset is fp.data.TensorDataset
     assert torch.Tensor is fp.Tensor and torch.nn.modules.utils._pair(3) == (3, 3)
@@ -76,17 +79,23 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     assert len(told) == 1
     refuses(AttributeError, "runs in one", getattr, torch.nn.parallel, "DistributedDataParallel")
     refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
-    refuses(ImportError, r"minifp\.data", import_module, "torchvision")
+    refuses(ImportError, r"minifp\.data", import_module, "torchaudio")
+    for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
+        refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
     text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
-    text += "import torchvision\nx.index_reduce(1)"
+    text += (
+        "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.ops; v.transforms.Pad\n"
+    )
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
-    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchvision .index_reduce".split()
-    assert [*zip(lacking, range(1, 6))] == [lack[2:0:-1] for lack in missing.missing(str(script))]
+    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchtext .index_reduce".split()
+    assert [*zip(lacking, range(1, 6)), ("torchvision.ops", 7)] == [
+        lack[2:0:-1] for lack in missing.missing(str(script))
+    ]
     refuses(fp.ArgumentError, "new, or empty", comparing.compare, None, ["a", "b"], tmp_path)
 
 
