@@ -33,11 +33,10 @@ T.RandomVerticalFlip(0.9)(x) ; T.RandomVerticalFlip(1)(im) ; T.RandomHorizontalF
 T.RandomResizedCrop(24)(im) ; T.RandomResizedCrop((9, 12), (0.5, 0.9), (2, 3))(im)
 T.RandomResizedCrop(8, (5, 6))(im) ; T.RandomRotation(30, I.BILINEAR, fill=(5, 6, 7))(im)
 T.RandomRotation((10, 80), expand=True)(grey) ; T.RandomRotation(9, center=(3, 4))(im)
-T.RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 9, I.BILINEAR, 3)(im) ; T.RandomGrayscale(0.9)(im)
-T.RandomAffine((90, 90), shear=(1, 5, -9, 9))(im) ; T.RandomAffine(0, (0.3, 0))(grey)
+T.RandomGrayscale(0.9)(im) ; T.RandomApply([T.CenterCrop(9)], 0.7)(im)
 T.ColorJitter(0.4, 0.4, 0.4, 0.1)(im) ; T.ColorJitter((0.5, 3), hue=(-0.5, 0.5))(im)
 T.ColorJitter(hue=0.3)(grey) ; T.RandomErasing(1.0)(x) ; T.RandomErasing(1, value=(1, 2, 3))(x)
-T.RandomErasing(1, (0.9, 1), (9, 9))(x) ; T.RandomApply([T.CenterCrop(9)], 0.7)(im)
+T.RandomErasing(1, (0.9, 1), (9, 9))(x)
 T.functional.crop(x, -3, 30, 20, 40) ; T.functional.crop(im, -3, 30, 20, 40) ; U.make_grid(x)
 T.Compose([T.Resize(30), T.RandomCrop(24), T.ToTensor(), T.Normalize(0.5, 0.5)])(im)
 U.make_grid(many) ; U.make_grid(many[:, :1], nrow=2, padding=3, pad_value=0.25)
@@ -78,7 +77,7 @@ def test_a_seed_repeats_what_is_drawn_and_pictures_become_a_file(tmp_path, monke
     first, again, other = ({k: np.asarray(r).tobytes() for k, r in one.items()} for one in each)
     assert first == again
     changed = {row.split("(")[0] for row in first if first[row] != other[row]}
-    assert {"T.RandomCrop", "T.ColorJitter", "T.RandomAffine", "T.RandomErasing"} < changed
+    assert {"T.RandomCrop", "T.ColorJitter", "T.RandomRotation", "T.RandomErasing"} < changed
     assert not changed & {"T.Resize", "T.Pad", "U.make_grid"}
     monkeypatch.setattr(files, "folder", str(tmp_path))  # as --compare leads what is saved
     utils.save_image(fp.tensor([[[0.1, 0.5], [2.0, -1.0]]]), "seen/one.png")
@@ -147,4 +146,4 @@ def test_a_resnet_has_torchvisions_modules_and_weights_are_refused():
     with fp.no_grad():
         np.testing.assert_array_equal(own(x := fp.randn(1, 3, 32, 32)), plain(x))
     refuses(fp.ArgumentError, "weights are not downloaded", models.vgg16, weights="DEFAULT")
-    refuses(fp.ArgumentError, r"norm_layer=1\): expected num_cl", models.resnet50, norm_layer=1)
+    refuses(fp.ArgumentError, r"\(norm_layer\): expected num_", models.resnet50, norm_layer=1)

@@ -38,8 +38,8 @@ WHY = MODULES | {  # and by the beginning of a name
     "torch.nn.parallel.DistributedDataParallel": ONE,
     "torch.stft": f"{NO_COMPLEX}; scipy.signal of x.numpy(), without gradients",
     "torch.complex": f"{NO_COMPLEX}: two tensors, the real and the imaginary part",
-    "torchvision.datasets": "DatasetFolder or ImageFolder, or a Dataset of your own that returns a "
-    "picture and its class",
+    "torchvision.datasets": "ImageFolder, or a Dataset of your own that returns a picture and its "
+    "class",
     "torchvision.models": "a model of minifp.models, or modules of your own; weights are not "
     "downloaded: load_state_dict(torch.load(path))",
     "torchvision.transforms": "transforms.Lambda of a function of your own, which Pillow may help",

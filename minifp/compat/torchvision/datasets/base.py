@@ -40,7 +40,4 @@ class VisionDataset(Dataset):
         return picture, target
 
     def __repr__(self) -> str:
-        lines = [f"Dataset {type(self).__name__}", f"    Number of datapoints: {len(self)}"]
-        if self.root is not None:
-            lines.append(f"    Root location: {self.root}")
-        return "\n".join(lines)
+        return f"{type(self).__name__}({str(self.root)!r}, {len(self)} pictures)"

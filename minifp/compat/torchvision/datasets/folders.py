@@ -8,7 +8,7 @@ from typing import Any
 from minifp.compat.torchvision.datasets.base import Change, VisionDataset
 from minifp.data.decoding import FORMATS
 from minifp.data.pillow import need_pillow
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import DataError
 
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
@@ -19,26 +19,24 @@ def pil_loader(path: Any) -> Any:
         return image.convert("RGB")
 
 
-class DatasetFolder(VisionDataset):
+class ImageFolder(VisionDataset):
     """What `loader` makes of the files below a folder that has a folder for each class.
 
-    extensions, or is_valid_file, a function of a path: which files. classes: the names of the
-    folders, sorted. samples: (path, class) of each file. Raises ArgumentError for both or neither,
-    and DataError where a class has no file (unless allow_empty), or there is none.
+    is_valid_file: a function of a path; by default that it ends as pictures do. classes: the names
+    of the folders, sorted. samples, imgs: (path, class) of each file. Raises DataError where there
+    is no such folder, or a class has no file, unless allow_empty.
     """
 
     def __init__(
-        self, root: Any, loader: Callable[[str], Any], extensions: tuple[str, ...] | None = None,
-        transform: Change = None, target_transform: Change = None,
+        self, root: Any, transform: Change = None, target_transform: Change = None,
+        loader: Callable[[str], Any] = pil_loader,
         is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(root, None, transform, target_transform)
-        if (extensions is None) == (is_valid_file is None):
-            raise ArgumentError("DatasetFolder: expected extensions or is_valid_file, one of both")
-        self.loader, self.extensions = loader, extensions
+        self.loader = loader
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        is_wanted = is_valid_file or (lambda path: path.lower().endswith(extensions or ()))
-        self.samples = [
+        is_wanted = is_valid_file or (lambda path: path.lower().endswith(IMG_EXTENSIONS))
+        self.samples = self.imgs = [
             (path, self.class_to_idx[name])
             for name in sorted(self.class_to_idx)
             for path in files_below(Path(self.root, name))
@@ -47,18 +45,15 @@ class DatasetFolder(VisionDataset):
         self.targets = [label for _, label in self.samples]
         empty = [name for name, i in self.class_to_idx.items() if i not in {*self.targets}]
         if empty and not allow_empty:
-            raise DataError(
-                f"{type(self).__name__}: {self.root} has no file in {', '.join(sorted(empty))} "
-                f"(expected {', '.join(extensions or ()) or 'one that is_valid_file takes'})"
-            )
+            ends = "" if is_valid_file else f" (expected {', '.join(IMG_EXTENSIONS)})"
+            raise DataError(f"ImageFolder: {self.root} has no file in {', '.join(empty)}{ends}")
 
     def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
         """The names of the classes, and their numbers. Raises DataError where there is none."""
-        if not os.path.isdir(directory):
-            raise DataError(f"{type(self).__name__}: {str(directory)!r} is not a folder")
-        classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
-        if not classes:
-            raise DataError(f"{type(self).__name__}: {directory} has no folder for a class in it")
+        folders = [p for p in Path(directory).glob("*") if p.is_dir()]
+        if not folders:
+            raise DataError(f"ImageFolder: {str(directory)!r} has no folder for a class in it")
+        classes = sorted(p.name for p in folders)
         return classes, {name: i for i, name in enumerate(classes)}
 
     def __len__(self) -> int:
@@ -67,20 +62,6 @@ class DatasetFolder(VisionDataset):
     def __getitem__(self, index: Any) -> Any:
         path, target = self.samples[index]
         return self.changed(self.loader(path), target)
-
-
-class ImageFolder(DatasetFolder):
-    """Pictures in RGB below a folder that has a folder for each class. imgs: as samples."""
-
-    def __init__(
-        self, root: Any, transform: Change = None, target_transform: Change = None,
-        loader: Callable[[str], Any] = pil_loader,
-        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
-    ) -> None:  # fmt: skip
-        extensions = IMG_EXTENSIONS if is_valid_file is None else None
-        changes = transform, target_transform
-        super().__init__(root, loader, extensions, *changes, is_valid_file, allow_empty)
-        self.imgs = self.samples
 
 
 def files_below(folder: Path) -> list[str]:

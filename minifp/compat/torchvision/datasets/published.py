@@ -35,8 +35,8 @@ class Published(VisionDataset):
     ) -> None:  # fmt: skip
         super().__init__(root, None, transform, target_transform)
         self.train = bool(train)
-        part = self.in_root() or self.of_minifp(download)
-        self.data, self.targets = self.as_attributes(*part)
+        pixels, labels = self.in_root() or self.of_minifp(download)
+        self.data, self.targets = self.held(pixels, labels)
 
     def in_root(self) -> Part | None:
         """What lies in the root as torchvision lays it out; None where nothing does."""
@@ -45,18 +45,16 @@ class Published(VisionDataset):
     def of_minifp(self, download: bool) -> Part:
         """What minifp.data has, which is downloaded only if that is asked for."""
         if not download and not is_there(self.dataset):
-            raise DataError(
-                f"{type(self).__name__}: not in {str(self.root)!r}, and {whereabouts(self.dataset)}"
-                ". Give download=True to download it"
-            )
+            why = f"not in {str(self.root)!r}, and {whereabouts(self.dataset)}"
+            raise DataError(f"{type(self).__name__}: {why}. Give download=True to download it")
         part = self.has(normalize=False)[not self.train]
-        self.classes = self.classes or [*part.classes]
+        self.classes = self.classes or [*(part.classes or ())]
         pixels, labels = part.held
         return pixels.transpose(0, 2, 3, 1), labels
 
-    def as_attributes(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    def held(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
         """The pictures and classes as torchvision has them."""
-        raise NotImplementedError
+        return np.ascontiguousarray(pixels), labels.tolist()
 
     @property
     def class_to_idx(self) -> dict[str, int]:
@@ -94,10 +92,9 @@ class MNIST(Published):
                 return pixels, files.read_idx(paths[names[1]], (len(pixels),))
         return None
 
-    def as_attributes(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:
+    def held(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:
         """Tensors."""
-        pixels = pixels.reshape(pixels.shape[:3])
-        return Tensor(pixels.copy()), Tensor(labels.astype(np.int64))
+        return Tensor(pixels.reshape(pixels.shape[:3]).copy()), Tensor(labels.astype(np.int64))
 
 
 class FashionMNIST(MNIST):
@@ -121,9 +118,7 @@ class CIFAR10(Published):
         wanted = self.train_files if self.train else self.test_files
         if not (folder / wanted[0]).is_file():
             return None
-        self.classes = plain_dict(folder / self.meta).get(self.names)
-        if not isinstance(self.classes, list):
-            raise DataError(f"{folder / self.meta} has no {self.names}: download it again")
+        self.classes = [*plain_dict(folder / self.meta).get(self.names, ())]
         batches = [self.batch(folder / name) for name in wanted]
         pixels, labels = (np.concatenate(arrays) for arrays in zip(*batches))
         return pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
@@ -131,20 +126,13 @@ class CIFAR10(Published):
     def batch(self, path: Path) -> Part:
         """The pictures (n, 3072) and classes of a file. Raises DataError for other contents."""
         values, count = plain_dict(path), len(self.classes)
-        pixels, labels = values.get("data"), values.get(self.labels)
-        if not (isinstance(pixels, np.ndarray) and isinstance(labels, list)):
-            raise DataError(f"{path} has no data and {self.labels}: download it again")
-        is_whole = pixels.dtype == np.uint8 and pixels.shape == (len(labels), cifar.PIXELS)
-        if not is_whole or not all(type(n) is int and 0 <= n < count for n in labels):
-            raise DataError(
-                f"{path}: expected pictures of {cifar.PIXELS} bytes, and as many classes from 0 to "
-                f"{count - 1}: download it again"
-            )
-        return pixels, np.array(labels)
-
-    def as_attributes(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, list[int]]:
-        """An array, and a list."""
-        return np.ascontiguousarray(pixels), labels.tolist()
+        pixels: Any = values.get("data")
+        labels: Any = values.get(self.labels)
+        is_there = isinstance(pixels, np.ndarray) and isinstance(labels, list)
+        if is_there and pixels.dtype == np.uint8 and pixels.shape == (len(labels), cifar.PIXELS):
+            if all(type(n) is int and 0 <= n < count for n in labels):
+                return pixels, np.array(labels)
+        raise DataError(f"{path}: expected pictures, and a class from 0 to {count - 1} of each")
 
 
 class CIFAR100(CIFAR10):
@@ -159,12 +147,8 @@ class CIFAR100(CIFAR10):
 def plain_dict(path: Path) -> dict[Any, Any]:
     """What a pickle of plain values and arrays holds. Raises DataError where it is missing,
     damaged, no dict, or holds anything else."""
+    content = untrusted.content(path)
     try:
-        values = plain_values(untrusted.content(path))
-    except DataError:
-        raise
+        return {**plain_values(content)}
     except Exception as error:  # of Python and NumPy, one for each way to be damaged
-        raise DataError(f"{path}: {error}: expected plain values and arrays") from error
-    if not isinstance(values, dict):
-        raise DataError(f"{path} holds a {type(values).__name__}: expected a dict")
-    return values
+        raise DataError(f"{path}: {error}: expected a dict of plain values and arrays") from error

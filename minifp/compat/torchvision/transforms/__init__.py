@@ -2,7 +2,6 @@
 
 from minifp.compat.torchvision.transforms.at_random import (
     ColorJitter,
-    RandomAffine,
     RandomApply,
     RandomCrop,
     RandomErasing,
@@ -28,7 +27,7 @@ from minifp.compat.torchvision.transforms.functional import InterpolationMode
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
-    "PILToTensor", "Pad", "RandomAffine", "RandomApply", "RandomCrop", "RandomErasing",
+    "PILToTensor", "Pad", "RandomApply", "RandomCrop", "RandomErasing",
     "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
     "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from minifp.runtime import random
 
 PURPOSE = "torchvision.transforms"
 ATTEMPTS = 10  # to draw a window that fits
+Window = tuple[int, int, int, int]  # top, left, height, width
 
 
 def uniform(low: float, high: float) -> float:
@@ -35,23 +36,17 @@ def order(count: int) -> list[int]:
     return random.permutation(count, purpose=PURPOSE).tolist()
 
 
-def happens(p: float) -> bool:
-    """Whether something of probability p happens."""
-    return uniform(0, 1) < p
+def placed(height: int, width: int, rows: int, columns: int) -> Window:
+    """A window of this size anywhere in so many rows and columns."""
+    top = integer(0, rows - height + 1)
+    return top, integer(0, columns - width + 1), height, width
 
 
-def check_probability(p: float) -> None:
-    """Raise ArgumentError for what is none."""
-    if not 0 <= p <= 1:
-        raise ArgumentError(f"p={p!r}: expected a probability, 0 to 1")
-
-
-def angles(degrees: Any, counts: Sequence[int] = (2,)) -> list[float]:
-    """A range, -d to d where it is one number d. Raises ArgumentError for other counts."""
-    each = [-degrees, degrees] if isinstance(degrees, (int, float)) else [*degrees]
-    if len(each) not in counts or each[0] > each[1]:
-        raise ArgumentError(f"{degrees!r} degrees: expected a number of at least 0, or a range")
-    return [float(angle) for angle in each]
+def sides(area: float, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int]:
+    """Two sides: their product is a part of an area, from `scale`, their ratio from a range."""
+    part = area * uniform(scale[0], scale[1])
+    drawn = math.exp(uniform(math.log(ratio[0]), math.log(ratio[1])))
+    return round(math.sqrt(part * drawn)), round(math.sqrt(part / drawn))
 
 
 @dataclass(eq=False)
@@ -59,20 +54,16 @@ class RandomHorizontalFlip:
     """Mirrored left to right, with probability p."""
 
     p: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_probability(self.p)
+    change = staticmethod(F.hflip)
 
     def __call__(self, img: Any) -> Any:
-        return F.hflip(img) if happens(self.p) else img
+        return self.change(img) if uniform(0, 1) < self.p else img
 
 
-@dataclass(eq=False)
 class RandomVerticalFlip(RandomHorizontalFlip):
     """Mirrored top to bottom, with probability p."""
 
-    def __call__(self, img: Any) -> Any:
-        return F.vflip(img) if happens(self.p) else img
+    change = staticmethod(F.vflip)
 
 
 @dataclass(eq=False)
@@ -80,9 +71,7 @@ class RandomGrayscale(RandomHorizontalFlip):
     """In grey with as many channels as before, with probability p."""
 
     p: float = 0.1
-
-    def __call__(self, img: Any) -> Any:
-        return F.rgb_to_grayscale(img, F.get_dimensions(img)[0]) if happens(self.p) else img
+    change = staticmethod(lambda img: F.rgb_to_grayscale(img, F.get_dimensions(img)[0]))
 
 
 @dataclass(eq=False)
@@ -93,7 +82,7 @@ class RandomApply:
     p: float = 0.5
 
     def __call__(self, img: Any) -> Any:
-        for transform in self.transforms if happens(self.p) else ():
+        for transform in self.transforms if uniform(0, 1) < self.p else ():
             img = transform(img)
         return img
 
@@ -109,40 +98,24 @@ class RandomCrop:
     fill: Any = 0
     padding_mode: str = "constant"
 
-    def __post_init__(self) -> None:
-        self.size = F.pair(self.size)
-
     @staticmethod
-    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
-        """(top, left, height, width) of the window."""
-        _, rows, columns = F.get_dimensions(img)
-        height, width = output_size
+    def get_params(img: Any, output_size: Any) -> Window:
+        """The window."""
+        (_, rows, columns), (height, width) = F.get_dimensions(img), F.pair(output_size)
         if rows < height or columns < width:
-            raise ArgumentError(
-                f"RandomCrop: a window of {height} x {width} does not fit into {rows} x {columns}"
-            )
+            raise ArgumentError(f"RandomCrop: {height} x {width} of {rows} x {columns} pixels")
         if (rows, columns) == (height, width):
             return 0, 0, height, width
-        top = integer(0, rows - height + 1)
-        return top, integer(0, columns - width + 1), height, width
+        return placed(height, width, rows, columns)
 
     def __call__(self, img: Any) -> Any:
-        how = self.fill, self.padding_mode
         if self.padding is not None:
-            img = F.pad(img, self.padding, *how)
-        _, rows, columns = F.get_dimensions(img)
-        if self.pad_if_needed and columns < self.size[1]:
-            img = F.pad(img, (self.size[1] - columns, 0), *how)
-        if self.pad_if_needed and rows < self.size[0]:
-            img = F.pad(img, (0, self.size[0] - rows), *how)
+            img = F.pad(img, self.padding, self.fill, self.padding_mode)
+        if self.pad_if_needed:
+            (_, rows, columns), (height, width) = F.get_dimensions(img), F.pair(self.size)
+            for around in ((max(width - columns, 0), 0), (0, max(height - rows, 0))):
+                img = F.pad(img, around, self.fill, self.padding_mode) if any(around) else img
         return F.crop(img, *self.get_params(img, self.size))
-
-
-def window(area: float, ratios: Sequence[float], scale: Sequence[float]) -> tuple[int, int]:
-    """The (long, short) sides of a window: `scale` of an area, and their ratio, drawn."""
-    part = area * uniform(scale[0], scale[1])
-    ratio = math.exp(uniform(math.log(ratios[0]), math.log(ratios[1])))
-    return round(math.sqrt(part * ratio)), round(math.sqrt(part / ratio))
 
 
 @dataclass(eq=False)
@@ -156,28 +129,21 @@ class RandomResizedCrop:
     interpolation: Any = InterpolationMode.BILINEAR
     antialias: bool | None = True
 
-    def __post_init__(self) -> None:
-        self.size = F.pair(self.size)
-        F.resampling(self.interpolation)
-
     @staticmethod
-    def get_params(
-        img: Any, scale: Sequence[float], ratio: Sequence[float]
-    ) -> tuple[int, int, int, int]:
-        """(top, left, height, width) of the window."""
+    def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> Window:
+        """The window."""
         _, rows, columns = F.get_dimensions(img)
         for _ in range(ATTEMPTS):
-            width, height = window(rows * columns, ratio, scale)
+            width, height = sides(rows * columns, scale, ratio)
             if 0 < width <= columns and 0 < height <= rows:
-                top = integer(0, rows - height + 1)
-                return top, integer(0, columns - width + 1), height, width
+                return placed(height, width, rows, columns)
         shape = min(max(columns / rows, min(ratio)), max(ratio))
         height, width = min(rows, round(columns / shape)), min(columns, round(rows * shape))
         return (rows - height) // 2, (columns - width) // 2, height, width
 
     def __call__(self, img: Any) -> Any:
-        place = self.get_params(img, self.scale, self.ratio)
-        return F.resized_crop(img, *place, self.size, self.interpolation, self.antialias)
+        window = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(img, *window, self.size, self.interpolation, self.antialias)
 
 
 @dataclass(eq=False)
@@ -190,60 +156,15 @@ class RandomRotation:
     center: Any = None
     fill: Any = 0
 
-    def __post_init__(self) -> None:
-        self.degrees = angles(self.degrees)
-        F.resampling(self.interpolation)
-
     @staticmethod
-    def get_params(degrees: Sequence[float]) -> float:
+    def get_params(degrees: Any) -> float:
         """The angle, counterclockwise."""
-        return uniform(degrees[0], degrees[1])
+        low, high = F.span(degrees)
+        return uniform(low, high)
 
     def __call__(self, img: Any) -> Any:
         angle = self.get_params(self.degrees)
         return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
-
-
-@dataclass(eq=False)
-class RandomAffine:
-    """A picture turned, moved by at most translate, (x, y) as parts of its size, scaled by a range,
-    and sheared by degrees: -shear to shear, a range, or one along x and one along y."""
-
-    degrees: Any
-    translate: Sequence[float] | None = None
-    scale: Sequence[float] | None = None
-    shear: Any = None
-    interpolation: Any = InterpolationMode.NEAREST
-    fill: Any = 0
-    center: Any = None
-
-    def __post_init__(self) -> None:
-        self.degrees = angles(self.degrees)
-        if self.translate is not None and not all(0 <= part <= 1 for part in self.translate):
-            raise ArgumentError(f"translate={self.translate!r}: expected two parts, 0 to 1")
-        if self.scale is not None and min(self.scale) <= 0:
-            raise ArgumentError(f"scale={self.scale!r}: expected a range above 0")
-        self.shear = None if self.shear is None else angles(self.shear, (2, 4))
-        F.resampling(self.interpolation)
-
-    @staticmethod
-    def get_params(
-        degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Sequence[int]
-    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
-        """(angle, (x, y) in pixels, scale, (shear along x, along y)). img_size: (width, height)."""
-        angle, moved = uniform(degrees[0], degrees[1]), (0, 0)
-        if translate is not None:
-            most = [part * size for part, size in zip(translate, img_size)]
-            moved = round(uniform(-most[0], most[0])), round(uniform(-most[1], most[1]))
-        scale = 1.0 if scale_ranges is None else uniform(scale_ranges[0], scale_ranges[1])
-        pairs = [] if shears is None else [shears[:2], shears[2:]]
-        sheared = [uniform(*pair) if len(pair) else 0.0 for pair in pairs] or [0.0, 0.0]
-        return angle, moved, scale, (sheared[0], sheared[1])
-
-    def __call__(self, img: Any) -> Any:
-        size = F.get_image_size(img)
-        drawn = self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
-        return F.affine(img, *drawn, self.interpolation, self.fill, self.center)
 
 
 @dataclass(eq=False)
@@ -256,39 +177,22 @@ class ColorJitter:
     saturation: Any = 0
     hue: Any = 0
 
-    def __post_init__(self) -> None:
-        self.brightness = factors("brightness", self.brightness)
-        self.contrast = factors("contrast", self.contrast)
-        self.saturation = factors("saturation", self.saturation)
-        self.hue = factors("hue", self.hue, 0.0, (-0.5, 0.5))
-
     @staticmethod
     def get_params(brightness: Any, contrast: Any, saturation: Any, hue: Any) -> tuple:
         """The order of the four changes, and how much of each; None for not."""
-        every = order(4)
-        ranges = brightness, contrast, saturation, hue
-        return every, *(None if r is None else uniform(r[0], r[1]) for r in ranges)
+        values = brightness, contrast, saturation
+        ranges = [[max(n, 0.0) for n in F.span(value, 1.0)] for value in values]
+        ranges.append([*F.span(hue)])
+        drawn, middles = order(4), (1, 1, 1, 0)
+        much = (None if {*r} == {m} else uniform(*r) for r, m in zip(ranges, middles))
+        return drawn, *much
 
     def __call__(self, img: Any) -> Any:
         changes = F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue
-        every, *much = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
-        for i in every:
+        drawn, *much = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        for i in drawn:
             img = img if much[i] is None else changes[i](img, much[i])
         return img
-
-
-def factors(
-    name: str, value: Any, middle: float = 1.0, bounds: tuple[float, float] = (0, math.inf)
-) -> tuple[float, float] | None:
-    """A range around the middle, or as it is given; None where nothing changes. Raises
-    ArgumentError for one out of bounds."""
-    if isinstance(value, (int, float)):
-        low, high = middle - value, middle + value
-        value = max(low, 0.0) if middle else low, high
-    low, high = map(float, value)
-    if not bounds[0] <= low <= high <= bounds[1]:
-        raise ArgumentError(f"ColorJitter: {name} from {low} to {high}: expected within {bounds}")
-    return None if low == high == middle else (low, high)
 
 
 @dataclass(eq=False)
@@ -303,11 +207,6 @@ class RandomErasing:
     value: Any = 0
     inplace: bool = False
 
-    def __post_init__(self) -> None:
-        check_probability(self.p)
-        if isinstance(self.value, str) and self.value != "random":
-            raise ArgumentError(f'value={self.value!r}: expected numbers, or "random"')
-
     @staticmethod
     def get_params(
         img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Any = None
@@ -315,21 +214,17 @@ class RandomErasing:
         """(top, left, height, width, numbers) of the window. value: None for random ones."""
         channels, rows, columns = F.get_dimensions(img)
         for _ in range(ATTEMPTS):
-            height, width = window(rows * columns, ratio, scale)
+            height, width = sides(rows * columns, scale, ratio)
             if height < rows and width < columns:
-                shape = channels, height, width
                 if value is None:
-                    numbers = Tensor(random.normal(shape, purpose=PURPOSE))
+                    numbers = random.normal((channels, height, width), purpose=PURPOSE)
                 else:
-                    numbers = Tensor(np.asarray(value, np.float32).reshape(-1, 1, 1))
-                top = integer(0, rows - height + 1)
-                return top, integer(0, columns - width + 1), height, width, numbers
+                    numbers = np.asarray(value, np.float32).reshape(-1, 1, 1)
+                return *placed(height, width, rows, columns), Tensor(numbers)
         return 0, 0, rows, columns, img
 
     def __call__(self, img: Tensor) -> Tensor:
-        F.need("RandomErasing", img, "tensor")
-        if not happens(self.p):
+        if not uniform(0, 1) < self.p:
             return img
         value = None if self.value == "random" else self.value
-        place = self.get_params(img, self.scale, self.ratio, value)
-        return F.erase(img, *place, self.inplace)
+        return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), self.inplace)

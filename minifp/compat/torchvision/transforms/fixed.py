@@ -1,13 +1,11 @@
-"""Transforms that draw nothing: each calls the function of its name, with its settings."""
+"""Transforms that draw nothing: functions of functional.py with their settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
-from minifp.autograd.tape import Tensor
 from minifp.compat.torchvision.transforms import functional as F
-from minifp.compat.torchvision.transforms.functional import InterpolationMode
-from minifp.errors import ArgumentError
 
 
 @dataclass(eq=False)
@@ -24,103 +22,77 @@ class Compose:
 
 @dataclass(eq=False)
 class Lambda:
-    """A function of your own. Raises ArgumentError for what is none."""
+    """A function of your own."""
 
     lambd: Callable[[Any], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.lambd):
-            raise ArgumentError(f"Lambda({self.lambd!r}): expected a function")
 
     def __call__(self, img: Any) -> Any:
         return self.lambd(img)
 
 
-@dataclass(eq=False)
-class ToTensor:
+class Applied:
+    """Calls a function with a picture and the settings that it is made with, which are attributes
+    by the function's names. Raises TypeError for settings that the function does not have."""
+
+    function: Callable[..., Any]
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        bound = signature(self.function).bind(None, *args, **settings)
+        bound.apply_defaults()
+        self.names = [*bound.arguments][1:]
+        vars(self).update((name, bound.arguments[name]) for name in self.names)
+
+    def __call__(self, img: Any) -> Any:
+        return self.function(img, *(getattr(self, name) for name in self.names))
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.names)
+        return f"{type(self).__name__}({settings})"
+
+
+class ToTensor(Applied):
     """A picture, or an array (H, W, C), as a tensor (C, H, W) of floats; of bytes 0 to 1."""
 
-    def __call__(self, pic: Any) -> Tensor:
-        return F.to_tensor(pic)
+    function = staticmethod(F.to_tensor)
 
 
-@dataclass(eq=False)
-class PILToTensor:
+class PILToTensor(Applied):
     """A picture as a tensor (C, H, W) of its own numbers."""
 
-    def __call__(self, pic: Any) -> Tensor:
-        return F.pil_to_tensor(pic)
+    function = staticmethod(F.pil_to_tensor)
 
 
-@dataclass(eq=False)
-class ToPILImage:
+class ToPILImage(Applied):
     """A tensor (C, H, W), or an array (H, W, C), as a picture."""
 
-    mode: str | None = None
-
-    def __call__(self, pic: Any) -> Any:
-        return F.to_pil_image(pic, self.mode)
+    function = staticmethod(F.to_pil_image)
 
 
-@dataclass(eq=False)
-class Normalize:
+class Normalize(Applied):
     """(tensor - mean) / std, of each channel."""
 
-    mean: Any
-    std: Any
-    inplace: bool = False
-
-    def __call__(self, tensor: Tensor) -> Tensor:
-        return F.normalize(tensor, self.mean, self.std, self.inplace)
+    function = staticmethod(F.normalize)
 
 
-@dataclass(eq=False)
-class Resize:
+class Resize(Applied):
     """In another size: (height, width), or a number for the shorter side."""
 
-    size: Any
-    interpolation: Any = InterpolationMode.BILINEAR
-    max_size: int | None = None
-    antialias: bool | None = True
-
-    def __post_init__(self) -> None:
-        F.pair(self.size)
-        F.resampling(self.interpolation)
-
-    def __call__(self, img: Any) -> Any:
-        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
+    function = staticmethod(F.resize)
 
 
-@dataclass(eq=False)
-class CenterCrop:
+class CenterCrop(Applied):
     """The window of this size in the middle."""
 
-    size: Any
-
-    def __post_init__(self) -> None:
-        self.size = F.pair(self.size)
-
-    def __call__(self, img: Any) -> Any:
-        return F.center_crop(img, self.size)
+    function = staticmethod(F.center_crop)
 
 
-@dataclass(eq=False)
-class Pad:
-    """With pixels around it: see functional.pad."""
+class Pad(Applied):
+    """With pixels around it."""
 
-    padding: Any
-    fill: Any = 0
-    padding_mode: str = "constant"
-
-    def __call__(self, img: Any) -> Any:
-        return F.pad(img, self.padding, self.fill, self.padding_mode)
+    function = staticmethod(F.pad)
 
 
-@dataclass(eq=False)
-class Grayscale:
+class Grayscale(Applied):
     """In grey, of 1 or 3 channels."""
 
-    num_output_channels: int = 1
-
-    def __call__(self, img: Any) -> Any:
-        return F.rgb_to_grayscale(img, self.num_output_channels)
+    function = staticmethod(F.rgb_to_grayscale)

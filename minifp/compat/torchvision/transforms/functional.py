@@ -3,7 +3,6 @@
 What Pillow alone computes (rotation, colours) takes its pictures only, and refuses tensors.
 """
 
-import math
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -18,22 +17,13 @@ from minifp.nn.functional import pad as padded
 from minifp.numerics.formats import float32, wider
 from minifp.ops.creation import storage_dtype
 
-
-class InterpolationMode(Enum):
-    """How pixels between pixels are computed, by torchvision's names."""
-
-    NEAREST = "nearest"
-    NEAREST_EXACT = "nearest-exact"
-    BILINEAR = "bilinear"
-    BICUBIC = "bicubic"
-    BOX = "box"
-    HAMMING = "hamming"
-    LANCZOS = "lanczos"
-
-
-OF_PILLOW = {"nearest": 0, "nearest-exact": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4}
-OF_PILLOW["hamming"] = 5
+OF_PILLOW = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
+OF_PILLOW["nearest-exact"] = 0
+MODES = {name.upper().replace("-", "_"): name for name in OF_PILLOW}
+make_enum: Any = Enum
+InterpolationMode = make_enum("InterpolationMode", MODES)
 DEEP = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # pictures of other than bytes
+OTHERS = {"RGB": ("YCbCr", "HSV"), "RGBA": ("CMYK", "RGBX")}  # with as many channels
 PADDING = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "symmetric": None}
 
 
@@ -54,11 +44,10 @@ def need(name: str, image: Any, *kinds: str) -> None:
 
 def resampling(interpolation: Any) -> int:
     """Pillow's number of an InterpolationMode, or of one of these numbers. Raises ArgumentError."""
-    if isinstance(interpolation, int) and interpolation in OF_PILLOW.values():
-        return int(interpolation)
-    if isinstance(interpolation, InterpolationMode):
-        return OF_PILLOW[interpolation.value]
-    raise ArgumentError(f"interpolation={interpolation!r}: expected an InterpolationMode")
+    number = OF_PILLOW.get(getattr(interpolation, "value", ""), interpolation)
+    if number not in OF_PILLOW.values():
+        raise ArgumentError(f"interpolation={interpolation!r}: expected an InterpolationMode")
+    return int(number)
 
 
 def get_dimensions(img: Any) -> list[int]:
@@ -67,11 +56,6 @@ def get_dimensions(img: Any) -> list[int]:
     if is_picture(img):
         return [len(img.getbands()), img.height, img.width]
     return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
-
-
-def get_image_size(img: Any) -> list[int]:
-    """[width, height]."""
-    return get_dimensions(img)[:0:-1]
 
 
 # ---- pictures, arrays, tensors -------------------------------------------------------------------
@@ -91,10 +75,7 @@ def to_tensor(pic: Any) -> Tensor:
     elif is_picture(pic):
         array = pil_to_tensor(pic.convert("L") if pic.mode == "1" else pic).array
     else:
-        raise DTypeError(
-            f"to_tensor of a {type(pic).__name__}: expected a picture of Pillow's, or an array "
-            "(H, W) or (H, W, C)"
-        )
+        raise DTypeError(f"to_tensor of a {type(pic).__name__}: expected a picture, or an array")
     if array.dtype == np.uint8:
         dtype = np.dtype(wider(float32, storage_dtype()))
         array = array.astype(dtype) / dtype.type(255)
@@ -104,24 +85,19 @@ def to_tensor(pic: Any) -> Tensor:
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """A tensor (C, H, W) or (H, W), or an array (H, W, C) or (H, W), as a picture; floats are 0 to
     1. mode: Pillow's, where it is not the usual one of so many channels."""
-    array = pic
-    if isinstance(pic, Tensor):
-        array = pic.detach().cpu().numpy()
-        array = array.transpose(1, 2, 0) if array.ndim == 3 else array
+    array = pic.detach().cpu().numpy() if isinstance(pic, Tensor) else pic
     if not isinstance(array, np.ndarray) or array.ndim not in (2, 3):
         raise DTypeError(f"to_pil_image of a {type(pic).__name__}: expected a tensor (C, H, W)")
-    array = np.atleast_3d(array)
-    if array.shape[2] not in (1, 2, 3, 4):
-        raise ShapeError(f"to_pil_image: {array.shape[2]} channels: expected 1 to 4")
+    is_first = isinstance(pic, Tensor) and array.ndim == 3
+    array = np.atleast_3d(array.transpose(1, 2, 0) if is_first else array)
     if array.dtype.kind == "f" and mode != "F":
         array = (array * 255).astype(np.int64).astype(np.uint8)
     array = np.ascontiguousarray(array[..., 0] if array.shape[2] == 1 else array)
     image = import_module("PIL.Image")
-    usual = image.fromarray(array)
+    usual = image.fromarray(array)  # raises TypeError for more than four channels
     if mode in (None, usual.mode):
         return usual
-    bands = {1: (), 2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
-    if mode not in bands[len(usual.getbands())]:
+    if mode not in OTHERS.get(usual.mode, ()):
         raise ArgumentError(f"to_pil_image: mode={mode!r} of a picture in {usual.mode}")
     return image.frombytes(mode, usual.size, array.tobytes())
 
@@ -154,6 +130,15 @@ def pair(size: Any) -> tuple[int, int]:
     return int(sizes[0]), int(sizes[-1])
 
 
+def span(value: Any, middle: float = 0.0) -> tuple[float, float]:
+    """A range, from middle - value to middle + value where it is one number. Raises ArgumentError
+    for others."""
+    low, high = (middle - value, middle + value) if isinstance(value, (int, float)) else value
+    if low > high:
+        raise ArgumentError(f"{value!r}: expected a number of at least 0, or a range")
+    return float(low), float(high)
+
+
 def resized(height: int, width: int, size: Any, max_size: int | None) -> tuple[int, int]:
     """The (height, width) of a picture that is resized: to a pair, or with a number for its shorter
     side, and its longer one at most max_size."""
@@ -173,28 +158,22 @@ def resize(
     img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
     max_size: int | None = None, antialias: bool | None = True,
 ) -> Any:  # fmt: skip
-    """img in another size. Of a tensor of floats each channel is resized as Pillow does, which is
-    torchvision's antialias=True; raises ArgumentError for False, and for nearest."""
+    """img in another size. Of a tensor each channel is resized by Pillow, which is torchvision's
+    antialias=True but for the rounding of its weights. Raises ArgumentError for other tensors."""
     _, height, width = get_dimensions(img)
     wanted = resized(height, width, size, max_size)
     if wanted == (height, width):
         return img
     if is_picture(img):
         return img.resize(wanted[::-1], resampling(interpolation))
-    if not antialias or resampling(interpolation) == 0 or img.requires_grad:
-        raise ArgumentError(
-            "resize of a tensor: expected antialias=True, bilinear or bicubic, and no gradient: "
-            "F.interpolate does the others"
-        )
-    if img.dtype != float32:
-        raise DTypeError(f"resize of a tensor of {img.dtype}: expected float32, or a picture")
+    is_plain = img.dtype == float32 and not img.requires_grad
+    if not (antialias and is_plain and resampling(interpolation)):
+        raise ArgumentError("resize of a tensor: expected float32 without a gradient, and bilinear "
+                            "or bicubic with antialias: F.interpolate does others")  # fmt: skip
+    planes = np.ascontiguousarray(img.numpy()).reshape(-1, height, width)
     image = import_module("PIL.Image")
-    array = img.numpy()
-    planes = np.empty((math.prod(img.shape[:-2]), *wanted), array.dtype)
-    for plane, own in zip(planes, array.reshape(-1, height, width)):
-        one = image.fromarray(np.ascontiguousarray(own))
-        plane[:] = np.asarray(one.resize(wanted[::-1], resampling(interpolation)))
-    return Tensor(planes.reshape(*img.shape[:-2], *wanted))
+    pictures = (resize(image.fromarray(p), wanted, interpolation) for p in planes)
+    return Tensor(np.stack([np.asarray(p) for p in pictures]).reshape(*img.shape[:-2], *wanted))
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
@@ -214,9 +193,9 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     if mode == "constant":
         expand = import_module("PIL.ImageOps").expand
         return expand(img, (left, top, right, bottom), colour(fill, img))
-    array, how = np.asarray(img), {"mode": padding_mode}
-    widths = [(top, bottom), (left, right), (0, 0)][: array.ndim]
-    return import_module("PIL.Image").fromarray(np.pad(array, widths, **how))
+    array, how = np.asarray(img), dict[str, Any](mode=padding_mode)
+    how["pad_width"] = [(top, bottom), (left, right), (0, 0)][: array.ndim]
+    return import_module("PIL.Image").fromarray(np.pad(array, **how))
 
 
 def colour(fill: Any, img: Any) -> Any:
@@ -240,10 +219,9 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     return padded(window, around) if any(around) else window
 
 
-def center_crop(img: Any, output_size: Any) -> Any:
+def center_crop(img: Any, size: Any) -> Any:
     """The window in the middle, with zeros around an img that is smaller."""
-    height, width = pair(output_size)
-    _, rows, columns = get_dimensions(img)
+    (height, width), (_, rows, columns) = pair(size), get_dimensions(img)
     more = max(width - columns, 0), max(height - rows, 0)
     if any(more):
         img = pad(img, (more[0] // 2, more[1] // 2, (more[0] + 1) // 2, (more[1] + 1) // 2))
@@ -282,36 +260,6 @@ def rotate(
     need("rotate", img, "picture")
     how = resampling(interpolation)
     return img.rotate(angle, how, expand, center, fillcolor=colour(fill, img))
-
-
-def affine(
-    img: Any, angle: float, translate: Any, scale: float, shear: Any,
-    interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None,
-) -> Any:  # fmt: skip
-    """A picture turned clockwise by degrees around its middle, or center, sheared, scaled, and
-    moved by translate, (x, y). shear: degrees along x, or along x and y."""
-    need("affine", img, "picture")
-    if scale <= 0:
-        raise ArgumentError(f"affine: scale={scale}: expected more than 0")
-    shears = [shear, 0.0] if isinstance(shear, (int, float)) else [*shear]
-    middle = center or [img.width * 0.5, img.height * 0.5]
-    matrix = inverse_affine(middle, angle, translate, scale, (shears * 2)[:2])
-    how = resampling(interpolation)
-    return img.transform(img.size, 0, matrix, how, fillcolor=colour(fill, img))
-
-
-def inverse_affine(center: Any, angle: float, translate: Any, scale: float, shear: Any) -> list:
-    """Where Pillow reads each pixel from, x' = a x + b y + c and so y': the inverse of translate *
-    center * rotation * scale * shear in y * shear in x * center^-1."""
-    turn, (sx, sy) = math.radians(angle), map(math.radians, shear)
-    a = math.cos(turn - sy) / math.cos(sy)
-    b = -math.cos(turn - sy) * math.tan(sx) / math.cos(sy) - math.sin(turn)
-    c = math.sin(turn - sy) / math.cos(sy)
-    d = -math.sin(turn - sy) * math.tan(sx) / math.cos(sy) + math.cos(turn)
-    back = [-(m + by) for m, by in zip(center, translate)]
-    rows = [[d / scale, -b / scale], [-c / scale, a / scale]]
-    ends = [p * back[0] + q * back[1] + m for (p, q), m in zip(rows, center)]
-    return [*rows[0], ends[0], *rows[1], ends[1]]
 
 
 # ---- colours -------------------------------------------------------------------------------------
