@@ -11,6 +11,7 @@ import pytest
 from refusals import refuses
 
 import minifp as fp
+from minifp.compat.torch import files
 from minifp.compat.torch.mirror import install
 from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
@@ -40,15 +41,21 @@ torch.optim.Adam(again.parameters()).load_state_dict(held)
 """
 
 
+def mirrored():
+    return [name for name in sys.modules if name.partition(".")[0] in ROOTS]
+
+
 @pytest.fixture
 def torch():
     """What `import torch` brings, in this process until the test ends."""
     methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
-    with patch.dict(sys.modules), patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
-        for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
-            del sys.modules[name]
+    others = {name: sys.modules.pop(name) for name in mirrored()}
+    with patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
         install()
         yield import_module("torch")
+    for name in mirrored():
+        del sys.modules[name]
+    sys.modules.update(others)
     for name, before in methods.items():
         setattr(fp.Tensor, name, before)
 
@@ -97,6 +104,15 @@ def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
         lack[2:0:-1] for lack in missing.missing(str(script))
     ]
     refuses(fp.ArgumentError, "new, or empty", comparing.compare, None, ["a", "b"], tmp_path)
+    assert comparing.named("float32,mixed,loss_scale=8") == ["float32", "mixed,loss_scale=8"]
+
+
+def test_a_save_that_fails_is_found_elsewhere_and_no_gpu_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "home", tmp_path)
+    (tmp_path / "file").touch()
+    refuses(OSError, "is in .*saved-.*x.pt", files.save, {"a": 1}, tmp_path / "file" / "x.pt")
+    with pytest.warns(match="map_location='cuda:0'.* no GPU"):
+        assert files.load(*tmp_path.glob("saved-*/x.pt"), map_location="cuda:0") == {"a": 1}
 
 
 def run(folder, *options):

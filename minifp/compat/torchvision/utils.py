@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch.files import led
+from minifp.compat.torch.files import write
 from minifp.data.pillow import need_pillow
 from minifp.errors import ArgumentError, DTypeError
 from minifp.ops import stack
-from minifp.saving import files
 
 __all__ = ["make_grid", "save_image"]
 
@@ -73,6 +72,6 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
         raise ArgumentError(f"save_image({fp}): expected a name that ends in .png, or a format")
     image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0))).save(content, kind)
     if is_path:
-        files.write(led(fp), content.getvalue())
+        write(fp, content.getvalue())
     else:
         fp.write(content.getvalue())
