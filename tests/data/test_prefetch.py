@@ -89,6 +89,17 @@ def test_formats_and_warnings_are_those_of_where_a_batch_is_used():
     assert [w.category for w in caught] == [PrecisionWarning]
 
 
+def test_settings_of_numpy_hold_on_the_thread_too():
+    if int(np.__version__.partition(".")[0]) < 2:
+        pytest.skip("NumPy 1 has them by thread")
+
+    def divide(fields, indices, draws):
+        return (fields[1] / 0.0,)
+
+    with np.errstate(all="ignore"):
+        values(DataLoader(Watched(), 4, prefetch=2, transform=divide))
+
+
 @pytest.mark.parametrize("prefetch", [0, 1, 4])
 def test_an_error_is_raised_at_its_batch_and_the_loader_goes_on_with_the_next_epoch(prefetch):
     for broken in (0, 3, 10, 19):
