@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp.errors import DataError
 
+LARGEST = 2**28  # bytes of a file whose size nobody has said
 IDX_BYTES = 0x08  # the third byte of an IDX file: its numbers are unsigned bytes
 NAMED = {"fashion-mnist"}  # its files are called as another's: only a folder of this name has them
 
@@ -84,7 +85,7 @@ def local(dataset: str, names, inside=()) -> dict | None:
     has some of the files and not all, or MINIFP_DATA names no folder.
     """
     for place in places(dataset, inside):
-        paths = {name: path for name in names for path in _either(place / name)}
+        paths = paths_in(place, names)
         missing = [name for name in names if name not in paths]
         if not missing:
             return paths
@@ -97,9 +98,10 @@ def local(dataset: str, names, inside=()) -> dict | None:
     return None
 
 
-def _either(path):
-    both = (path.with_name(path.name + ".gz"), path)
-    return [p for p in both if p.is_file()]
+def paths_in(folder: Path, names) -> dict[str, Path]:
+    """The paths of those of these files that a folder has, compressed (.gz) or not, by name."""
+    both = [(name, folder / called) for name in names for called in (f"{name}.gz", name)]
+    return {name: path for name, path in both if path.is_file()}
 
 
 def read(path: Path, at_most: int) -> bytes:
@@ -122,22 +124,23 @@ def read_idx(path: Path, shape) -> np.ndarray:
     """Read an IDX file of unsigned bytes, compressed if its name ends in .gz.
 
     The format is LeCun's: two zero bytes, 8 for unsigned bytes, the number of dimensions, each
-    dimension as 32 bits (big end first), then the numbers. Raises DataError where the file is
-    damaged or cut off, or its shape is another.
+    dimension as 32 bits (big end first), then the numbers. shape: None in it stands for any size.
+    Raises DataError where the file is damaged or cut off, or its shape is another.
     """
     path, head = Path(path), 4 + 4 * len(shape)
-    size = head + math.prod(shape)
-    content = read(path, size)
+    content = read(path, LARGEST if None in shape else head + math.prod(shape))
     if content[:4] != bytes([0, 0, IDX_BYTES, len(shape)]):
         raise DataError(
             f"{path} is not an IDX file of bytes with {len(shape)} dimensions: it begins with "
             f"{content[:4].hex(' ') or 'nothing'}, expected 00 00 08 {len(shape):02x}."
         )
     found = tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, head, 4))
-    if found != tuple(shape) or len(content) != size:
+    shape = tuple(n if wanted is None else wanted for n, wanted in zip(found, shape))
+    size = head + math.prod(shape)
+    if found != shape or len(content) != size:
         more = " or more" * (len(content) > size)
         raise DataError(
-            f"{path}: expected shape {tuple(shape)} in {size} bytes, got {found} in {len(content)} "
+            f"{path}: expected shape {shape} in {size} bytes, got {found} in {len(content)} "
             f"bytes{more}. It is cut off, or another file: download it again."
         )
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)

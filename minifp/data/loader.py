@@ -288,9 +288,9 @@ class DataLoader(Generic[Batch]):
         order = self._order.indices(epoch.number, epoch.seed)
         fetch = self._maker(epoch, order)
         starts = range(epoch.position, len(order), self._at_once)
-        pieces = [order[start : start + self._at_once] for start in starts]
-        pieces = [indices for indices in pieces if self._is_whole(len(indices))]
-        return lambda indices: (len(indices), fetch(indices)), pieces
+        pieces = (order[start : start + self._at_once] for start in starts)
+        whole = (indices for indices in pieces if self._is_whole(len(indices)))
+        return lambda indices: (len(indices), fetch(indices)), whole
 
     def _batches_of(self, epoch):
         """The same of a batch_sampler: batches whose items were given are passed over."""
@@ -307,7 +307,8 @@ class DataLoader(Generic[Batch]):
         dataset, transform, collate = self.dataset, self.transform, self._collate
         if collate is None and transform is None and not takes_arrays(dataset):
             collate = default_collate
-        every = None if self.sampler is self.batch_sampler is None else np.unique(order)
+        has_some = isinstance(order, np.ndarray) and self.sampler is not self.batch_sampler
+        every = np.unique(order) if has_some else None
         fetch: Callable[[np.ndarray], Any] = partial(take if collate is None else listed, dataset)
         draws = Draws(epoch.seed, epoch.number, len(dataset), fetch, every)
         if collate is not None:

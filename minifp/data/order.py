@@ -1,9 +1,11 @@
 """In which order an epoch takes the items of a data set."""
 
+from typing import Any
+
 import numpy as np
 
 from minifp.data.dataset import as_indices
-from minifp.data.torch_samplers import Sampler, drawn_by
+from minifp.data.torch_samplers import Repeated, Sampler, drawn_by
 from minifp.errors import ArgumentError, DataError
 from minifp.runtime import random
 
@@ -24,8 +26,8 @@ class Order:
     def __len__(self):
         return len(self.dataset) if self.sampler is None else self._count
 
-    def indices(self, epoch: int, seed: int) -> np.ndarray:
-        """Return the indices of an epoch, (len,) int64.
+    def indices(self, epoch: int, seed: int) -> Any:
+        """Return the indices of an epoch, (len,) int64, or what gives slices of them.
 
         Raises DataError where the sampler gives more or fewer than at first.
         """
@@ -48,6 +50,8 @@ class Order:
 
     def _sampled(self, epoch, seed):
         drawn = drawn_by(self.sampler, epoch, seed)
+        if isinstance(drawn, Repeated) and drawn.size <= len(self.dataset):
+            return drawn
         return as_indices("DataLoader: sampler", drawn, len(self.dataset))
 
 

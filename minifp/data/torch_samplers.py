@@ -15,6 +15,8 @@ from minifp.data.dataset import as_indices
 from minifp.errors import ArgumentError
 from minifp.runtime import random
 
+AT_ONCE = 2**12  # indices that are drawn together where one after the other is asked for
+
 
 class Sampler:
     """The base of samplers of PyTorch's kind: define `__iter__`, over indices, and `__len__`."""
@@ -26,13 +28,33 @@ class Sampler:
         raise ArgumentError(f"{type(self).__name__} does not define __iter__()")
 
 
+class Repeated:
+    """count indices below size, each drawn from all; a slice of them when it is asked for."""
+
+    def __init__(self, size: int, count: int, seed: int, epoch: int) -> None:
+        self.size, self.count, self.epoch = size, count, epoch
+        self.streams = random.Streams(seed)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        start, stop, _ = part.indices(self.count)
+        how: dict[str, Any] = {"purpose": "sampler", "call": self.epoch, "first": start}
+        return self.streams.integers(0, self.size, (max(stop - start, 0),), **how)
+
+    def __iter__(self) -> Iterator[int]:
+        for start in range(0, self.count, AT_ONCE):
+            yield from self[start : start + AT_ONCE].tolist()
+
+
 class _Drawn(Sampler):
     """One whose indices are a function of the epoch and the seed."""
 
     epoch = 0  # of the next iteration
     count: int
 
-    def __call__(self, epoch: int, seed: int) -> np.ndarray:
+    def __call__(self, epoch: int, seed: int) -> Any:
         """The indices of an epoch, int64."""
         raise ArgumentError(f"{type(self).__name__} does not define __call__()")
 
@@ -42,7 +64,7 @@ class _Drawn(Sampler):
     def __iter__(self) -> Iterator[Any]:
         indices = self(self.epoch, random.get_state()["seed"])
         self.epoch += 1
-        return iter(indices.tolist())
+        return iter(indices if isinstance(indices, Repeated) else indices.tolist())
 
 
 def _without(generator, sampler):
@@ -90,11 +112,10 @@ class RandomSampler(_Drawn):
         self.count = check_count("RandomSampler: num_samples", count)
         self.data_source, self.replacement = data_source, replacement
 
-    def __call__(self, epoch: int, seed: int) -> np.ndarray:
+    def __call__(self, epoch: int, seed: int) -> Any:
         n = len(self.data_source)
         if self.replacement:
-            streams = random.Streams(seed)
-            return streams.integers(0, n, (self.count,), purpose="sampler", call=epoch)
+            return Repeated(n, self.count, seed, epoch)
         turns = range(-(-self.count // n))
         return np.concatenate([_permuted(n, seed, epoch, turn) for turn in turns])[: self.count]
 

@@ -37,6 +37,11 @@ def whereabouts(dataset: str) -> str:
     return downloaded(dataset, [called.format(name) for name in names], inside, megabytes)
 
 
+def is_there(dataset: str) -> bool:
+    """Whether one of ALL is read from where it lies, without downloading it."""
+    return whereabouts(dataset).startswith("in ")
+
+
 def of_sounds() -> str:
     """The same of the recordings, which may be a folder of files or an archive."""
     try:

@@ -11,7 +11,7 @@ import click
 
 from minifp.compat.torch import files
 from minifp.errors import ArgumentError, MinifpError
-from minifp.run.comparing import compare
+from minifp.run.comparing import compare, named
 from minifp.run.losses import Losses
 from minifp.run.missing import missing
 from minifp.run.script import Script, set_precision
@@ -50,7 +50,7 @@ def main(script: str, args: tuple[str, ...], **options: Any) -> None:
             for name in ("precision", "microscope"):
                 if options[name] is not None:
                     raise ArgumentError(f"--compare and --{name}: expected one of them")
-            print(compare(asked, options["compared"].split(","), options["out"]))
+            print(compare(asked, named(options["compared"]), options["out"]))
         else:
             set_precision(options["precision"])
             if options["microscope"]:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,11 @@ def compare(script: Script, precisions: list[str], out: str) -> str:
     if drawing.is_available():
         files.write(Path(out) / "losses.svg", picture(curves))
     return told(curves, out)
+
+
+def named(text: str) -> list[str]:
+    """The precisions of a list: "float32,mixed,loss_scale=8" has two, for a change has a "="."""
+    return re.split(r",(?![^,]*=)", text)
 
 
 def folder_of(precision: str) -> str:

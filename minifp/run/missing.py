@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.mirror import ABSENT, is_mirrored, look_up
+from minifp.compat.torch.paths import ROOTS as MIRRORED
 from minifp.compat.torch.refused import MODULES, OTHERS, reason
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
 
-ROOTS = {"torch", *OTHERS}
+ROOTS = {*MIRRORED, *OTHERS}
 
 
 class Lack(NamedTuple):

@@ -218,9 +218,11 @@ class Streams:
         return np.argsort(pairs, kind="stable").astype(np.int64, copy=False)
 
     def integers(
-        self, low: int, high: int, shape: Ints, *, purpose: str, call: int | None = None
-    ) -> np.ndarray:
-        """Draw int64 numbers from low, low + 1, ..., high - 1; at most 2**32 different ones.
+        self, low: int, high: int, shape: Ints, *, purpose: str, call: int | None = None,
+        first: int = 0,
+    ) -> np.ndarray:  # fmt: skip
+        """Draw int64 numbers from low, low + 1, ..., high - 1; at most 2**32 different ones. The
+        first one is number `first` of the call.
 
         A number is floor(x * (high - low) / 2^64) of a 64-bit x, so that no value is likelier
         than another by more than 2^-32 of itself (Lemire, "Fast random integer generation in an
@@ -233,19 +235,22 @@ class Streams:
             raise ArgumentError(
                 f"integers: expected low < high and at most 2**32 values, got {low} and {high}"
             )
-        x, span = self._pairs("integers", n, purpose, call), np.uint64(high - low)
+        first = _integer("integers", "first", first, 2**62)
+        x, span = self._pairs("integers", n, purpose, call, first), np.uint64(high - low)
         # the upper half of a product of 96 bits, by halves of x so that nothing overflows
         drawn = ((x >> WORD) * span + (((x & LOW_WORD) * span) >> WORD)) >> WORD
         return (drawn.astype(np.int64) + low).reshape(shape)
 
-    def _pairs(self, name, n, purpose, call):
+    def _pairs(self, name, n, purpose, call, first=0):
+        block, skipped = divmod(first, 2)
+        n += skipped
         out = np.empty(_whole(2 * n) // 2, np.uint64)
-        for part, words in self._words(name, 2 * n, purpose, call):
+        for part, words in self._words(name, 2 * n, purpose, call, block):
             wide = out[part.start // 2 : part.stop // 2]
             wide[:] = words[::2]
             wide <<= WORD
             wide |= words[1::2]
-        return out[:n]
+        return out[skipped:n]
 
     def _words(self, name, n, purpose, call, block=0):
         """Count the call, then return the chunks of (a slice, its words as (m,) uint32), which

@@ -1,11 +1,10 @@
-"""BCCD: found as a folder or an archive, unpacked once, downloaded; and the real one."""
+"""BCCD: found as a folder or an archive, unpacked once, and downloaded."""
 
 import shutil
 import tarfile
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from boxed_pictures import write_voc
 from refusals import refuses
@@ -18,7 +17,6 @@ from minifp.errors import ArgumentError, DataError
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
 pooch = pytest.importorskip("pooch", reason="pooch says where the cache is")
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "bccd"
 CELLS = {
     "cell-1": [("RBC", (1, 1, 9, 9)), ("Platelets", (3, 3, 5, 4))],
     "cell-2": [("WBC", (2, 2, 20, 20)), ("RBC", (7, 7, 7, 7))],
@@ -141,25 +139,3 @@ def test_arguments_that_cannot_be_are_refused(folder, monkeypatch):
     refuses(ArgumentError, "only size and tested, by name.*MINIFP_DATA", data.bccd, "folder")
     monkeypatch.setenv("MINIFP_DATA", str(folder / "nowhere"))
     assert "which is not a folder" in whereabouts("bccd")
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="no BCCD in ../shared/data")
-def test_the_real_pictures_are_read_with_their_official_split(cache, monkeypatch):
-    monkeypatch.setenv("MINIFP_DATA", str(REAL))
-    train, test = data.bccd(size=(30, 40))
-    assert (len(train), len(test)) == (292, 72)
-    counts = sum(
-        np.bincount(np.concatenate([t["labels"] for t in part.targets]), minlength=4)
-        for part in (train, test)
-    )
-    assert counts.tolist() == [0, 4155 - 2, 372, 361]  # without two points
-    assert not any(t["difficult"].any() for part in (train, test) for t in part.targets)
-    # red cells are lighter than the nuclei of white ones, in boxes that lie where they say
-    levels = {1: [], 2: []}
-    for picture, target in (test[i] for i in range(len(test))):
-        boxes = target["boxes"].numpy().round().astype(int)
-        for box, label in zip(boxes, target["labels"].tolist()):
-            if label in levels:
-                inside = picture[:, box[1] : box[3], box[0] : box[2]]
-                levels[label].append((inside[0].mean() - picture[0].mean()).item())
-    assert np.mean(levels[2]) < np.mean(levels[1]) - 0.05

@@ -37,16 +37,6 @@ def test_a_batch_may_have_any_structure_and_is_stacked_by_default_collate():
     assert number.tolist() == [1, 2] and text == ["a", "b"] and real.dtype == np.float32
 
 
-def test_order_and_state_are_those_of_other_loaders():
-    loader = DataLoader(WORDS, 1, shuffle=True, seed=4, collate_fn=padded)
-    epoch = iter(loader)
-    first = [next(epoch)["lengths"].item() for _ in range(2)]
-    state, rest = loader.state_dict(), [b["lengths"].item() for b in epoch]
-    again = DataLoader(WORDS, 1, shuffle=True, seed=4, collate_fn=padded)
-    again.load_state_dict(state)
-    assert [b["lengths"].item() for b in again] == rest and sorted(first + rest) == [1, 2, 3, 4, 5]
-
-
 def test_a_transform_changes_items_before_they_are_collated():
     def longer(fields, indices, draws):
         sequences, labels = fields

@@ -23,8 +23,6 @@ from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
 from minifp.runtime import random
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 
 def numbered(n):
     """A data set whose item i is (i, 10 i)."""
@@ -149,17 +147,6 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_of_ones_own_data_sets_
     batches = list(DataLoader(Squares(), 2000).arrays())
     assert [len(batch) for batch in batches] == [1, 1, 1]
     np.testing.assert_array_equal(np.concatenate(batches, axis=1)[0], np.arange(5000) ** 2)
-
-
-def test_pytorchs_place_for_it_has_the_same_names():
-    from minifp import data
-    from minifp.utils import data as other
-
-    assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
-    assert fp.utils.data is other and fp.utils.data.DataLoader is DataLoader
-    refuses(
-        ImportError, "instead: fp.data.Conc", exec, f"from {other.__name__} import StackDataset"
-    )
 
 
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.integers(0, 2**64 - 1))
@@ -366,11 +353,13 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
     """Its files are called as MNIST's are."""
     own = small.with_name("fashion-mnist")
     shutil.copytree(small, own)
+    monkeypatch.setenv("MINIFP_DATA", str(small))
+    same = mnist(normalize=False)[0].fingerprint()
     for where in (own, own.parent):
         monkeypatch.setenv("MINIFP_DATA", str(where))
         train, test = fp.data.fashion_mnist(normalize=False)
         assert (test.name, train.classes[9]) == ("Fashion-MNIST, test", "Ankle boot")
-        assert train.fingerprint() == mnist_of(small, monkeypatch).fingerprint()
+        assert train.fingerprint() == same
     (x, _), expected = fp.data.fashion_mnist()[0].arrays, train.arrays[0] / 255
     assert abs(x - (expected - 0.2860) / 0.3530).max() < 1e-6
     monkeypatch.setitem(sys.modules, "pooch", None)
@@ -378,12 +367,6 @@ def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
         monkeypatch.setenv("MINIFP_DATA", str(where))
         refuses(DataError, "pip install pooch", other)
     assert [*images.FASHION_CHECKSUMS] == [*images.MNIST_CHECKSUMS]
-
-
-def mnist_of(folder, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setenv("MINIFP_DATA", str(folder))
-        return mnist(normalize=False)[0]
 
 
 def test_a_data_folder_and_files_that_are_missing_are_named(small, monkeypatch):
@@ -471,16 +454,3 @@ def test_without_a_connection_or_pooch_the_error_says_what_to_do(network, monkey
     refuses(DataError, r"(?s)one/: .*two/: .*Try again.*set MINIFP_DATA", mnist)
     monkeypatch.setitem(sys.modules, "pooch", None)
     refuses(DataError, "pip install pooch.*set MINIFP_DATA", mnist)
-
-
-@pytest.mark.skipif(not (REAL / "mnist").is_dir(), reason="no MNIST in ../shared/data")
-def test_the_real_mnist_is_standardised_and_whole(monkeypatch):
-    monkeypatch.setenv("MINIFP_DATA", str(REAL))
-    train, test = mnist()
-    x, t = train.arrays
-    assert x.shape == (60000, 1, 28, 28) and test.arrays[0].shape == (10000, 1, 28, 28)
-    square = np.einsum("nchw,nchw", x, x, dtype=np.float64) / x.size  # without a copy in float64
-    assert abs(x.mean(dtype=np.float64)) < 1e-3 and abs(square - 1) < 2e-3
-    assert np.bincount(t).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-    labels = fp.data.files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
-    assert hashlib.sha256(idx(labels)).hexdigest().startswith("65a50cbbf4e906d7")

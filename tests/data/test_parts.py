@@ -102,13 +102,6 @@ def test_fractions_are_rounded_down_and_what_is_left_goes_to_the_first(n, weight
     assert counts == [floor + (i < more) for i, floor in enumerate(floors)]
 
 
-def test_a_split_is_pytorchs_in_size():
-    torch = pytest.importorskip("torch", reason="compares with PyTorch")
-    for n, fractions in ((10, [0.7, 0.2, 0.1]), (7, [0.5, 0.5]), (100, [1 / 3] * 3)):
-        theirs = torch.utils.data.random_split(range(n), fractions)
-        assert [len(p) for p in random_split(numbered(n), fractions)] == [len(p) for p in theirs]
-
-
 def test_a_split_without_a_seed_depends_on_the_global_one_and_is_another_each_time():
     random.manual_seed(3)
     first, second = (random_split(numbered(30), [20, 10])[0].indices for _ in range(2))

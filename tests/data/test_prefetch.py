@@ -3,6 +3,7 @@
 import gc
 import threading
 import warnings
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -239,13 +240,6 @@ def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_
             DataLoader(Watched(), 2, **{name: 4})
 
 
-def test_a_sampler_is_the_order_of_each_epoch():
-    loader = DataLoader(Watched(), 2, sampler=[5, 3, 5])
-    assert len(loader) == 2
-    for _ in range(2):
-        assert [batch[1] for batch in values(loader)] == [[5, 3], [5]]
-
-
 def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
     def sampler(epoch, seed):
         return np.array([epoch, seed, epoch + 1, 0, 7])
@@ -304,6 +298,11 @@ def test_pytorchs_samplers_and_workers_give_the_orders_that_the_seed_says():
     assert [b.tolist() for b in other] == [b.tolist() for b in it]
     assert batches(batch_size=4, shuffle=True) == batches(batch_size=4, sampler=random)
     assert len([*data.RandomSampler(items, True, 99)]) == 99 and data.get_worker_info() is None
+    endless = DataLoader(items, 3, sampler=data.RandomSampler(items, True, 10**10), seed=7)
+    first = [batch.tolist() for batch in islice(endless, 7)]  # of which no more is drawn
+    assert first == batches(batch_size=3, sampler=data.RandomSampler(items, True, 21))
+    endless.load_state_dict({"epoch": 0, "position": 5, "seed": 7, "size": 10**10})
+    assert next(iter(endless)).tolist() == [*first[1], *first[2]][2:5]
     own = type("Own", (data.Sampler,), {"__len__": lambda s: 2, "__iter__": lambda s: iter([3, 1])})
     assert batches(batch_size=5, sampler=own()) == [[3, 1]]
     refuses(ArgumentError, "give it alone", DataLoader, items, 3, batch_sampler=[[1]])

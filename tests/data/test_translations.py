@@ -1,7 +1,6 @@
 """Sentences with their translations: read, encoded, sorted into batches, padded."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from minifp.data import BucketSampler, BytePairs, DataLoader, SentencePairs, Str
 from minifp.data.translations import CHECKSUMS, PARTS
 from minifp.errors import ArgumentError, DataError
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k"
 OURS = {  # by language; sentence 1 has a space before it, as some in the real ones
     "en": ["The cat sleeps.", " Two birds sing in the old tree.", "It rains."],
     "fr": ["Le chat dort.", "Deux oiseaux chantent dans le vieil arbre.", "Il pleut."],
@@ -79,16 +77,6 @@ def test_what_is_downloaded_is_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(pooch, "retrieve", retrieve)
     refuses(DataError, "train.en.gz could not be downloaded", data.multi30k)
     assert asked == [("train.en.gz", f"sha256:{CHECKSUMS['train.en']}")]
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the texts are not here")
-def test_the_real_texts_have_their_lines(monkeypatch):
-    monkeypatch.setenv("MINIFP_DATA", str(REAL))
-    train, val, test = data.multi30k("de", "en")
-    assert (len(train), len(val), len(test)) == (29_000, 1_014, 1_000)
-    short = val.at_most(12)
-    assert 0 < len(short) < len(val) and "of at most 12 words" in short.name
-    assert max(len(s.split()) for pair in short for s in pair) == 12
 
 
 def test_a_batch_has_lengths_and_what_a_decoder_reads_and_writes(encoded):

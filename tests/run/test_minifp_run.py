@@ -11,7 +11,9 @@ import pytest
 from refusals import refuses
 
 import minifp as fp
+from minifp.compat.torch import files
 from minifp.compat.torch.mirror import install
+from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
 from minifp.run import comparing, missing
 from minifp.runtime.unknown_arguments import MEANING
@@ -39,22 +41,30 @@ torch.optim.Adam(again.parameters()).load_state_dict(held)
 """
 
 
+def mirrored():
+    return [name for name in sys.modules if name.partition(".")[0] in ROOTS]
+
+
 @pytest.fixture
 def torch():
     """What `import torch` brings, in this process until the test ends."""
     methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
-    with patch.dict(sys.modules), patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
-        for name in [name for name in sys.modules if f"{name}."[:6] == "torch."]:
-            del sys.modules[name]
+    others = {name: sys.modules.pop(name) for name in mirrored()}
+    with patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
         install()
         yield import_module("torch")
+    for name in mirrored():
+        del sys.modules[name]
+    sys.modules.update(others)
     for name, before in methods.items():
         setattr(fp.Tensor, name, before)
 
 
 def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(torch):
     from torch.distributions.categorical import Categorical
+    from torchvision import models, transforms
 
+    assert models.resnet.resnet18 is models.resnet18 and callable(transforms.functional.to_tensor)
     assert torch.nn.Linear is torch.nn.modules.linear.Linear is fp.nn.Linear
     assert torch.utils.data.dataset.TensorDataset is fp.data.TensorDataset
     assert torch.Tensor is fp.Tensor and torch.nn.modules.utils._pair(3) == (3, 3)
@@ -76,18 +86,33 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     assert len(told) == 1
     refuses(AttributeError, "runs in one", getattr, torch.nn.parallel, "DistributedDataParallel")
     refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
-    refuses(ImportError, r"minifp\.data", import_module, "torchvision")
+    refuses(ImportError, r"minifp\.data", import_module, "torchaudio")
+    for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
+        refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
     text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
-    text += "import torchvision\nx.index_reduce(1)"
+    text += (
+        "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.ops; v.transforms.Pad\n"
+    )
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
-    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchvision .index_reduce".split()
-    assert [*zip(lacking, range(1, 6))] == [lack[2:0:-1] for lack in missing.missing(str(script))]
+    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchtext .index_reduce".split()
+    assert [*zip(lacking, range(1, 6)), ("torchvision.ops", 7)] == [
+        lack[2:0:-1] for lack in missing.missing(str(script))
+    ]
     refuses(fp.ArgumentError, "new, or empty", comparing.compare, None, ["a", "b"], tmp_path)
+    assert comparing.named("float32,mixed,loss_scale=8") == ["float32", "mixed,loss_scale=8"]
+
+
+def test_a_save_that_fails_is_found_elsewhere_and_no_gpu_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "home", tmp_path)
+    (tmp_path / "file").touch()
+    refuses(OSError, "is in .*saved-.*x.pt", files.save, {"a": 1}, tmp_path / "file" / "x.pt")
+    with pytest.warns(match="map_location='cuda:0'.* no GPU"):
+        assert files.load(*tmp_path.glob("saved-*/x.pt"), map_location="cuda:0") == {"a": 1}
 
 
 def run(folder, *options):

@@ -7,6 +7,8 @@ functions of the script that runs, and of the files beside it.
 import argparse
 import os
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,7 +17,9 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.nn.parallel import DataParallel
-from minifp.saving import torch_files
+from minifp.compat.torch.nothing import say_once
+from minifp.errors import FileError, MinifpError
+from minifp.saving import files, torch_files
 from minifp.saving.pytorch.objects import dotted_name
 from minifp.saving.pytorch.writer import written
 
@@ -30,21 +34,41 @@ def save(obj: Any, f: Any, *args: Any, **settings: Any) -> None:
     classes. f: a path or an open file.
 
     Arrays in an optimizer's state_dict become tensors, which PyTorch has there. Raises
-    ArgumentError for other objects, by name; nothing is written then.
+    ArgumentError for other objects, by name; nothing is written then. And FileError for a path that
+    cannot be written to, with the place where the file is instead.
     """
-    value = with_tensors(obj)
+    content = written(with_tensors(obj), classes())
     if isinstance(f, (str, os.PathLike)):
-        torch_files.save(led(f), value, classes())
+        write(f, content)
     else:
-        f.write(written(value, classes()))
+        f.write(content)
 
 
-def load(f: Any, *args: Any, **settings: Any) -> Any:
+def write(path: Any, content: bytes) -> None:
+    """Write a file, or, where that fails, elsewhere; then raises FileError, which names it."""
+    try:
+        files.write(led(path), content)
+    except MinifpError as error:
+        raise FileError(f"{error}. {elsewhere(Path(path).name, content)}") from error
+
+
+def elsewhere(name: str, content: bytes) -> str:
+    """Write a file into a new folder, beside the script or the temporary one; what to say of it."""
+    for place in (home, tempfile.gettempdir()):
+        with suppress(OSError, MinifpError):
+            new = Path(tempfile.mkdtemp(prefix="saved-", dir=place), name)
+            return f"What was to be saved is in {files.write(new, content)}"
+    return "Nothing was saved"
+
+
+def load(f: Any, map_location: Any = None, *args: Any, **settings: Any) -> Any:
     """What a file holds, on the CPU; with weights_only=True no modules, and no objects.
 
     Raises FileNotFoundError, and CheckpointError for a file that is damaged, not PyTorch's, or
     names anything else.
     """
+    if "cuda" in str(map_location):
+        say_once(f"load(map_location={str(map_location)!r})", "there is no GPU")
     allowed = None if settings.get("weights_only") else classes()
     if not isinstance(f, (str, os.PathLike)):
         return torch_files.loads(f.read(), getattr(f, "name", "an open file"), allowed)

@@ -1,4 +1,5 @@
-"""The modules that a script gets for `import torch`, and the import hook that brings them.
+"""The modules that a script gets for `import torch` and `import torchvision`, and the import hook
+that brings them.
 
 Names are looked up when they are asked for (paths.py), and what is not there is refused with what
 to use instead.
@@ -81,7 +82,7 @@ class Mirror(ModuleType):
 
 
 class Finder(MetaPathFinder, Loader):
-    """The import hook of "torch" and all below it, and of packages that need PyTorch itself."""
+    """The import hook of paths.ROOTS and all below, and of packages that need PyTorch itself."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
@@ -89,7 +90,7 @@ class Finder(MetaPathFinder, Loader):
         first = name.partition(".")[0]
         if first in OTHERS and not is_of_script(first):
             raise ModuleNotFoundError(f"minifp has no {first}: {OTHERS[first]}", name=name)
-        if first != "torch":
+        if first not in paths.ROOTS:
             return None
         if not is_mirrored(name):
             place, _, last = name.rpartition(".")

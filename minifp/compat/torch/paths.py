@@ -1,12 +1,13 @@
-"""Where names of PyTorch's modules are looked up: in a module of minifp/compat/torch/ of the same
-path, then in minifp's own of the same path, then in those of the path that PLACES names."""
+"""Where names of PyTorch's and torchvision's modules are looked up: in a module of minifp/compat/
+of the same path, then in minifp's own of the same path, then in those of the path that PLACES
+names."""
 
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-HERE = "minifp.compat.torch"
+ROOTS = ("torch", "torchvision")  # whose modules are mirrored
 # Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
 PLACES = {
     "torch.nn.modules": "torch.nn",
@@ -36,13 +37,19 @@ PLACES = {
     "torch.functional": "torch",
     "torch._utils": "torch",
 }
+FILES = {  # each of these below a path has its names
+    "torchvision.datasets": "cifar fakedata folder mnist vision",
+    "torchvision.models": "densenet inception mobilenet resnet vgg",
+    "torchvision.transforms": "transforms",
+}
+PLACES |= {f"{path}.{file}": path for path, files in FILES.items() for file in files.split()}
 FOLDERS = {  # each path below one has the names of another: torch.nn.modules.conv
     "torch.nn.modules": "torch.nn",
     "torch.distributions": "torch.distributions",
 }
 NOT_PYTORCHS = {"data", "models", "lab", "paddle", "errors", "functional"}
 # What minifp has under the same name.
-SHARED = {"torch", "nn", "optim", "utils", "amp", "cuda", "autograd"}
+SHARED = {"nn", "optim", "utils", "amp", "cuda", "autograd"}
 
 
 @cache
@@ -58,11 +65,13 @@ def is_module(name: str) -> bool:
 def homes(path: str) -> tuple[Any, ...]:
     """The modules in which the names of a path are looked up, in that order; none for a path that
     is not mirrored."""
-    first = path.split(".")[:2][-1]
-    own = [path.replace("torch", root, 1) for root in (HERE, "minifp")]
-    found = [import_module(name) for name in own[: 1 + (first in SHARED)] if is_module(name)]
-    below = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
-    place = PLACES.get(path, "".join(below))
+    root, *below = path.split(".")
+    own = [f"minifp.compat.{path}"]
+    if root == "torch" and (not below or below[0] in SHARED):
+        own.append(".".join(["minifp", *below]))
+    found = [import_module(name) for name in own if is_module(name)]
+    folders = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
+    place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
         return (*found, *homes(place))
     return (*found, *([import_module(place)] if place else []))

@@ -23,9 +23,14 @@ MODULES = {  # by the path of a module, and of all below: why nothing is there
     "torch.hub": "nothing is downloaded: load weights from a file",
     "torch.utils.model_zoo": "nothing is downloaded: load weights from a file",
     "torch.utils.cpp_extension": "an operation of your own: docs/operations.md",
+    "torchvision.io": "PIL.Image.open, and transforms.ToTensor",
+    "torchvision.models.detection": "minifp.models has SSD300 and FasterRCNN",
+    "torchvision.models.segmentation": "there is no such model: write its modules",
+    "torchvision.ops": "minifp.nn.functional has nms, box_iou, roi_align and others of its names",
+    "torchvision.transforms.v2": "torchvision.transforms has the usual ones",
+    "torchvision.tv_tensors": "pictures are tensors, or Pillow's",
 }
 OTHERS = {  # packages that are made for PyTorch itself: what to use instead
-    "torchvision": "data sets and transforms are in minifp.data, models in minifp.models",
     "torchaudio": "minifp.data.read_wav, or scipy.signal",
     "torchtext": "minifp.data.TextDataset, WordDataset and BytePairs",
 }
@@ -33,6 +38,12 @@ WHY = MODULES | {  # and by the beginning of a name
     "torch.nn.parallel.DistributedDataParallel": ONE,
     "torch.stft": f"{NO_COMPLEX}; scipy.signal of x.numpy(), without gradients",
     "torch.complex": f"{NO_COMPLEX}: two tensors, the real and the imaginary part",
+    "torchvision.datasets": "ImageFolder, or a Dataset of your own that returns a picture and its "
+    "class",
+    "torchvision.models": "a model of minifp.models, or modules of your own; weights are not "
+    "downloaded: load_state_dict(torch.load(path))",
+    "torchvision.transforms": "transforms.Lambda of a function of your own, which Pillow may help",
+    "torchvision.utils": "there are make_grid and save_image; Pillow's ImageDraw draws",
 }
 WRITTEN = {  # how names of a path are written in minifp's own advice
     **{f"torch.{own.removeprefix('fp.')}".rstrip("."): own for own in PLACES if own[:3] == "fp."},
@@ -67,8 +78,8 @@ def stand_in(path: str, name: str) -> Any:
 
 def why_not(whole: str) -> str | None:
     """Why nothing is there under a dotted name; None where that is not said."""
-    said = [why for start, why in WHY.items() if f"{whole}.".startswith((f"{start}.", f"{start}_"))]
-    return said[-1] if said else None
+    said = [start for start in WHY if f"{whole}.".startswith((f"{start}.", f"{start}_"))]
+    return WHY[max(said, key=len)] if said else None
 
 
 def reason(path: str, name: str) -> str:

@@ -41,6 +41,7 @@ def empty(kind: Any, *_: Any) -> np.ndarray:
 def fill(array: np.ndarray, state: Any) -> None:
     """Give an array the numbers of a pickle. Raises ValueError where they do not fit."""
     _, shape, dtype, is_fortran, data = state if type(state) is tuple else ()
+    data = data.encode("latin1") if type(data) is str else data  # as Python 2 has bytes
     sizes = type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape)
     is_plain = isinstance(dtype, np.dtype) and type(data) is bytes and type(is_fortran) is bool
     if not sizes or not is_plain:

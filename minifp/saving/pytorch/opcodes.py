@@ -192,7 +192,7 @@ STEPS: dict[str, Callable[[Machine, Any], None]] = {  # by the name of an opcode
     **dict.fromkeys("PROTO FRAME STOP".split(), lambda m, _: None),
     **dict.fromkeys(
         "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES "
-        "SHORT_BINBYTES BINBYTES8".split(),
+        "SHORT_BINBYTES BINBYTES8 SHORT_BINSTRING BINSTRING".split(),
         Machine.push,
     ),
     "NONE": lambda m, _: m.stack.append(None),

@@ -1,0 +1,11 @@
+"""torchvision.datasets: those that are read from minifp.data's files, folders, and random ones."""
+
+from minifp.compat.torchvision.datasets.at_random import FakeData
+from minifp.compat.torchvision.datasets.base import VisionDataset
+from minifp.compat.torchvision.datasets.folders import ImageFolder
+from minifp.compat.torchvision.datasets.published import CIFAR10, CIFAR100, MNIST, FashionMNIST
+
+__all__ = [
+    "CIFAR10", "CIFAR100", "FakeData", "FashionMNIST", "ImageFolder", "MNIST",
+    "VisionDataset",
+]  # fmt: skip

@@ -1,0 +1,70 @@
+"""Files in a folder for each class, in torchvision's order."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from minifp.compat.torchvision.datasets.base import Change, VisionDataset
+from minifp.data.decoding import FORMATS
+from minifp.data.pillow import need_pillow
+from minifp.errors import DataError
+
+IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def pil_loader(path: Any) -> Any:
+    """The picture of a file, in RGB. Raises what Pillow raises."""
+    with need_pillow("ImageFolder").open(path, formats=FORMATS) as image:
+        return image.convert("RGB")
+
+
+class ImageFolder(VisionDataset):
+    """What `loader` makes of the files below a folder that has a folder for each class.
+
+    is_valid_file: a function of a path; by default that it ends as pictures do. classes: the names
+    of the folders, sorted. samples, imgs: (path, class) of each file. Raises DataError where there
+    is no such folder, or a class has no file, unless allow_empty.
+    """
+
+    def __init__(
+        self, root: Any, transform: Change = None, target_transform: Change = None,
+        loader: Callable[[str], Any] = pil_loader,
+        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(root, None, transform, target_transform)
+        self.loader = loader
+        self.classes, self.class_to_idx = self.find_classes(self.root)
+        is_wanted = is_valid_file or (lambda path: path.lower().endswith(IMG_EXTENSIONS))
+        self.samples = self.imgs = [
+            (path, self.class_to_idx[name])
+            for name in sorted(self.class_to_idx)
+            for path in files_below(Path(self.root, name))
+            if is_wanted(path)
+        ]
+        self.targets = [label for _, label in self.samples]
+        empty = [name for name, i in self.class_to_idx.items() if i not in {*self.targets}]
+        if empty and not allow_empty:
+            ends = "" if is_valid_file else f" (expected {', '.join(IMG_EXTENSIONS)})"
+            raise DataError(f"ImageFolder: {self.root} has no file in {', '.join(empty)}{ends}")
+
+    def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
+        """The names of the classes, and their numbers. Raises DataError where there is none."""
+        folders = [p for p in Path(directory).glob("*") if p.is_dir()]
+        if not folders:
+            raise DataError(f"ImageFolder: {str(directory)!r} has no folder for a class in it")
+        classes = sorted(p.name for p in folders)
+        return classes, {name: i for i, name in enumerate(classes)}
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: Any) -> Any:
+        path, target = self.samples[index]
+        return self.changed(self.loader(path), target)
+
+
+def files_below(folder: Path) -> list[str]:
+    """The paths of all files in a folder and below, folder by folder."""
+    walked = sorted(os.walk(folder, followlinks=True))
+    return [os.path.join(place, name) for place, _, names in walked for name in sorted(names)]
