@@ -4,7 +4,7 @@
 # **What can float16 say?** Sixteen bits make 65,536 patterns. How far apart are the numbers that they stand for, where do they end, and what happens to a number that is not among them?
 #
 # - **You need**: minifp with its `plot` extra, and about 20 seconds of computing; no machine learning yet. For you: 20 minutes as far as *For home*.
-# - **How to read it**: *predict*, *run*, *explain*. Write your guess where `...` stands, or click it: what comes out is hidden until you do. Your first guess is kept.
+# - **How to read it**: *predict*, *run*, *explain*. Write your guess where `...` stands, or in the field that appears: what comes out is hidden until you do. Your first guess is kept.
 # - **Words**: the [glossary](../docs/teaching/glossary.md) explains them.
 
 # %% tags=["hide-input"]
@@ -121,7 +121,7 @@ overflow
 # ## Run and explain
 
 # %%
-large = np.arange(65504, 65600, dtype=np.float64)
+large = np.arange(65504, 131072, dtype=np.float64)
 with np.errstate(over="ignore"):  # that is what we look at
     becomes = large.astype(np.float16)
 from_here = large[np.isinf(becomes)][0]
@@ -139,7 +139,7 @@ teach.explain("overflow")
 # %%
 def round_f16(x):
     """x: float32 numbers, an array (n). Returns the nearest float16 numbers, still in float32."""
-    fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, and 1/2 <= |fraction| < 1
+    fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, 1/2 <= |fraction| < 1
     ### BEGIN SOLUTION
     shift = np.maximum(exponent, -13) - 11
     y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)

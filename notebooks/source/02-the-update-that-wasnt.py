@@ -63,11 +63,11 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; 600 in short runs), and ask what float16 would have done with each. (`lost_updates.weights_and_updates??` shows the code that trains.)
+# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; 600 in short runs), and ask what float16 would have done with each.
 #
 # ## Predict
 #
-# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these updates float16 would lose hardly any. What percentage would it lose at the late step?
+# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Later steps are lr times the mean of a weight's recent gradients over the root of their mean square. Of these updates float16 would lose hardly any. What percentage would it lose at the late step?
 
 # %%
 late = teach.predict("Which share of updates would float16 lose at the late step?", percent=...)
@@ -99,7 +99,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron with float16 weights that have no float32 copy, by plain SGD, and count what is lost. Float32 runs beside it, with the same first weights and batches.
+# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron by plain SGD in mixed precision, but with float16 weights alone: each update is computed in float32, subtracted, and the weight rounded. We count what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -130,7 +130,7 @@ teach.explain("points")
 # %% [markdown]
 # ## The same at a smaller rate
 #
-# Now the learning rate is 0.003: the same gradient makes an update 33 times smaller. Training is longer, too.
+# Now the learning rate is 0.003: the same gradient makes an update 33 times smaller. Training is longer, too: 900 steps, with one seed.
 
 # %%
 SLOW_STEPS = 900  # a small learning rate needs them

@@ -185,9 +185,9 @@ def vanishes(x: Operation) -> str:
     even = ", and the tie goes back to the even one" if relation == "exactly" else ""
     name = "a" if smaller is x.a else "the addend" if x.symbol == "+" else "b"
     return (
-        f"{name} vanishes: {decimal(smaller.number.magnitude, 20)} is {relation} half the gap to "
-        f"the {side} {decimal(larger.number.magnitude, 20)}, which is {decimal(x.half_gap, 20)}"
-        f"{even}"
+        f"{name} vanishes: {decimal(smaller.number.magnitude, 20)} is {relation} "
+        f"{decimal(x.half_gap, 20)}, half the gap to the {side} "
+        f"{decimal(larger.number.magnitude, 20)}{even}"
     )
 
 
