@@ -214,9 +214,8 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
 OF_A_STEP = {  # methods that each step calls, and what it makes: a wrapper would make it slower
-    *("apply", "backward", "check", "holds", "keywords", "minimize", "needed", "placed", "scale"),
-    *("chained", "factor_at", "rate", "step", "unscale_", "update", "values", "zero_grad"),
-    "StepResult",
+    *("apply", "backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
+    *("chained", "factor_at", "rate", "unscale_", "update", "values", "StepResult"),
 }
 OF_LISTS = {
     "append",
@@ -285,8 +284,8 @@ for _written, (_kind, _names) in CLASSES.items():
     _more = {*INSTEAD, *names_in(functional)} if _kind is Tensor else set()
     _lower = {name for name in _more if not name[0].isupper()}
     attach_to_class(_written, _kind, {*_names.split(), *_lower})
-    if _kind is not optim.Optimizer:  # the methods of its kinds answer already
-        answer_arguments(_kind)
+    # Of an optimizer's methods that a step calls, `step` alone answers.
+    answer_arguments(_kind, ["step"] if _kind is optim.Optimizer else None)
 for _name in [n for n in sys.modules if n.split(".")[:2] == ["minifp", "compat"]]:
     if _name.split(".")[2:3] and _name.split(".")[2] in ALIASES:
         sys.modules[_name.replace("minifp.compat.", "minifp.", 1)] = sys.modules[_name]

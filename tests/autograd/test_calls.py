@@ -52,7 +52,7 @@ def test_the_way_of_a_call_gets_no_longer():
         ("nn.Linear", 21, 11, lambda _: linear(x)),
         ("nn.Conv2d", 29, 10, lambda _: conv(pictures)),
         ("nn.LayerNorm", 19, 9, lambda _: norm(x)),
-        ("minimize", 163, 33, step, lambda: model(x).sum()),
+        ("minimize", 166, 34, step, lambda: model(x).sum()),
     ):
         counts = way_of(*way)
         assert counts[0] <= calls and counts[1] <= files, (name, counts)
