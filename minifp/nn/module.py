@@ -403,16 +403,15 @@ class Module:
         (`v.copy_(x)`, `v *= 0.9`) begins from the model's numbers of that moment and is written
         into the model too, as in PyTorch. prefix: put before every name.
         """
-        return {prefix + name: entry_of(t) for name, t in self._saved()}
+        return {prefix + name: entry_of(t) for name, t in self._saved().items()}
 
     def _saved(self):
-        for name, t in self._all_named((Parameter, Buffer)):
-            if getattr(t, "persistent", True):
-                yield name, t
+        named = self._all_named((Parameter, Buffer))
+        return {name: t for name, t in named if getattr(t, "persistent", True)}
 
     def check_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Raise ArgumentError for what load_state_dict would refuse; nothing is changed."""
-        return loading.check(type(self).__name__, dict(self._saved()), state_dict, strict)
+        return loading.check(type(self).__name__, self._saved(), state_dict, strict)
 
     def load_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Assign parameters and buffers (tensors or arrays) by path.
@@ -421,7 +420,7 @@ class Module:
         is, and the names are returned. Raises ArgumentError, with nothing changed, that names every
         missing, unexpected and misshapen entry, and every one that is not made of numbers.
         """
-        return loading.load(type(self).__name__, dict(self._saved()), state_dict, strict)
+        return loading.load(type(self).__name__, self._saved(), state_dict, strict)
 
     def __repr__(self):
         told = self._told_precision() if self.named_children() else ""

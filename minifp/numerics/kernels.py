@@ -20,14 +20,7 @@ from minifp.numerics import device_references
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
-from minifp.numerics.formats import (
-    as_dtype,
-    downcast,
-    float32,
-    is_float,
-    round_to,
-    upcast,
-)
+from minifp.numerics.formats import as_dtype, downcast, float32, is_float, round_to, upcast
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded
 from minifp.numerics.plans import ZERO_D, kind_of, plan_of

@@ -14,14 +14,7 @@ import numpy as np
 
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.errors import DeviceError, PrecisionError
-from minifp.numerics.formats import (
-    all_compiled,
-    as_dtype,
-    float16,
-    float32,
-    is_compiled,
-    is_float,
-)
+from minifp.numerics.formats import all_compiled, as_dtype, float16, float32, is_compiled, is_float
 from minifp.numerics.operands import steps_of
 from minifp.numerics.policy import Precision
 from minifp.numerics.rules import Formats, resolve

@@ -9,9 +9,8 @@ from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.parameter import UninitializedParameter
 from minifp.optim.weights import check_apart, check_whole
 
-GivenParameters: TypeAlias = (
-    Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
-)  # or groups of them
+# Parameters, or groups of them.
+GivenParameters: TypeAlias = Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
 FROM_LOSS: Any = []  # no parameters yet: see MixedOptimizer.minimize
 # Settings of other rules: in a group of one that has them not they would do nothing.
 OTHERS = {
