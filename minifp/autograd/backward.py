@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd import flushed
-from minifp.autograd.gradient_sum import GradientSum, added, unshared
+from minifp.autograd.gradient_sum import GradientSum, added
 from minifp.autograd.hooks import after_hooks, after_leaf_hooks
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import seeds_in
@@ -25,7 +25,7 @@ from minifp.numerics import policy
 from minifp.numerics.formats import as_native, as_stored, downcast
 from minifp.numerics.operands import OPERANDS
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.device import full, placed
+from minifp.runtime.device import full, is_writeable, placed
 
 
 def backward(
@@ -58,7 +58,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     seeds = seeds_in(order, seed, [y])
     sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
     is_unseeded, scaled = seeds.whole == 1 and not seeds.by_loss, None  # past any loss scale
-    watch = flushed.watch_of(order) if is_unseeded else None
+    watch = flushed.watch_of(order) if is_unseeded and ran_under_autocast(order) else None
     if watch is not None and watch.suspects:
         watch.tries += 1
         for scale in flushed.SCALES:
@@ -78,6 +78,27 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             total = added(leaf, gradient, seed, is_unseeded)
         leaf._grad = total
     return order
+
+
+def unshared(gradients):
+    """The (leaf, gradient) pairs, with a copy of each gradient whose memory another one has.
+
+    `x + y` hands one array to both; changing one of them in place must not change the other.
+    """
+    seen, pairs = set(), []
+    for leaf, gradient in gradients:
+        memory = id(gradient) if gradient.base is None else id(gradient.base)
+        is_own = type(gradient) is np.ndarray and gradient.flags.writeable
+        if memory in seen or not (is_own or is_writeable(gradient)):
+            gradient = gradient.copy()
+        seen.add(memory)
+        pairs.append((leaf, gradient))
+    return pairs
+
+
+def ran_under_autocast(order: list) -> bool:
+    """Whether autocast has cast the inputs of some operation among these nodes."""
+    return any(n.precision.operations is not None for n in order if type(n) is Node)
 
 
 def _gradients_beside(order, y, first):

@@ -136,8 +136,7 @@ def in_one_seed(owner):
     parameters = owner.parameters
     gradients = [g for p in parameters if (g := p.grad) is not None]
     seeds = seeds_of(gradients)
-    if any(g.consumed is not None for g in gradients):
-        warn_of_consumed(owner, gradients)
+    warn_of_consumed(owner, gradients)
     if any(g.unseeded for g in gradients):
         warn_of_bypass(owner, gradients)
     for p in parameters if len(seeds) > 1 else ():
@@ -171,7 +170,7 @@ def name_of(p, i):
 
 def warn_of_consumed(owner, gradients):
     """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
-    if any(map(is_partly_consumed, gradients)):
+    if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
         warn_once(
             "consumed",
             "step() used gradients that an earlier step had already used, in whole or in part: "

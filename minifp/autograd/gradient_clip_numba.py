@@ -9,12 +9,12 @@ from llvmlite import ir
 from minifp.derive.dtypes import name_of
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
+from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.machine import F64, I64, kernel_of
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
 from minifp.runtime.cpu.emit.loops import Code, new_module
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.scattered import DTYPES, Scattered, parts_of
-from minifp.runtime.cpu.threads import get_num_threads
 
 NANOSECONDS = 0.4  # an element
 LANES, TURN = 16, 32  # numbers in a vector, and in a turn of the loop over them
@@ -78,19 +78,19 @@ def _squares(b, place, kind, dtype):
 
 
 @cache
-def squares(dtype: str) -> Any:
+def squares(dtype: np.dtype) -> Any:
     """The kernel for gradients of a format; see `squares_text`."""
-    return kernel_of("squares", squares_text(dtype), "gradient_squares")
+    return kernel_of("squares", squares_text(name_of(dtype)), "gradient_squares")
 
 
 def sum_of_squares(scattered: Scattered) -> float:
     """The sum of squares of all numbers of Scattered arrays, in float64."""
-    kernel, size = squares(name_of(scattered.dtype)), int(scattered.starts[-1])
+    kernel, size = squares(scattered.dtype), int(scattered.starts[-1])
     chunks, length = pool.spans(size, RUN)
     parts = np.zeros(chunks)
     rest = length, size, scattered.starts, scattered.addresses, parts
-    if size * NANOSECONDS > pool.WORTH_A_THREAD and chunks > 1 and get_num_threads() > 1:
-        pool.POOL.run(kernel, chunks, rest, 0, min(get_num_threads(), chunks) - 1)
+    if size * NANOSECONDS > pool.WORTH_A_THREAD and chunks > 1 and threads.number > 1:
+        pool.POOL.run(kernel, chunks, rest, 0, min(threads.number, chunks) - 1)
     elif chunks:
         kernel(pool.at_hand(0)[0], chunks, pool.NOTHING, *rest)
     return sum(parts.tolist())

@@ -13,7 +13,7 @@ from minifp.autograd.tape import PARTLY, Tensor
 from minifp.numerics import policy, rules
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, float32, upcast
-from minifp.runtime.device import as_array, is_writeable
+from minifp.runtime.device import as_array
 
 
 class GradientSum:
@@ -61,22 +61,6 @@ def sum_of_gradients(x, y, *, to):
     """x + y, arrays of one shape, added in float32 and rounded once. to: (the result's dtype,)."""
     with np.errstate(all="ignore"):
         return downcast(as_array(upcast(x, float32) + upcast(y, float32)), to[0])
-
-
-def unshared(gradients):
-    """The (leaf, gradient) pairs, with a copy of each gradient whose memory another one has.
-
-    `x + y` hands one array to both; changing one of them in place must not change the other.
-    """
-    seen, pairs = set(), []
-    for leaf, gradient in gradients:
-        memory = id(gradient) if gradient.base is None else id(gradient.base)
-        is_own = type(gradient) is np.ndarray and gradient.flags.writeable
-        if memory in seen or not (is_own or is_writeable(gradient)):
-            gradient = gradient.copy()
-        seen.add(memory)
-        pairs.append((leaf, gradient))
-    return pairs
 
 
 def added(leaf, gradient, seed, is_unseeded=False):

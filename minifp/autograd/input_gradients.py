@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minifp.autograd.backward import arrive, backward_through, first_gradient, toposort
-from minifp.autograd.gradient_sum import as_gradient, unshared
+from minifp.autograd.backward import arrive, backward_through, first_gradient, toposort, unshared
+from minifp.autograd.gradient_sum import as_gradient
 from minifp.autograd.hooks import Keep
 from minifp.autograd.loss_seed import seeds_in
 from minifp.autograd.seeds import Chosen

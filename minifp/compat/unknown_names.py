@@ -212,9 +212,9 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
-OF_A_STEP = {  # methods that each step calls, which a wrapper would make slower
-    *("backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
-    *("chained", "factor_at", "rate", "unscale_", "update", "values"),
+OF_A_STEP = {  # methods that each step calls, and what it makes: a wrapper would make it slower
+    *("apply", "backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
+    *("chained", "factor_at", "rate", "unscale_", "update", "values", "StepResult"),
 }
 OF_LISTS = {
     "append",
@@ -245,7 +245,7 @@ def answer_methods(kind: type) -> None:
     """Let the constructor of a class refuse what it cannot use, and methods but those of a step."""
     names = {name for name in vars(kind) if name[0] != "_"}
     names = names & OF_LISTS if issubclass(kind, nn.Module) else names - OF_A_STEP
-    for name in {"__init__", *names}:
+    for name in names if kind.__name__ in OF_A_STEP else {"__init__", *names}:
         method: Any = vars(kind).get(name)
         if isfunction(method) and method.__module__.startswith("minifp."):
             setattr(kind, name, answered(method))
@@ -283,7 +283,8 @@ for _written, (_kind, _names) in CLASSES.items():
     _more = {*INSTEAD, *names_in(functional)} if _kind is Tensor else set()
     _lower = {name for name in _more if not name[0].isupper()}
     attach_to_class(_written, _kind, {*_names.split(), *_lower})
-    answer_arguments(_kind)
+    # Of an optimizer's methods that a step calls, `step` alone answers.
+    answer_arguments(_kind, ["step"] if _kind is optim.Optimizer else None)
 for _name in [n for n in sys.modules if n.split(".")[:2] == ["minifp", "compat"]]:
     if _name.split(".")[2:3] and _name.split(".")[2] in ALIASES:
         sys.modules[_name.replace("minifp.compat.", "minifp.", 1)] = sys.modules[_name]

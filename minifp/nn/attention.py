@@ -9,7 +9,6 @@ from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive, probability
 from minifp.nn.linear import Linear
@@ -103,14 +102,14 @@ class MultiheadAttention(Module):
     def _projected(self, query, key, value, same):
         """Queries, keys and values in the size of queries."""
         if same and self.in_proj_weight is not None:
-            return ops.chunk(F.linear(query, self.in_proj_weight, self.in_proj_bias), 3, -1)
+            return ops.chunk(ops.linear(query, self.in_proj_weight, self.in_proj_bias), 3, -1)
         weights: tuple[Any, ...] = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         if self.in_proj_weight is not None:
             weights = ops.chunk(self.in_proj_weight, 3)
         biases: tuple[Any, ...] = (
             (None,) * 3 if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3)
         )
-        return map(F.linear, (query, key, value), weights, biases)
+        return map(ops.linear, (query, key, value), weights, biases)
 
     def _heads(self, x):
         """(T, N, E) as (N, heads, T, E / heads)."""

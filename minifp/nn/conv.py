@@ -2,10 +2,10 @@
 
 import math
 
+from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_flag
 from minifp.errors import ArgumentError, ShapeError
-from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
@@ -70,10 +70,10 @@ class _Straight(_Conv):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
-        convolve = F.conv1d if self.ndim == 1 else F.conv2d
+        convolve = ops.conv1d if self.ndim == 1 else ops.conv2d
         padding = self.padding
         if self.padding_mode != "zeros":
-            x, padding = F.pad(x, self._widths(), self.padding_mode), 0
+            x, padding = ops.pad(x, self._widths(), self.padding_mode), 0
         return convolve(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _widths(self):
@@ -121,7 +121,7 @@ class _Transposed(_Conv):
         output_size: its last sizes, or all of them, among those that the stride leaves open.
         Raises ShapeError for others.
         """
-        convolve = F.conv_transpose1d if self.ndim == 1 else F.conv_transpose2d
+        convolve = ops.conv_transpose1d if self.ndim == 1 else ops.conv_transpose2d
         added = self.output_padding if output_size is None else self._added(x, output_size)
         return convolve(
             *(x, self.weight, self.bias, self.stride, self.padding, added, self.groups),

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
-from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
@@ -60,7 +60,7 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """input: integers of any shape; the result is (*input.shape, embedding_dim)."""
-        return F.embedding(input, self.weight, self.padding_idx)
+        return ops.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"

@@ -8,7 +8,6 @@ import numpy as np
 from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
-from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
@@ -29,7 +28,7 @@ class Linear(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., in): the result is (..., out)."""
-        return F.linear(x, self.weight, self.bias)
+        return ops.linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, bias={self.bias is not None}"

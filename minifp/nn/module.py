@@ -8,39 +8,30 @@ the one that `assign_precision` has given it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from minifp.autograd.hooks import HookHandle
 from minifp.autograd.loss_seed import training_begins
-from minifp.autograd.memory import clear_gradients, write
+from minifp.autograd.memory import clear_gradients
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
-from minifp.nn import wrapped_names
+from minifp.nn import loading
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
+from minifp.nn.loading import Incompatible
 from minifp.nn.owned import Listing, Owned
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.nn.state_entry import entry_of
 from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
-from minifp.ops.binding import numbers_of
-from minifp.ops.creation import warn_of_overflow
 from minifp.ops.methods import as_gpu, wanted
 from minifp.runtime.callers import warn_once
 
 M = TypeVar("M", bound="Module")
 PROPERTIES = frozenset({"precision", "_modules", "_parameters", "_buffers"})
-
-
-class Incompatible(NamedTuple):
-    """What load_state_dict(strict=False) left out: names missing from the state, and not in the
-    module."""
-
-    missing_keys: list
-    unexpected_keys: list
 
 
 class Module:
@@ -72,7 +63,7 @@ class Module:
         if name in PROPERTIES:
             object.__setattr__(self, name, value)
             return
-        held = self.__dict__.get(name)
+        held: Any = self.__dict__.get(name)
         was_buffer = held is None and name in self._empty_buffers
         if isinstance(value, Module):
             value._take_name(name)
@@ -413,34 +404,15 @@ class Module:
         (`v.copy_(x)`, `v *= 0.9`) begins from the model's numbers of that moment and is written
         into the model too, as in PyTorch. prefix: put before every name.
         """
-        return {prefix + name: entry_of(t) for name, t in self._saved()}
+        return {prefix + name: entry_of(t) for name, t in self._saved().items()}
 
     def _saved(self):
-        for name, t in self._all_named((Parameter, Buffer)):
-            if getattr(t, "persistent", True):
-                yield name, t
+        named = self._all_named((Parameter, Buffer))
+        return {name: t for name, t in named if getattr(t, "persistent", True)}
 
     def check_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Raise ArgumentError for what load_state_dict would refuse; nothing is changed."""
-        mine, given = dict(self._saved()), _arrays(state_dict)
-        missing = [n for n in mine if n not in given]
-        unexpected = [n for n in given if n not in mine]
-        problems = [f"missing: {n} {mine[n].shape}" for n in missing if strict]
-        problems += [f"unexpected: {n}" for n in unexpected if strict]
-        problems += [
-            f"{n}: shape {given[n].shape}, expected {t.shape}"
-            for n, t in mine.items()
-            if n in given and given[n].shape != t.shape
-        ]
-        problems += [
-            f"{n}: {name_of(v.dtype)}, expected numbers"
-            for n, v in given.items()
-            if v.dtype.kind not in "fiubV" and (strict or n in mine)
-        ]
-        if problems:
-            told = wrapped_names.advice(mine, state_dict) + "; ".join(problems)
-            raise ArgumentError(f"load_state_dict of {type(self).__name__}: {told}")
-        return Incompatible(missing, unexpected)
+        return loading.check(type(self).__name__, self._saved(), state_dict, strict)
 
     def load_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Assign parameters and buffers (tensors or arrays) by path.
@@ -449,20 +421,7 @@ class Module:
         is, and the names are returned. Raises ArgumentError, with nothing changed, that names every
         missing, unexpected and misshapen entry, and every one that is not made of numbers.
         """
-        left_out = self.check_state_dict(state_dict, strict)
-        given = _arrays(state_dict)
-        if given and len(left_out.unexpected_keys) == len(given):
-            told = wrapped_names.advice(dict(self._saved()), state_dict)
-            warn_once(
-                "no weights loaded",
-                f"load_state_dict of {type(self).__name__}: {told}none of the {len(given)} names "
-                f"belongs to the model, so nothing was loaded: {', '.join([*given][:3])}, ...",
-            )
-        for name, t in self._saved():
-            if name in given:
-                write(t, given[name])
-                warn_of_overflow(given[name], t.array, f"load_state_dict: {name}")
-        return left_out
+        return loading.load(type(self).__name__, self._saved(), state_dict, strict)
 
     def __repr__(self):
         told = self._told_precision() if self.named_children() else ""
@@ -529,17 +488,3 @@ def _attribute(name):
 
 def _prefixed(prefix, named):
     return Listing([(f"{prefix}.{path}" if prefix else path, value) for path, value in named])
-
-
-def _arrays(state_dict):
-    if not hasattr(state_dict, "items"):
-        raise DTypeError(
-            f"load_state_dict: expected a dict of tensors, not a {type(state_dict).__name__}"
-        )
-    try:
-        return {
-            n: numbers_of(v) if isinstance(v, Tensor) else np.asarray(v)
-            for n, v in state_dict.items()
-        }
-    except ValueError as error:  # ragged lists
-        raise ArgumentError(f"load_state_dict: an entry is not an array: {error}") from None

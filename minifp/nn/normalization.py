@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp import ops
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError
@@ -116,7 +117,7 @@ class _BatchNorm(_Norm):
             before = self.running_mean.storage.version
             if momentum is None:
                 momentum = 1 / (self.num_batches_tracked.item() + 1)
-        y = F.batch_norm(
+        y = ops.batch_norm(
             *(x, self.running_mean, self.running_var, self.weight, self.bias),
             self.training or not self.track_running_stats,
             *(0.0 if momentum is None else momentum, self.eps),
@@ -157,7 +158,7 @@ class _InstanceNorm(_Norm):
         whole = self.ndims[-1]  # with a batch
         self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
         batch = x if x.ndim == whole else x.reshape(1, *x.shape)
-        y = F.instance_norm(
+        y = ops.instance_norm(
             *(batch, self.running_mean, self.running_var, self.weight, self.bias),
             self.training or not self.track_running_stats,
             *(0.0 if self.momentum is None else self.momentum, self.eps),
@@ -212,7 +213,7 @@ class GroupNorm(Module):
                 f"GroupNorm({self.num_groups}, {self.num_channels}) on a tensor of shape {shape}: "
                 f"expected {self.num_channels} channels"
             )
-        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+        return ops.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -239,7 +240,7 @@ class LayerNorm(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., *normalized_shape): the result has its shape."""
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+        return ops.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -268,7 +269,7 @@ class RMSNorm(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., *normalized_shape): the result has its shape."""
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return ops.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return (

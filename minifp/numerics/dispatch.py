@@ -97,42 +97,28 @@ def on_gpu_rows() -> Any:
     return import_module("minifp.runtime.cuda.row_calls")
 
 
-# ---- sums ---------------------------------------------------------------------------------------
+# ---- products and sums --------------------------------------------------------------------------
 
 
-def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
-    """factor times the sum of x over `axes` (ascending), which are left out, stored in `dtype`.
+class ByArray(dict):
+    """By the type of an array, the function of a name on its device: imported at the first call."""
 
-    None for what there is no kernel for.
-    """
-    if type(x) is np.ndarray:
-        return sums_on_cpu().sum_over(x, axes, dtype, factor)
-    return on_gpu().sum_over(x, axes, dtype, factor)
+    def __init__(self, name: str, on_cpu: str, on_gpu: str) -> None:
+        self.name, self.rooms = name, (on_cpu, on_gpu)
 
-
-@cache
-def sums_on_cpu() -> Any:
-    """The sums of the CPU, for which numba may be loaded."""
-    return on_cpu().sums()
+    def __missing__(self, kind: type) -> Any:
+        where = self.rooms[kind is not np.ndarray]
+        self[kind] = getattr(import_module(f"minifp.runtime.{where}"), self.name)
+        return self[kind]
 
 
-# ---- products -----------------------------------------------------------------------------------
-
-
-def product(a: Any, b: Any, dtype: Any, bias: Any = None, **how: Any) -> Any:
-    """a b + bias, rounded once to `dtype`. a: (..., M, K), b: (..., K, N), bias: (N) or None.
-
-    how: compute, chunk and alpha, on a GPU alone: see minifp/runtime/cuda/product.py.
-    """
-    if type(a) is np.ndarray:
-        return products("cpu.kernels.gemm")(a, b, dtype, bias)
-    return products("cuda.product")(a, b, dtype, bias, **how)
-
-
-@cache
-def products(where: str) -> Any:
-    """The function `product` of one of the two rooms."""
-    return import_module(f"minifp.runtime.{where}").product
+# Called as PRODUCT[type(a)](a, b, dtype, bias): a b + bias, rounded once to `dtype`, for a of shape
+# (..., M, K), b (..., K, N), bias (N) or None. On a GPU also with compute, chunk and alpha: see its
+# file.
+PRODUCT = ByArray("product", "cpu.kernels.gemm", "cuda.product")
+# Called as SUM_OVER[type(x)](x, axes, dtype, factor=1.0): factor times the sum of x over `axes`
+# (ascending), which are left out, stored in `dtype`. None for what there is no kernel for.
+SUM_OVER = ByArray("sum_over", "cpu.kernels.sums", "cuda.pointwise")
 
 
 # ---- the two rooms ------------------------------------------------------------------------------

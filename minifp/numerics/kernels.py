@@ -7,39 +7,26 @@ stored, calls the reference in float32 (or wider), and rounds each result once.
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from minifp.checks import check_choice
-from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.outside import is_ours
-from minifp.errors import CompileError, DeviceError, DTypeError, PrecisionError
+from minifp.errors import CompileError, DTypeError
 from minifp.numerics import device_references
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
-from minifp.numerics.formats import (
-    all_compiled,
-    as_dtype,
-    downcast,
-    float16,
-    float32,
-    is_compiled,
-    is_float,
-    round_to,
-    upcast,
-)
+from minifp.numerics.formats import as_dtype, downcast, float32, is_float, round_to, upcast
 from minifp.numerics.guarded import Guarded
-from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded, steps_of
+from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded
+from minifp.numerics.plans import ZERO_D, kind_of, plan_of
 from minifp.numerics.policy import active, get_precision
 from minifp.numerics.products import PRODUCTS, product_of
-from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Formats, Rule, resolve
-from minifp.numerics.shapes import shaped
-from minifp.numerics.sum_format import SumFormat
+from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Rule
 from minifp.runtime.callers import level_of_user
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import check_stored, is_on_device, to_device, to_host
@@ -56,20 +43,8 @@ ran_on_host: set[str] = set()
 
 PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store", STATE)
 KINDS = tuple("fiubV")  # of NumPy's dtypes: floating, integers, booleans
-SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 UNROUNDED_ON_DEVICE = device_references.PRIMITIVES._asdict()
-
-
-class Plan(NamedTuple):
-    """What calls of a kernel with arguments of the same kinds need, found once in each precision.
-
-    formats: None where nothing is rounded. run: the compiled kernel, or None. to: what it is told.
-    """
-
-    formats: Formats | None
-    run: Callable[..., Any] | None
-    to: Any
 
 
 class Kernel:
@@ -118,7 +93,7 @@ class Kernel:
         or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
         """
         kinds = [
-            (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else _kind(a)
+            (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else kind_of(a)
             for a in args
         ]
         plans, targets = active.get().value.resolved, None
@@ -128,7 +103,7 @@ class Kernel:
             targets, to = to, _formats_in(to)
             plan = plans.get((self, to, *kinds))
         if plan is None:
-            plan = plans[(self, to, *kinds)] = self._plan(kinds, to, get_precision())
+            plan = plans[(self, to, *kinds)] = plan_of(self, kinds, to, get_precision())
         formats, run, stored = plan
         if formats is None:
             return self._call_without_rounding(args, params)
@@ -147,71 +122,6 @@ class Kernel:
             stored = results if isinstance(results, tuple) else (results,)
             observer.on_kernel(self, args, stored, formats)
         return results
-
-    def _plan(self, kinds, to, precision):
-        """The plan of calls with these kinds of arguments, and results in these formats."""
-        formats, run, by_rule = self._by_rule(kinds, precision)
-        if run is None or to is None:
-            return Plan(formats, run, by_rule)
-        targets = to if type(to) is tuple else (to,) * len(by_rule)
-        stored = tuple([d if t is None else as_dtype(t) for t, d in zip(targets, by_rule)])
-        on_device = any(kind in ON_DEVICE for kind in kinds)  # where others are refused
-        return Plan(formats, run if all_compiled(stored) or on_device else None, stored)
-
-    def _by_rule(self, kinds, precision):
-        """(formats, compiled kernel, the formats of results) of a call with these kinds of
-        arguments, where nobody says in what results are stored."""
-        found = tuple(
-            None if kind is None or not is_float(kind[0]) else (kind[0], kind[1])
-            for kind in map(_dtype_of, kinds)
-        )
-        if not any(found):
-            return None, None, None
-        formats = resolve(self.rule, self.names, found, precision)
-        sums = {formats.sum_in, formats.dot_in} if self.wants else set()
-        is_single = formats.compute == float32 and sums <= {SINGLE}
-        by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
-        if precision.shapes_only:
-            unrounded = replace(formats, operands=())  # whose numbers count for nothing
-            return unrounded, partial(shaped, self, formats), by_rule
-        if self.rule.role == "dot" and (formats.operands or precision.products):
-            self._check_operands(found, kinds, formats, precision)
-        if any(kind in ON_DEVICE for kind in kinds):
-            self._check_places(kinds)
-            compiled = None if precision.by_references else self.device_kernel
-            if not is_single and not precision.by_references:
-                compiled = self._with_half_sums(formats, found)
-            if compiled is not None and formats.state is not None:
-                compiled = partial(compiled, enter=formats.state)
-            return formats, partial(self._on_device, compiled, formats), by_rule
-        compiles = is_single and not precision.by_references
-        compiles &= precision.is_compiled and all(is_compiled(kind[0]) for kind in found if kind)
-        compiled = self.compiled if compiles else None
-        if compiled is not None and formats.state is not None:
-            compiled = partial(compiled, enter=formats.state)
-        return formats, compiled, by_rule
-
-    def _check_operands(self, found, kinds, formats, precision):
-        """Raise PrecisionError where operands cannot be rounded as a precision wants."""
-        if not self.rule.operands:
-            raise PrecisionError(
-                f'{self.name} under "{precision}": the kernel does not declare which arguments '
-                f"enter products: expected kernel(..., operands={{name: axes that are summed}})"
-            )
-        if formats.operands and any(kind in ON_DEVICE for kind in kinds):
-            roundings = [r for r in (*formats.operands, formats.state) if r is not None]
-            if any(steps_of(r.scale) is not None for r in roundings):
-                raise PrecisionError(
-                    f'{self.name} under "{precision}": maxima of earlier steps are recorded on the '
-                    "CPU only: expected arrays there, or operand_scale=current"
-                )
-            formats_in = {kind[0] for kind in found if kind} | {r.format.stored for r in roundings}
-            unknown, known = (sorted(map(name_of, d)) for d in (formats_in - COMPILED, COMPILED))
-            if unknown:
-                raise PrecisionError(
-                    f'{self.name} under "{precision}": operands of {unknown[0]} are rounded on the '
-                    f"CPU only: expected arrays there, or formats among {', '.join(known)}"
-                )
 
     @cached_property
     def compiled(self) -> Callable[..., Any] | None:
@@ -257,29 +167,7 @@ class Kernel:
     def _guarded(self, make):
         return make() if self.is_ours else Guarded(make, self)
 
-    def _with_half_sums(self, formats, found):
-        """The compiled kernel that leaves sums of products in float16, of all or of chunks, to
-        cuBLAS, whose order is its own; None where it has none, or something else is summed in
-        float16 or computed in float64."""
-        single = formats.compute == float32 and (
-            formats.sum_in == SINGLE or "sum" not in self.wants
-        )
-        dtype, chunk = formats.dot_in
-        halves = {given for given, _ in filter(None, found)} == {dtype} <= {float16}
-        compiled = self.device_kernel
-        if compiled is None or not (single and halves and getattr(compiled, "sums_in_half", False)):
-            return None
-        return partial(compiled, compute=dtype.name, chunk=chunk)
-
-    def _check_places(self, kinds):
-        for kind in map(_dtype_of, kinds):
-            if kind is not None and kind not in ON_DEVICE and not kind[1]:
-                raise DeviceError(
-                    f"{self.name}: some arguments are on the CPU, others on the GPU: move them "
-                    "to one device, as with x.to(device='cuda')"
-                )
-
-    def _on_device(self, compiled, formats, *args, to, **params):
+    def on_device(self, compiled, formats, *args, to, **params):
         results = self._compiled_on_device(compiled, args, params, to)
         if results is not None:
             return results
@@ -426,42 +314,6 @@ def _is_floating(a):
 
 def _as_array(a):
     return a if is_on_device(a) else np.asarray(a)
-
-
-class _ZeroD(dict):
-    """By dtype, what stands for an array without dimensions in the kinds of a call."""
-
-    def __missing__(self, dtype):
-        found = self[dtype] = (dtype, True)
-        return found
-
-
-ZERO_D = _ZeroD()
-
-
-class _OnDevice(dict):
-    """By dtype and whether it has no dimensions, what stands for an array on a GPU."""
-
-    def __missing__(self, key):
-        found = self[key] = (*key, "cuda")
-        return found
-
-    def __contains__(self, kind):
-        return type(kind) is tuple and len(kind) == 3
-
-
-ON_DEVICE = _OnDevice()
-
-
-def _kind(a):
-    """What stands for an argument: its dtype, a pair without dimensions, None for no array."""
-    if isinstance(a, np.ndarray):
-        return a.dtype if a.ndim else ZERO_D[a.dtype]
-    return ON_DEVICE[a.dtype, not a.ndim] if is_on_device(a) else None
-
-
-def _dtype_of(kind):
-    return kind if kind is None or isinstance(kind, tuple) else (kind, False)
 
 
 def _formats_in(targets):

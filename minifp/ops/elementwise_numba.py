@@ -1,7 +1,7 @@
 """Compiled kernels of elementwise.py."""
 
 from minifp.numerics.compiled import any_device
-from minifp.numerics.dispatch import pointwise, sum_over
+from minifp.numerics.dispatch import SUM_OVER, pointwise
 from minifp.numerics.formats import float32
 from minifp.runtime.cpu.kernels.pointwise import FLOATS
 from minifp.runtime.shapes import stretched
@@ -19,7 +19,7 @@ def scale_to(dz, *, factor, shape, to):
         return times_factor(dz, to=(dtype,), factor=factor)
     if dz.dtype not in FLOATS or dtype not in FLOATS:
         return None
-    found = sum_over(dz, stretched(dz.shape, shape), dtype, factor)
+    found = SUM_OVER[type(dz)](dz, stretched(dz.shape, shape), dtype, factor)
     return None if found is None else found.reshape(shape)
 
 

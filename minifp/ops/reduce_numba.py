@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.numerics.compiled import any_device, compiled_kernel
-from minifp.numerics.dispatch import pointwise, sum_over
+from minifp.numerics.dispatch import SUM_OVER, pointwise
 from minifp.ops.reduce import count_of
 from minifp.runtime.cpu.kernels.sums import format_of
 from minifp.runtime.shapes import reduced_shape
@@ -14,7 +14,7 @@ def sum_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
     if dtype is None:
         return None
-    y = sum_over(x, axes, dtype)
+    y = SUM_OVER[type(x)](x, axes, dtype)
     return y if y is None or not keepdims else y.reshape(reduced_shape(x.shape, axes, True))
 
 
@@ -23,7 +23,7 @@ def mean_forward(x, *, axes, keepdims, to):
     dtype, n = format_of(x, axes, keepdims, to[0]), count_of(x.shape, axes)
     if dtype is None or not n:
         return None
-    y = sum_over(x, axes, dtype, 1 / n)
+    y = SUM_OVER[type(x)](x, axes, dtype, 1 / n)
     return y if y is None or not keepdims else y.reshape(reduced_shape(x.shape, axes, True))
 
 

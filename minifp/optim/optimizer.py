@@ -1,10 +1,9 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from operator import is_, setitem
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,31 +14,21 @@ from minifp.autograd.tape import Tensor, drop_gradients
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, PrecisionWarning, TapeError
 from minifp.nn.idle_parts import warn_of_idle_parts
-from minifp.nn.parameter import UninitializedParameter
 from minifp.numerics import kernels
 from minifp.numerics.formats import float32, format_of, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import active
 from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
-from minifp.optim import own_step, saving
+from minifp.optim import groups, own_step, saving
 from minifp.optim.block import Block, Gradients
+from minifp.optim.groups import FROM_LOSS, GivenParameters
 from minifp.optim.narrow_weights import Draw
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
-from minifp.optim.weights import Weights, check_apart, check_whole
+from minifp.optim.weights import Weights, check_apart
 from minifp.runtime.callers import warn_once
 from minifp.runtime.interrupts import uninterrupted
-
-GivenParameters: TypeAlias = (
-    Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
-)  # or groups of them
-FROM_LOSS: Any = []  # no parameters yet: see MixedOptimizer.minimize
-# Settings of other rules: in a group of one that has them not they would do nothing.
-OTHERS = {
-    *("alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"),
-    *("learning_rate", "lr_decay", "momentum", "nesterov", "rho", "weight_decay"),
-}
 
 
 class Optimizer:
@@ -96,18 +85,10 @@ class Optimizer:
                 "dict of settings, or settings by name"
             )
         defaults = {**(defaults or {}), **settings}
-        if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
-            raise ArgumentError(
-                f"{type(self).__name__}: params is a {type(params).__name__}, expected parameters "
-                "or a list of groups"
-            )
-        given: list[Any] = [params] if isinstance(params, Tensor) else list(params)
-        if not given and params is not FROM_LOSS:
-            raise ArgumentError(f"{type(self).__name__}: no parameters to train")
+        several = groups.groups_in(type(self).__name__, params)
         training_begins()
         self.defaults, self.param_groups = defaults, []
-        groups = given if not given or isinstance(given[0], dict) else [{"params": given}]
-        for group in groups:
+        for group in several:
             self.param_groups.append(self.new_group(group))
         self.counted, self.settle = (0, 0), None
         self._blocks, self._held = None, (Weights, SINGLE)
@@ -118,41 +99,7 @@ class Optimizer:
 
     def new_group(self, given: dict[str, Any]) -> dict[str, Any]:
         """A group with all its settings. Raises ArgumentError for one that cannot be added."""
-        kind = type(self).__name__
-        if not isinstance(given, dict) or "params" not in given:
-            raise ArgumentError(f"{kind}: expected groups {{'params': ..., ...}}")
-        for key in given.keys() - self.defaults.keys() - {"params"}:
-            _check_own(kind, key, self.defaults)
-        params = given["params"]
-        if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
-            raise ArgumentError(f"{kind}: a group whose params is a {type(params).__name__}")
-        params = [params] if isinstance(params, Tensor) else list(params)
-        seen = {id(p) for p in self.parameters}
-        for p in params:
-            # A module's parameter may be frozen, now or later; another tensor is given by mistake.
-            if not (isinstance(p, Tensor) and p.is_leaf and (p.requires_grad or p.precision)):
-                what = f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
-                raise ArgumentError(f"{kind}: expected leaves that require a gradient, got {what}")
-            if p.precision is not None and p.precision.awaits:
-                raise PrecisionError(
-                    f'{kind}: parameters made in precision "{p.precision}", which has parts for '
-                    "modules by path: call fp.assign_precision(model) before you create the "
-                    "optimizer (create a parameter outside of any module in a precision without "
-                    "parts)"
-                )
-            if isinstance(p, UninitializedParameter):
-                raise ArgumentError(
-                    f"{kind}: a parameter of a lazy layer, whose shape is not known yet: call the "
-                    "model once on an input before you create the optimizer"
-                )
-            if id(p) in seen:
-                raise ArgumentError(f"{kind}: the same parameter twice")
-            check_whole(p, f"{kind}: a leaf")
-            seen.add(id(p))
-        check_apart([*self.parameters, *params])
-        group = {**self.defaults, **given, "params": params}
-        self.check(group)
-        return group
+        return groups.new_group(self, given)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Train the parameters of one more group, {"params": ..., "lr": ..., ...}.
@@ -554,14 +501,6 @@ def set_together(changes: list[tuple[Any, Any, Any]]) -> None:
     """holder[key] = value for each (holder, key, value): in one call, within which Python handles
     no signal and no exception from another thread."""
     deque(map(setitem, *zip(*changes)), maxlen=0)
-
-
-def _check_own(kind, key, settings):
-    """Raise ArgumentError for a key of a group which is meant for a setting, but is none."""
-    near = get_close_matches(str(key), settings, 1, 0.75)
-    if key in OTHERS or near or not isinstance(key, str):
-        meant = f"; the nearest: {near[0]}" if near else ""
-        raise ArgumentError(f"{kind}: no setting {key}{meant}")
 
 
 def plain_settings(group: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
-from minifp.autograd.backward import forget, propagate
+from minifp.autograd.backward import forget, propagate, ran_under_autocast
 from minifp.autograd.gradient_clip import (
     in_one_seed,
     largest_gradient,
@@ -206,7 +206,8 @@ class MixedOptimizer:
             seed = memory.begin()
         order = propagate(loss, None, seed, retain_graph)
         if scale == 1 and not self.backwards and self.precision.loss_scale is None:
-            warn_of_unscaled(self, order)
+            if ran_under_autocast(order):
+                warn_of_unscaled(self, order)
         self.backwards.append(Recorded(loss, order, scale, retain_graph))
         if len(self.backwards) > MOST_KEPT:
             oldest = -1 - MOST_KEPT

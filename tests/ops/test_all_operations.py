@@ -19,7 +19,7 @@ from claims import Claims
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp.numerics import kernels
+from minifp.numerics import kernels, plans
 from minifp.numerics.formats import as_dtype, downcast, float16, float32, float64
 from minifp.ops.public import ALIASES
 
@@ -149,7 +149,7 @@ def check_nothing_is_narrower(claims, case, run):
             stored = [a for a in (*call.args, *call.results) if isinstance(a, np.ndarray)]
             assert float16 not in [a.dtype for a in stored]
             assert call.formats.compute == float32
-            assert call.formats.sum_in == call.formats.dot_in == kernels.SINGLE
+            assert call.formats.sum_in == call.formats.dot_in == plans.SINGLE
             assert call.excess() <= 1
 
 

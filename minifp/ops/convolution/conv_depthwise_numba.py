@@ -20,9 +20,9 @@ from minifp.ops.convolution.conv_depthwise_plan_numba import (
     sum_plan,
 )
 from minifp.runtime.cpu.compile.decorators import compiled, inline
-from minifp.runtime.cpu.kernels.half import flat, load, store, view
+from minifp.runtime.cpu.kernels.half import load, store
 from minifp.runtime.cpu.kernels.lanes import OUTPUTS, TAPS, collect, spread, weighted, weighted_sums
-from minifp.runtime.cpu.kernels.pool import packed, parallel, spans
+from minifp.runtime.cpu.kernels.pool import flat, packed, parallel, spans, view
 from minifp.runtime.cpu.kernels.tile import CHAIN, LANES
 
 MOST = 2**19  # numbers of a workspace, 2 MiB; larger planes are taken in rows: see conv_numba.py

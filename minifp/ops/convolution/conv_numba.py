@@ -20,13 +20,13 @@ from math import prod
 import numpy as np
 
 from minifp.numerics.compiled import any_device, compiled_kernel
-from minifp.numerics.dispatch import sum_over
+from minifp.numerics.dispatch import SUM_OVER
 from minifp.ops.convolution import conv_depthwise_numba as depthwise
 from minifp.ops.convolution.conv_correlation_numba import correlations, pack_weights, zero_of
 from minifp.ops.convolution.conv_plan_numba import backward_plan, forward_plan, weight_plan
 from minifp.ops.convolution.conv_weights_numba import add_slots, weight_sums
-from minifp.runtime.cpu.kernels.half import VIEWS, flat, view
-from minifp.runtime.cpu.kernels.pool import packed
+from minifp.runtime.cpu.kernels.half import VIEWS
+from minifp.runtime.cpu.kernels.pool import flat, packed, view
 from minifp.runtime.cpu.kernels.tile import CHAIN, LANES
 
 FAR_APART = 4096  # a stride beyond which planes for each phase cost more than they save
@@ -110,4 +110,4 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
 
 @any_device
 def conv_db(dy, *, to):
-    return sum_over(dy, (0, *range(2, dy.ndim)), to[0] or dy.dtype)
+    return SUM_OVER[type(dy)](dy, (0, *range(2, dy.ndim)), to[0] or dy.dtype)

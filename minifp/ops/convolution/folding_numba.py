@@ -4,8 +4,8 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.convolution.folding import columns_of, counts_of
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 0.5

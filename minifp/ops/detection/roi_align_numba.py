@@ -11,8 +11,8 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.detection.roi_align import bins_of, samples_inside
 from minifp.runtime.cpu.compile.decorators import compiled
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, view
 
 PLACES = 2**16  # float32 numbers of a picture's channels that are worked on at once: the L2 cache
 NANOSECONDS = 0.3  # a place, or a number of the result

@@ -10,8 +10,8 @@ from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.detection.roi_align_numba import by_picture
 from minifp.ops.pooling.max_pool_numba import LOWEST, compete
 from minifp.ops.pooling.pool_windows_numba import LANES
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, view
 
 PLACES = 2**14  # of which gradients are added up at once
 NANOSECONDS = 0.5  # a number that is read or written

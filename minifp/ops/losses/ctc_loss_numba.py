@@ -13,8 +13,8 @@ from minifp.numerics.formats import downcast, float32, float64
 from minifp.ops.losses.ctc_loss import divisors, states
 from minifp.runtime.cpu.compile.decorators import inline
 from minifp.runtime.cpu.kernels.elementary import exp, log
-from minifp.runtime.cpu.kernels.half import as_bits, as_float, flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel
+from minifp.runtime.cpu.kernels.half import as_bits, as_float, load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel
 from minifp.runtime.cpu.kernels.sums import single
 
 EDGE = 16  # numbers at both ends of a row: a vector

@@ -8,7 +8,8 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.runtime.cpu.compile.decorators import compiled, inline
-from minifp.runtime.cpu.kernels.half import flat, store
+from minifp.runtime.cpu.kernels.half import store
+from minifp.runtime.cpu.kernels.pool import flat
 from minifp.runtime.cpu.kernels.sums import single
 
 UNWEIGHTED, ONE = np.empty(0, float32), np.float32(1)

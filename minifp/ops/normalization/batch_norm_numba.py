@@ -13,8 +13,8 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float16, float32
 from minifp.runtime.cpu.compile.decorators import compiled, inline
-from minifp.runtime.cpu.kernels.half import flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel, spans
 from minifp.runtime.cpu.kernels.sums import add_rows, single, sum_of_block
 
 ROWS = 32  # whose columns are added up in float32 before their sums are added in float64

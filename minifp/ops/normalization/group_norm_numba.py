@@ -18,8 +18,8 @@ from minifp.ops.normalization.group_norm_rows_numba import (
     weights_of,
 )
 from minifp.runtime.cpu.compile.decorators import inline
-from minifp.runtime.cpu.kernels.half import flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel, spans
 from minifp.runtime.cpu.kernels.sums import BLOCK, squares_of_run, sum_of_run, sum_over
 
 SHORT = 16

@@ -11,8 +11,8 @@ import numpy as np
 
 from minifp.numerics.formats import float32
 from minifp.runtime.cpu.compile.decorators import inline
-from minifp.runtime.cpu.kernels.half import flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel, spans
 from minifp.runtime.cpu.kernels.sums import (
     BLOCK,
     ROWS,

@@ -13,8 +13,8 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.compile.decorators import inline
-from minifp.runtime.cpu.kernels.half import flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel, spans
 from minifp.runtime.cpu.kernels.sums import add_rows
 
 MOST = 64  # channels of a window, up to which they are added up in float32, four at a time

@@ -19,8 +19,8 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 from minifp.runtime.cpu.kernels.sums import sum_over
 
 NOTHING, ONE = np.float32(0), np.float32(1)

@@ -8,8 +8,8 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.interpolate import taps
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 SINGLE = np.dtype("float32")
 CHUNK = 8192  # numbers that are worth a chunk

@@ -21,8 +21,8 @@ from minifp.ops.pooling.pool_windows_numba import (
     widen_picture,
 )
 from minifp.runtime.cpu.compile.machine import I32
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 LOWEST, ZERO = np.float32(-np.inf), np.float32(0)
 NANOSECONDS = 0.3  # a place of a window

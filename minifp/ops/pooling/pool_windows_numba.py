@@ -15,7 +15,8 @@ from llvmlite import ir
 from minifp.ops.pooling.pool_windows import Axis
 from minifp.runtime.cpu.compile.decorators import inline, intrinsic, types
 from minifp.runtime.cpu.compile.machine import F32, I32, I64
-from minifp.runtime.cpu.kernels.half import load, place, store, view
+from minifp.runtime.cpu.kernels.half import load, place, store
+from minifp.runtime.cpu.kernels.pool import view
 
 CHUNK = 8192  # numbers that are worth a chunk
 LANES = 16

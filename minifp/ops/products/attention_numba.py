@@ -6,8 +6,8 @@ from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
 from minifp.numerics.formats import is_float
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu.kernels.half import store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 1.0  # an element of a softmax

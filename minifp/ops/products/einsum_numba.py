@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from minifp.numerics.compiled import any_device
-from minifp.numerics.dispatch import sum_over
+from minifp.numerics.dispatch import SUM_OVER
 from minifp.ops.products.einsum import contract
 from minifp.ops.products.matmul_numba import SINGLE, times
 from minifp.runtime.cpu.kernels.half import VIEWS
@@ -21,7 +21,7 @@ def contracted(x, y, left, right, out, dtype):
 
 def in_float32(x, axis):
     """What is summed alone, before the product."""
-    return sum_over(x, axis, SINGLE)
+    return SUM_OVER[type(x)](x, axis, SINGLE)
 
 
 @any_device

@@ -4,10 +4,10 @@ along what lies in a row; on a GPU products of cuBLAS."""
 import numpy as np
 
 from minifp.numerics.compiled import any_device
-from minifp.numerics.dispatch import pointwise, product, sum_over
+from minifp.numerics.dispatch import PRODUCT, SUM_OVER, pointwise
 from minifp.runtime.cpu.kernels.gemm import laid, layout_of, lie_of
-from minifp.runtime.cpu.kernels.half import VIEWS, load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import VIEWS, load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 from minifp.runtime.cuda.arrays import is_on_device
 
 SINGLE = np.dtype("float32")
@@ -90,7 +90,7 @@ def times(x, y, dtype, alpha=1.0, **sums):
     if not VIEWS.keys() >= {x.dtype, y.dtype}:
         return None
     if is_on_device(x):
-        return product(x, y, dtype, alpha=alpha, **sums)
+        return PRODUCT[type(x)](x, y, dtype, alpha=alpha, **sums)
     if alpha != 1:
         return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
     if y.shape[-1] == 1:
@@ -98,9 +98,9 @@ def times(x, y, dtype, alpha=1.0, **sums):
     if x.shape[-2] == 1:
         return times_vector(y.swapaxes(-1, -2), x[..., 0, :], dtype)[..., None, :]
     if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous and x.size:  # one tall product
-        z = product(x.reshape(-1, x.shape[-1]), y, dtype)
+        z = PRODUCT[type(x)](x.reshape(-1, x.shape[-1]), y, dtype)
         return z.reshape(*x.shape[:-1], y.shape[-1])
-    return product(x, y, dtype)
+    return PRODUCT[type(x)](x, y, dtype)
 
 
 def summed_to(a, b, shape, dtype, alpha=1.0):
@@ -115,7 +115,7 @@ def summed_to(a, b, shape, dtype, alpha=1.0):
     z = times(a, b, SINGLE if axes else dtype, 1.0 if axes else alpha)
     if z is None:
         return None
-    return (sum_over(z, axes, dtype, alpha) if axes else z).reshape(shape)
+    return (SUM_OVER[type(z)](z, axes, dtype, alpha) if axes else z).reshape(shape)
 
 
 @any_device(sums_in_half=True)
@@ -156,7 +156,7 @@ def addmm_forward(c, x, y, *, beta, alpha, to):
     if beta == 0:
         return times(x, y, to[0], alpha)
     if alpha == beta == 1 and (c.size,) == c.shape[-1:] == y.shape[1:]:
-        return product(x, y, to[0], c.reshape(-1))
+        return PRODUCT[type(x)](x, y, to[0], c.reshape(-1))
     return scaled_and_added(times(x, y, SINGLE), c, alpha=alpha, beta=beta, to=to)
 
 

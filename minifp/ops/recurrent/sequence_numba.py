@@ -8,13 +8,14 @@ of the state, with the cell right behind it.
 import numpy as np
 
 from minifp.numerics.operands import form_of, limits
+from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.decorators import inline
 from minifp.runtime.cpu.emit.steps import address_of_step, take_step
 from minifp.runtime.cpu.kernels.gemm import product  # noqa: F401
-from minifp.runtime.cpu.kernels.half import load, store, view
+from minifp.runtime.cpu.kernels.half import load, store
 from minifp.runtime.cpu.kernels.operands import round_rows
 from minifp.runtime.cpu.kernels.packing import pack_columns, pack_rows
-from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, aligned, parallel
+from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, aligned, parallel, view
 from minifp.runtime.cpu.kernels.tile import (
     COLUMNS,
     KEPT,
@@ -27,7 +28,6 @@ from minifp.runtime.cpu.kernels.tile import (
     multiply_into,
     up,
 )
-from minifp.runtime.cpu.threads import get_num_threads
 
 empty, contiguous = np.empty, np.ascontiguousarray
 NO_FORM = np.int32(1), *np.zeros(3, np.float32)  # of what is not rounded
@@ -58,9 +58,9 @@ def panels(w, turned):
 
 def parts(batch, cost):
     """(how many chunks, sequences of each): whole strips of rows where there are enough."""
-    threads = get_num_threads() if cost > WORTH_A_THREAD else 1
-    size = -(-batch // threads)
-    size = up(size, ROWS) if batch >= ROWS * threads else size
+    most = threads.number if cost > WORTH_A_THREAD else 1
+    size = -(-batch // most)
+    size = up(size, ROWS) if batch >= ROWS * most else size
     return -(-batch // size), size
 
 

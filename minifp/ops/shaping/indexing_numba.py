@@ -9,8 +9,8 @@ from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast
 from minifp.ops.shaping import indexing_cuda
 from minifp.runtime.cpu.compile.decorators import compiled
-from minifp.runtime.cpu.kernels.half import load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 from minifp.runtime.cuda.arrays import is_on_device
 
 CHUNK = 8192  # numbers that are worth a chunk

@@ -20,12 +20,12 @@ def from_environment() -> int:
     return int(variables.read("MINIFP_THREADS") or cores())
 
 
-_count = from_environment()
+number = from_environment()  # how many threads a kernel may use, the caller's included
 
 
 def get_num_threads() -> int:
     """How many threads a kernel may use, the caller's included."""
-    return _count
+    return number
 
 
 def set_num_threads(count: int) -> None:
@@ -33,7 +33,7 @@ def set_num_threads(count: int) -> None:
 
     Raises ArgumentError for what is no integer from 1 to 1024.
     """
-    global _count
+    global number
     if (
         not isinstance(count, int)
         or isinstance(count, bool)
@@ -42,4 +42,4 @@ def set_num_threads(count: int) -> None:
         raise ArgumentError(
             f"set_num_threads({count!r}): expected an integer from 1 to {variables.MOST_THREADS}"
         )
-    _count = count
+    number = count

@@ -6,8 +6,8 @@ What formats.py does with NumPy, bit for bit; there is said what is meant.
 import numpy as np
 
 from minifp.derive.dtypes import CODED
-from minifp.runtime.cpu.kernels.half import HALF, as_bits, as_float, load, rounded, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import HALF, as_bits, as_float, load, rounded, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.2

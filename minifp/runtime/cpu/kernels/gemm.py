@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cpu.kernels.half import VIEWS, flat, load, store, view
+from minifp.runtime.cpu import threads
+from minifp.runtime.cpu.kernels.half import VIEWS, load, store
 from minifp.runtime.cpu.kernels.packing import pack_columns, pack_rows
-from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, parallel
+from minifp.runtime.cpu.kernels.pool import WORTH_A_THREAD, flat, parallel, view
 from minifp.runtime.cpu.kernels.tile import (
     COLUMNS,
     KEPT,
@@ -29,7 +30,6 @@ from minifp.runtime.cpu.kernels.tile import (
     multiply_into,
     up,
 )
-from minifp.runtime.cpu.threads import get_num_threads
 
 MC, KC, NC = 256, 256, 480 // COLUMNS * COLUMNS
 GROUP = 4 * COLUMNS  # columns that are packed at once
@@ -195,7 +195,7 @@ def product(a, b, dtype, bias=None, out=None):
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
     layouts = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
-    shape, blocks, of_a, of_b, places = Plan.of(*layouts, get_num_threads())
+    shape, blocks, of_a, of_b, places = Plan.of(*layouts, threads.number)
     y = np.empty(shape, dtype) if out is None else out
     if blocks is None:
         if not y.size:

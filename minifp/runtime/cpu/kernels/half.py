@@ -1,7 +1,7 @@
 """Stored numbers in kernels of numba: `load` widens to float32, `store` rounds once.
 
-numba has no float16 on the CPU: a float16 array is viewed as uint16, and its bits are read and made
-as formats_ir.py says.
+numba has no float16 on the CPU: a float16 array is viewed as uint16 (`pool.view`), and its bits are
+read and made as formats_ir.py says.
 """
 
 import numpy as np
@@ -22,18 +22,6 @@ FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF, BITS = np.dtype("float16"), np.dtype("uint16")
 VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
 VIEWS |= {d: np.dtype(v) for v, name in VIEWED.items() for d in CODED if name_of(d) == name}
-
-
-def view(x):
-    """A stored array as kernels take it: its bits, where numba does not know its format."""
-    return x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x
-
-
-def flat(x, order="C"):
-    """The same, as one row of numbers in this order: a copy only if they do not lie so."""
-    dtype = x.dtype
-    row, kind = x.ravel(order), VIEWS.get(dtype, dtype)
-    return row if kind is dtype else row.view(kind)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

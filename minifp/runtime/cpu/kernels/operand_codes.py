@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.runtime.cpu.kernels.half import as_bits, load, store, view
+from minifp.runtime.cpu.kernels.half import as_bits, load, store
 from minifp.runtime.cpu.kernels.operands import CHUNK, INF, MAGNITUDE, NANOSECONDS
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 
 @parallel

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from minifp.runtime.cpu.compile.decorators import inline
-from minifp.runtime.cpu.kernels.half import as_bits, as_float, load, store, view
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import as_bits, as_float, load, store
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.4

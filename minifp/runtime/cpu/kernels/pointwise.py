@@ -12,14 +12,13 @@ import numpy as np
 
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
-from minifp.runtime.cpu import can_compile, kernels_mode
+from minifp.runtime.cpu import can_compile, kernels_mode, threads
 from minifp.runtime.cpu.compile.machine import kernel_of
 from minifp.runtime.cpu.emit.gather import BLOCK, places_of
 from minifp.runtime.cpu.emit.pointwise_text import NAME, kernel_text
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.checked import Checked
 from minifp.runtime.cpu.kernels.convert import number_of
-from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.shapes import stretched
 
 RUN = 8192  # elements that are worth a chunk
@@ -158,9 +157,9 @@ def launch(kernel, cost, forms, arrays, places, results, numbers) -> None:
             workspace = BLOCK * len(arrays)
             cost += n * forms.count("g") * GATHERING
         arrays = [number_of(a) if f == "n" else a for a, f in zip(arrays, forms)]
-    if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
+    if cost > pool.WORTH_A_THREAD and threads.number > 1:
         chunks, length = pool.spans(n, RUN)
-        helpers = min(get_num_threads(), chunks) - 1
+        helpers = min(threads.number, chunks) - 1
         rest = (length, n, places, *arrays, *results, *numbers)
         pool.POOL.run(kernel, chunks, rest, workspace, helpers)
     else:

@@ -17,9 +17,10 @@ from queue import SimpleQueue
 import numpy as np
 from llvmlite import ir
 
+from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.decorators import from_text, function_of, inline, intrinsic, types
 from minifp.runtime.cpu.heap import keep_what_is_freed
-from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.cpu.kernels.half import VIEWS
 
 WORTH_A_THREAD = 100_000  # nanoseconds of work; waking a thread and waiting for it takes 40,000
 
@@ -164,6 +165,21 @@ def packed(size):
     return _own.packed
 
 
+# ---- arrays ------------------------------------------------------------------------------------
+
+
+def view(x):
+    """A stored array as kernels take it: its bits, where numba does not know its format."""
+    return x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x
+
+
+def flat(x, order="C"):
+    """The same, as one row of numbers in this order: a copy only if they do not lie so."""
+    dtype = x.dtype
+    row, kind = x.ravel(order), VIEWS.get(dtype, dtype)
+    return row if kind is dtype else row.view(kind)
+
+
 # ---- kernels in chunks --------------------------------------------------------------------------
 
 
@@ -211,8 +227,8 @@ class Chunked:
 
     def __call__(self, chunks, *args, cost=0, workspace=0):
         """Do all chunks. cost: nanoseconds on one core, roughly. workspace: float32 numbers."""
-        if chunks > 1 and cost > WORTH_A_THREAD and get_num_threads() > 1:
-            helpers = min(get_num_threads(), chunks) - 1
+        if chunks > 1 and cost > WORTH_A_THREAD and threads.number > 1:
+            helpers = min(threads.number, chunks) - 1
             POOL.run(self.kernel, chunks, args, workspace, helpers)
         else:
             counter, array = at_hand(workspace)

@@ -14,7 +14,7 @@ from minifp.derive.arrays import WHOLE_NUMBERS
 from minifp.derive.axes import found
 from minifp.derive.dtypes import name_of
 from minifp.derive.rows import Rows
-from minifp.runtime.cpu import kernels_mode
+from minifp.runtime.cpu import kernels_mode, threads
 from minifp.runtime.cpu.compile.machine import kernel_of
 from minifp.runtime.cpu.emit.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.emit.row_code import NAME
@@ -22,7 +22,6 @@ from minifp.runtime.cpu.emit.rows_text import FEW, RowText
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.checked import Typed
 from minifp.runtime.cpu.kernels.pointwise import DEAR, FLOAT32, UNCOUNTED, Pointwise
-from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.row_calls import RowCalls
 
 PLAIN = (np.ndarray, int, float, type(None))
@@ -236,8 +235,8 @@ class Plan:
         results = [np.empty(shape, dtype) for shape, dtype in self.results]
         parts = np.empty(self.parts) if self.parts else pool.NOTHING
         rest = (*self.numbers_of_chunks, parts, *arrays, *results, *self.numbers)
-        if self.is_large and get_num_threads() > 1:
-            helpers = min(get_num_threads(), self.chunks) - 1
+        if self.is_large and threads.number > 1:
+            helpers = min(threads.number, self.chunks) - 1
             pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
         elif self.is_small:
             self.kernel(UNCOUNTED, 1, pool.NOTHING, *rest)

@@ -6,9 +6,9 @@ of one scale, and where these are more than SPAN, parts of them.
 
 import numpy as np
 
-from minifp.runtime.cpu.kernels.half import as_bits, as_float, load, rounded, store, view
+from minifp.runtime.cpu.kernels.half import as_bits, as_float, load, rounded, store
 from minifp.runtime.cpu.kernels.operands import INF, MAGNITUDE, exponent_of, power_of_two
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.pool import parallel, spans, view
 
 SPAN = 8192  # numbers
 CHUNK = 16384  # the same, of spans that are one chunk

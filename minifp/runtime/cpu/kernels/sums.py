@@ -12,8 +12,8 @@ import numpy as np
 
 from minifp.runtime.cpu.compile.decorators import inline
 from minifp.runtime.cpu.kernels.convert import SINGLE, converted
-from minifp.runtime.cpu.kernels.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.kernels.pool import parallel, spans
+from minifp.runtime.cpu.kernels.half import VIEWS, load, store
+from minifp.runtime.cpu.kernels.pool import flat, parallel, spans
 
 BLOCK = 512
 ROWS = 16  # lines of columns, of which as many are added up in float32

@@ -11,13 +11,13 @@ from minifp.derive.dtypes import name_of
 from minifp.derive.graph import Node
 from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import Formula
+from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.machine import I64, kernel_of
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
 from minifp.runtime.cpu.emit.loops import Code, new_module
 from minifp.runtime.cpu.emit.random_ir import stochastic_code, word_of
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.scattered import Scattered, parts_of
-from minifp.runtime.cpu.threads import get_num_threads
 
 RUN = 8192  # elements that are worth a chunk
 NANOSECONDS = 1.0  # an element
@@ -119,9 +119,9 @@ def run(kernel: Any, gradients: Scattered, arrays: list, numbers: tuple) -> None
     one. numbers: of the call, and of random numbers."""
     n = arrays[0].size
     rest = (n, gradients.starts, gradients.addresses, *arrays, *numbers)
-    if n * NANOSECONDS > pool.WORTH_A_THREAD and get_num_threads() > 1:
+    if n * NANOSECONDS > pool.WORTH_A_THREAD and threads.number > 1:
         chunks, length = pool.spans(n, RUN)
-        helpers = min(get_num_threads(), chunks) - 1
+        helpers = min(threads.number, chunks) - 1
         pool.POOL.run(kernel, chunks, (length, *rest), 0, helpers)
     elif n:  # a kernel looks for the gradient of its first element
         kernel(UNCOUNTED, 1, pool.NOTHING, n, *rest)
