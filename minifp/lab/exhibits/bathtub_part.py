@@ -136,20 +136,15 @@ def data(exhibit, comparison) -> dict:
 def figure(exhibit, comparison):
     """A matplotlib Figure: the metric over log2 of the scale, float32's as a line, and the share of
     skipped steps below."""
-    from matplotlib.figure import Figure
-
     scales = places(exhibit, comparison)
-    with drawing.settings():
-        picture = Figure(figsize=(7.2, 4.0))
-        picture.set_layout_engine("constrained")
-        upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    shape = {"sharex": True, "height_ratios": [3, 1]}
+    with drawing.canvas(7.2, 4.0, 2, 1, **shape) as (picture, (upper, lower)):
         draw_metric(upper, scales, comparison)
         style = drawing.STYLES[2]
         lower.bar([p.power for p in scales], [100 * p.skipped for p in scales], color=style.color)
         lower.set_ylabel("skipped (%)")
         lower.set_ylim(0, 105)
         lower.set_xlabel("log2 of the loss scale S")
-        drawing.settle(picture)
     return picture
 
 

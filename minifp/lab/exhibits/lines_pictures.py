@@ -54,18 +54,12 @@ def differences(gallery) -> Picture:
 def differences_figure(gallery):
     """A matplotlib Figure: for each exhibit and arm the difference from float32 with its interval,
     a small mark for each seed, the margin shaded, and the paper's difference as a ring."""
-    from matplotlib.figure import Figure
-
     lines, task = gallery.lines, gallery.comparisons[0].task
     arms = gallery.exhibits[0].tested
     styles = dict(zip(arms, drawing.STYLES[1:]))
     reach = FAR * task.margin
-    with drawing.settings():
-        drawn = Figure(figsize=(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)))
-        drawn.set_layout_engine("constrained")
-        axes = drawn.subplots()
-        axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
-        axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
+    with drawing.canvas(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)) as (drawn, axes):
+        drawing.show_margin(axes, task.margin)
         for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
             for j, (arm, row) in enumerate(line.tested.items()):
                 y = i + (j - (len(arms) - 1) / 2) * 0.22
@@ -84,7 +78,6 @@ def differences_figure(gallery):
             look = {"color": style.color, "marker": style.marker, "linestyle": "none"}
             axes.plot([], [], label=called(arm), **look)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
-        drawing.settle(drawn)
     return drawn
 
 
@@ -102,16 +95,9 @@ def draw_row(axes, y, row, each, style, reach):
     """The interval, the mean, and each seed; an arrow for a mean far outside."""
     if row.difference is None or row.diverged:  # the difference of survivors would flatter
         return
-    if abs(row.difference) > reach:
-        edge = 1.02 * reach * (1 if row.difference > 0 else -1)
-        axes.plot(edge, y, marker=5 if edge > 0 else 4, color=style.color, markersize=9)
-        return
-    inside = [v for v in each if abs(v) <= reach]
-    axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
-    if words.is_number(row.low):
-        ends = max(row.low, -reach), min(row.high, reach)
-        axes.hlines(y, *ends, color=style.color, linewidth=2.2)
-    axes.plot(row.difference, y, style.marker, color=style.color, markersize=6)
+    if drawing.show_interval(axes, y, row.difference, (row.low, row.high), style, reach):
+        inside = [v for v in each if abs(v) <= reach]
+        axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
 
 
 def draw_paper(axes, y, published, reach):

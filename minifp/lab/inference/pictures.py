@@ -52,16 +52,12 @@ def measures(inference) -> list[tuple]:
 
 def overview(inference):
     """A panel of bars for each of the measures, a row for each checkpoint; None for no others."""
-    from matplotlib.figure import Figure
-
     if not inference.others:
         return None
     styles = styles_of(inference.precisions, inference.precisions[0])
     names = [judged.trained.name for judged in inference.judged]
-    with drawing.settings():
-        drawn = Figure(figsize=(9.6, 1.15 + 0.24 * len(names) * (1 + len(inference.others))))
-        drawn.set_layout_engine("constrained")
-        panels = drawn.subplots(1, 3, sharey=True)
+    high = 1.15 + 0.24 * len(names) * (1 + len(inference.others))
+    with drawing.canvas(9.6, high, 1, 3, sharey=True) as (drawn, panels):
         for axes, (title, value, level) in zip(panels, measures(inference)):
             draw_bars(axes, inference, value, level, styles)
             axes.set_title(title, fontsize=9)
@@ -70,7 +66,6 @@ def overview(inference):
         panels[0].set_ylim(len(names) - 0.5, -0.5)
         handles, _ = panels[0].get_legend_handles_labels()
         drawn.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8.5)
-        drawing.settle(drawn)
     return drawn
 
 
@@ -102,17 +97,13 @@ def show_margin(axes, inference):
 
 def examples(inference, precision, look):
     """Pictures that a precision sees otherwise, a row for each checkpoint; None for none."""
-    from matplotlib.figure import Figure
-
     rows = [(judged, pictured(judged, precision)) for judged in inference.judged]
     rows = [(judged, shown) for judged, shown in rows if shown][:ROWS]
     if not rows:
         return None
     wide = max(len(shown) for _, shown in rows)
-    with drawing.settings():
-        drawn = Figure(figsize=(1.7 + SIDE * wide, 0.5 + (SIDE + 0.55) * len(rows)))
-        drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
-        grid = drawn.subplots(len(rows), wide, squeeze=False)
+    size = 1.7 + SIDE * wide, 0.5 + (SIDE + 0.55) * len(rows)
+    with drawing.canvas(*size, len(rows), wide, squeeze=False) as (drawn, grid):
         base = inference.precisions[0]
         drawn.suptitle(f"The true class; then {base} → {precision}", fontsize=9.5)
         for line, (judged, shown) in zip(grid, rows):
@@ -125,7 +116,6 @@ def examples(inference, precision, look):
             about = judged.trained.name.replace(" (", "\n(")
             left = {"va": "center", "ha": "right", "fontsize": 7}
             line[0].text(-0.08, 0.5, about, transform=line[0].transAxes, **left)
-        drawing.settle(drawn)
     return drawn
 
 

@@ -1,13 +1,21 @@
 """The power curve: how likely EQUIVALENT is with so many seeds, if there is truly no difference."""
 
+from functools import partial
+
 from minifp.lab.conclusions.planning import counts, curve, needs_of
+from minifp.lab.page.panel import Panel
 from minifp.lab.statistics.power import POWER
 from minifp.report.drawing import MUTED
 
 
-def is_wanted(comparison) -> bool:
-    """Whether there are pairs to plan from."""
-    return bool(needs_of(comparison))
+def power(comparison, styles) -> Panel | None:
+    """What pairs that there are say of others; None without."""
+    needs = needs_of(comparison)
+    if not needs:
+        return None
+    said = "; ".join(f"{n.arm} needs {n.seeds:,} seeds" for n in needs) + "."
+    draw = partial(draw_power, needs=needs, styles=styles)
+    return Panel("power", "Power, by the number of seeds", draw, said)
 
 
 def shown(comparison, styles) -> dict:
@@ -15,9 +23,8 @@ def shown(comparison, styles) -> dict:
     return {need.arm: styles[need.arm] for need in needs_of(comparison)}
 
 
-def draw_power(axes, comparison, styles):
+def draw_power(axes, needs, styles):
     """A line for each arm, a dot where it is now, and the power that is aimed at."""
-    needs = needs_of(comparison)
     seeds = counts(needs)
     axes.axhline(POWER, color=MUTED, linewidth=0.8)
     for need in needs:
@@ -29,8 +36,3 @@ def draw_power(axes, comparison, styles):
     axes.set_ylim(0, 1.03)
     axes.set_xlim(seeds[0], seeds[-1])
     axes.set_xlabel(f"seeds; line: a power of {POWER:.0%}")
-
-
-def describe(comparison) -> str:
-    """The same in words."""
-    return "; ".join(f"{n.arm} needs {n.seeds:,} seeds" for n in needs_of(comparison)) + "."

@@ -5,7 +5,7 @@ import shlex
 
 from markupsafe import Markup
 
-from minifp.lab.page import captions, figures, over_steps, power_figure, verdicts
+from minifp.lab.page import captions, curves, figures, power_figure, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
 from minifp.report import drawing, markup, words
@@ -108,7 +108,7 @@ def figure(comparison, name, prefix) -> Markup:
     if not panels or not drawing.is_available():
         return Markup()
     drawn = Markup("\n").join(
-        Markup("<div>{}</div>").format(figures.panel_svg(comparison, panel.name, prefix))
+        Markup("<div>{}</div>").format(figures.panel_svg(comparison, panel, prefix))
         for panel in panels
     )
     caption = f"{captions.note(comparison, name)} {dial_text(comparison)}".strip()
@@ -157,7 +157,7 @@ def line(style) -> Markup:
 
 def scale_note(comparison) -> str:
     """What the reader of the timeline needs."""
-    if not any(over_steps.is_scaled(run) for run in comparison.runs):
+    if not any(curves.is_scaled(run) for run in comparison.runs):
         return "None of these precisions scales its loss, and no step was skipped."
     return (
         "Gradients are multiplied by the scale while they are stored in few bits. Before the "
