@@ -6,23 +6,16 @@ no script runs, and in print, the static picture of each panel is there, and its
 
 import math
 from functools import cache
-from importlib import resources
 
 import numpy as np
 from markupsafe import Markup
 
 from minifp.report import drawing, line_drawing, words
 from minifp.report.charts import Group, Line, Panel, json_of, window_of
-from minifp.report.markup import code, data_script, details, table
+from minifp.report.markup import code, data_script, details, part, table
 
 ROWS = 12  # of a table
 SCRIPTS = ("uPlot.min.js", "curves.js", "chart_formats.js", "chart_panels.js", "charts.js")
-
-
-@cache
-def part(name: str, package: str = "minifp.report") -> Markup:
-    """A file of the kit, or of another package of minifp, as it stands in a page."""
-    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache

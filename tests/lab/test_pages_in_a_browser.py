@@ -141,7 +141,7 @@ def test_the_difference_is_paired_by_seed(opened, written, comparison):
 
 def test_zoom_is_shared_between_panels_and_undone(opened, written):
     page = opened(written)
-    whole, all_of_it = drawn(page, "gradients"), page.locator(".charts-all")
+    whole, all_of_it = drawn(page, "gradients"), page.locator(".charts-all").first
     plot = page.locator('[data-panel="loss"] .u-over')
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
@@ -205,6 +205,6 @@ def test_a_card_takes_the_notebooks_theme_whatever_the_system_has(opened, tmp_pa
     page.get_by_text("Open the full page").click()
     frame = page.frame_locator("iframe")
     frame.locator(f'body[data-theme="{theme}"]').wait_for()
-    assert frame.locator(".charts.awake").count() == 1
+    assert frame.locator(".charts.awake").count() == 2
     sizes = frame.locator("td").evaluate_all("all => all.map((c) => getComputedStyle(c).fontSize)")
     assert "30px" not in sizes

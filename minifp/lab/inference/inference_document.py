@@ -7,12 +7,13 @@ from dataclasses import asdict
 from markupsafe import Markup
 
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.inference.pictures import CHANGED, NAME, TITLE, pictures_of
+from minifp.lab.inference.pictures import NAME, TITLE, picture
 from minifp.lab.kept import of_picture
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
 from minifp.report.markup import paragraph
 
+CHANGED = "changed"  # the file of the examples whose prediction changed
 MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
 STYLE = Markup("""\
@@ -45,10 +46,9 @@ CHANGE = (
 
 def document(inference) -> Document:
     """The numbers and the picture of them, then what changed in each checkpoint."""
-    overview, *others = pictures_of(inference)
     names = ("precisions", "repeats", "threads", "environment")
     head = {name: getattr(inference, name) for name in names}
-    numbers = Section("The numbers", [overview, numbers_table(inference)])
+    numbers = Section("The numbers", [picture(inference), numbers_table(inference)])
     return Document(
         name=NAME,
         title=TITLE,
@@ -56,7 +56,6 @@ def document(inference) -> Document:
         sections=[numbers, *(checkpoint_section(judged, inference) for judged in inference.judged)],
         data={**head, "checkpoints": [*map(data, inference.judged)]},
         records={NAME: records(inference), CHANGED: change_records(inference)},
-        files=others,
         style=STYLE,
     )
 
@@ -241,10 +240,10 @@ def cards(judged, precision, base) -> Markup:
     changed = [*each_change(judged, precision)]
     shown, missing = [], Markup()
     for example, _, true, before, share, now, share_now in changed[:MOST]:
-        picture = picture_of(judged.trained.test_set, example)
-        if picture is None:
+        seen = picture_of(judged.trained.test_set, example)
+        if seen is None:
             return Markup()
-        content = of_picture(picture)
+        content = of_picture(seen)
         if content is None:
             missing = paragraph(NO_PILLOW)
         names = [(base, before, share), (precision, now, share_now)]

@@ -64,7 +64,7 @@ def note(comparison, name) -> str:
         f"mean with its {CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
         "points to a mean outside the picture.",
         "power": "The chance of the verdict EQUIVALENT, if there is truly no difference and "
-        "differences spread as they do here. The mark shows the present number of seeds.",
+        "differences spread as they do here. Ticks at the bottom: the present number of seeds.",
         "memory": "Bytes of the arrays that exist at the peak of one training step. Times were "
         "measured in these runs, on the machine named in the report.",
     }

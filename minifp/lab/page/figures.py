@@ -25,7 +25,6 @@ OTHERS = {
     "difference": by_precision.difference,
     "memory": by_precision.memory,
     "time": by_precision.time,
-    "power": power_figure.power,
 }
 CAPTIONS = "captions.txt"
 # What is put side by side in one file, and in one row of a page.
@@ -49,7 +48,10 @@ def panel_of(comparison, name, styles=None) -> Panel | None:
     styles = styles or styles_of(comparison.precisions, comparison.baseline)
     if name in OTHERS:
         return OTHERS[name](comparison, styles)
-    group = line_charts.group_of(comparison, line_charts.histories(comparison), (name,), styles)
+    if name == "power":
+        group = power_figure.power_group(comparison, styles)
+    else:
+        group = line_charts.group_of(comparison, line_charts.histories(comparison), (name,), styles)
     for p in group.panels:
         return Panel(name, p.title, partial(line_drawing.draw, panel=p, group=group), p.said)
     return None
@@ -111,8 +113,7 @@ def figure(comparison, name, look=SCREEN):
     chosen = wanted(comparison, name, styles)
     wide = look.width or WIDTH * len(chosen)
     columns = len(chosen) if wide / len(chosen) >= LEAST else 1
-    explained = power_figure.shown(comparison, styles) if name == "power" else styles
-    handles = legend_handles(name, explained, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
+    handles = legend_handles(name, styles, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
     said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
     lines, head = len(said.splitlines()), 0.36
