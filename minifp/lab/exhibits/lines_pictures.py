@@ -1,5 +1,6 @@
 """Pictures of exhibits that are lines of a table: differences from float32, boxes in pictures."""
 
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
 from minifp.lab.exhibits.finding import called
@@ -63,7 +64,7 @@ def differences_figure(gallery):
         for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
             for j, (arm, row) in enumerate(line.tested.items()):
                 y = i + (j - (len(arms) - 1) / 2) * 0.22
-                draw_row(axes, y, row, pairs(comparison, arm), styles[arm], reach)
+                draw_row(axes, y, row, metric_differences(comparison, arm), styles[arm], reach)
             draw_paper(axes, i + 0.22 * len(arms) / 2, line.exhibit.published, reach)
         axes.set_yticks(range(len(lines)), [line.exhibit.title for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
@@ -79,16 +80,6 @@ def differences_figure(gallery):
             axes.plot([], [], label=called(arm), **look)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
     return drawn
-
-
-def pairs(comparison, arm) -> list[float]:
-    """The difference of each seed whose both runs have a metric."""
-    base = {run.seed: run.metric for run in comparison.runs_of(comparison.baseline)}
-    return [
-        run.metric - base[run.seed]
-        for run in comparison.runs_of(arm)
-        if run.metric is not None and base.get(run.seed) is not None
-    ]
 
 
 def draw_row(axes, y, row, each, style, reach):

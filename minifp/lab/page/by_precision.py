@@ -1,6 +1,6 @@
 """Panels with a row for each precision: how each seed ended, differences, memory and time."""
 
-from minifp.lab.conclusions.claims import pairs_of
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
 from minifp.lab.page.panel import Panel
@@ -137,7 +137,7 @@ def draw_difference_row(axes, comparison, row, i, style, reach):
         return
     ends = row.low, row.high
     if drawing.show_interval(axes, i, row.difference, ends, style, reach):
-        seeds = [a.metric - b.metric for a, b in pairs_of(comparison, row.precision)]
+        seeds = metric_differences(comparison, row.precision)
         dots = {"linestyle": "none", "marker": style.marker, "markersize": 4, "color": style.color}
         axes.plot(seeds, [i + 0.22] * len(seeds), alpha=0.5, markeredgewidth=0, zorder=3, **dots)
 
