@@ -48,8 +48,8 @@ class Panel:
     exponents of two; percent: values are shares; stepped: a line stays until it jumps; points:
     marks at its values; smooth, minus: whether smoothing and differences apply; interval: bands are
     intervals of means, else ranges; envelope: controls are one band; marks: (arm, seed, steps).
-    Drawn only: is_drawn, whether it is for print; top, above which lines leave the picture; shaded,
-    from which place to which.
+    ends: of the axis, if its values do not decide. Drawn only: is_drawn, whether it is for print;
+    top, above which lines leave the picture; shaded, from which place to which.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Panel:
     interval: bool = True
     envelope: bool = False
     marks: list = field(default_factory=list)
+    ends: tuple[float, float] | None = None
     is_drawn: bool = True
     top: float = math.inf
     shaded: tuple[float, float] | None = None
@@ -139,7 +140,7 @@ def panel_data(panel: Panel, number: dict) -> dict:
         lines.append([number[line.arm], line.seed, which, [rounded(v) for v in y]])
     switches = ("log", "powers", "percent", "stepped", "points", "smooth", "minus", "interval")
     return {
-        **{name: getattr(panel, name) for name in (*switches, "envelope")},
+        **{name: getattr(panel, name) for name in (*switches, "envelope", "ends")},
         "xs": [list(key) for key in places],
         "lines": lines,
         "marks": [[number[arm], seed, [int(s) for s in steps]] for arm, seed, steps in panel.marks],

@@ -184,7 +184,9 @@ def set_range(axes, panel: Panel, values: np.ndarray) -> None:
     """The range of values, with a little room, and below it that of marks."""
     values = values[np.isfinite(values) & ((values > 0) | (not panel.log))]
     low, high = (values.min(), min(values.max(), panel.top)) if values.size else (0.1, 1.0)
-    if panel.powers:
+    if panel.ends:
+        axes.set_ylim(*panel.ends)
+    elif panel.powers:
         low, high = math.floor(low), math.ceil(high)
         low, high = (low - 2, high + 2) if high - low < 4 else (low - 1, high + 1)
         ticks = range(high - 1, low, -max(1, -(-(high - low) // 6)))

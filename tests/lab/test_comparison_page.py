@@ -271,6 +271,8 @@ def test_a_lost_run_ends_in_a_cross():
     figures.panel_of(c, "loss").draw(axes)
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
+    (scale,) = (panel for panel in line_charts.histories(c) if panel.name == "scale")
+    assert {line.arm for line in scale.lines} == {"mixed"}  # of those without one, nothing
 
 
 def test_any_two_precisions_differ_in_colour_and_in_marker():

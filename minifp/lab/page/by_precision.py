@@ -27,11 +27,8 @@ def final(comparison, styles) -> Panel:
 def difference(comparison, styles) -> Panel | None:
     """The differences with their intervals; None where there are none."""
     places = words.decimals(comparison.task.margin)
-    labels = [
-        (r.precision, "the baseline" if r.precision == comparison.baseline
-         else captions.difference_text(r, places))
-        for r in comparison.rows()
-    ]  # fmt: skip
+    texts = {r.precision: captions.difference_text(r, places) for r in comparison.rows()}
+    labels = [*{**texts, comparison.baseline: "the baseline"}.items()]
     title = f"Difference from {comparison.baseline}, paired by seed"
     panel = rows_panel("difference", title, draw_difference, labels, comparison, styles)
     return panel if len(labels) > 1 else None

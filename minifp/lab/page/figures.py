@@ -8,6 +8,7 @@ from functools import partial
 from markupsafe import Markup
 
 from minifp.errors import ArgumentError, MinifpError
+from minifp.lab.conclusions.planning import needs_of
 from minifp.lab.page import by_precision, captions, line_charts, power_figure, verdicts
 from minifp.lab.page.panel import Panel
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
@@ -113,6 +114,8 @@ def figure(comparison, name, look=SCREEN):
     chosen = wanted(comparison, name, styles)
     wide = look.width or WIDTH * len(chosen)
     columns = len(chosen) if wide / len(chosen) >= LEAST else 1
+    if name == "power":  # of the arms that have a line
+        styles = {need.arm: styles[need.arm] for need in needs_of(comparison)}
     handles = legend_handles(name, styles, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
     said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
