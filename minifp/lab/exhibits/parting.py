@@ -106,7 +106,7 @@ def figure(exhibit, comparison):
     the share that warns, where there is one."""
     arms = [comparison.baseline, *exhibit.tested]
     styles = styles_of(arms, comparison.baseline)
-    panels = line_charts.histories(comparison)[:1]
+    panels = [line_charts.loss(comparison)]
     if exhibit.warns:
         lines = line_charts.lines_of(comparison, partial(curves.series, key=exhibit.warns))
         panels.append(Panel(exhibit.warns, exhibit.warns, lines, "", smooth=True))

@@ -11,21 +11,12 @@ from minifp.lab.inference.pictures import NAME, TITLE, picture
 from minifp.lab.kept import of_picture
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
-from minifp.report.markup import paragraph
+from minifp.report.markup import paragraph, part
 
 CHANGED = "changed"  # the file of the examples whose prediction changed
 MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
-STYLE = Markup("""\
-.minifp .changed { display: grid; gap: 0.75rem; padding: 0; margin: 0.75rem 0; list-style: none;
-  grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); }
-.minifp .changed li { background: var(--paper); border: 1px solid var(--edge); max-width: none;
-  border-radius: 10px; padding: 0.6rem; font-size: 0.8rem; line-height: 1.4; margin: 0; }
-.minifp .changed img { width: 100%; image-rendering: pixelated; border-radius: 6px;
-  display: block; margin-bottom: 0.4rem; }
-.minifp .changed span { display: block; overflow-wrap: anywhere; }
-.minifp .changed .right { color: var(--good); font-weight: 600; }
-""")
+STYLE = part("changed.css", __package__)
 
 
 HEAD = (

@@ -52,7 +52,8 @@ def panel_of(comparison, name, styles=None) -> Panel | None:
     if name == "power":
         group = power_figure.power_group(comparison, styles)
     else:
-        group = line_charts.group_of(comparison, line_charts.histories(comparison), (name,), styles)
+        panels = line_charts.histories(comparison, (name,))
+        group = line_charts.group_of(comparison, panels, styles=styles)
     for p in group.panels:
         return Panel(name, p.title, partial(line_drawing.draw, panel=p, group=group), p.said)
     return None

@@ -26,7 +26,7 @@ DISTANCES = {  # fields of divergence.Distances: title, and what it is
 
 def line_charts(comparison, prefix: str, names=None) -> Markup:
     """All panels as one group, or those of some names; nothing without a run."""
-    group = group_of(comparison, [*histories(comparison), *distances(comparison)], names)
+    group = group_of(comparison, [*histories(comparison, names), *distances(comparison)], names)
     return group_html(group, prefix) if group.panels else Markup()
 
 
@@ -56,31 +56,45 @@ def arm_of(comparison, name, style) -> Arm:
 # ---- histories -----------------------------------------------------------------------------------
 
 
-def histories(comparison) -> list[Panel]:
-    """Loss, metric, test loss, gradients and the loss scale."""
-    c, band = comparison, band_text(comparison)
-    low, _, top = curves.limits(c)
-    lines, said = lines_of(c, partial(curves.series, key="loss")), captions.describe_loss(c)
+def histories(comparison, names=None) -> list[Panel]:
+    """Loss, metric, test loss, gradients and the loss scale, or some of them; without lines where
+    there is nothing to show."""
+    wanted = [make for name, make in HISTORIES.items() if names is None or name in names]
+    return [make(comparison) for make in wanted]
+
+
+def loss(comparison) -> Panel:
+    """The training loss, step by step."""
+    low, _, top = curves.limits(comparison)
+    lines = lines_of(comparison, partial(curves.series, key="loss"))
     look = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
-    panels = [Panel("loss", "Training loss", lines, said, band, **look)]
-    if curves.has_course(c):
-        lines, said = lines_of(c, curves.evaluations), captions.describe_metric(c)
-        look = {"points": True, "top": curves.top_of_metric(c)}
-        panels.append(Panel("metric", captions.metric_title(c.task), lines, said, band, **look))
-    if curves.has_course(c) and "loss" not in c.task.metric_name:
-        lines = lines_of(c, partial(curves.evaluations, column=2))
-        said = "The mean over the test set, at each evaluation."
-        panels.append(Panel("test-loss", "Test loss", lines, said, band, points=True))
-    return [*panels, gradients(c, band), scale(c)]
+    said = captions.describe_loss(comparison)
+    return Panel("loss", "Training loss", lines, said, band_text(comparison), **look)
 
 
-def gradients(comparison, band: str) -> Panel:
+def metric(comparison) -> Panel:
+    """The metric at each evaluation."""
+    title, said = captions.metric_title(comparison.task), captions.describe_metric(comparison)
+    lines = lines_of(comparison, curves.evaluations) if curves.has_course(comparison) else []
+    look = {"points": True, "top": curves.top_of_metric(comparison)}
+    return Panel("metric", title, lines, said, band_text(comparison), **look)
+
+
+def test_loss(comparison) -> Panel:
+    """The loss at each evaluation, if it is not the metric."""
+    lines, said = [], "The mean over the test set, at each evaluation."
+    if curves.has_course(comparison) and "loss" not in comparison.task.metric_name:
+        lines = lines_of(comparison, partial(curves.evaluations, column=2))
+    return Panel("test-loss", "Test loss", lines, said, band_text(comparison), points=True)
+
+
+def gradients(comparison) -> Panel:
     """The norm of all gradients; where it was not finite, the one before it."""
     lines = lines_of(comparison, lambda run: curves.without_gaps(*curves.series(run, "grad_norm")))
     said = "A line for each seed, and the mean over seeds, on a logarithmic axis."
-    note = f"{band} A skipped step has no norm: the previous step's norm is drawn.".strip()
+    note = f"{band_text(comparison)} A skipped step has no norm: the previous step's norm is drawn."
     look = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
-    return Panel("gradients", "Norm of all gradients, unscaled", lines, said, note, **look)
+    return Panel("gradients", "Norm of all gradients, unscaled", lines, said, note.strip(), **look)
 
 
 def scale(comparison) -> Panel:
@@ -89,10 +103,18 @@ def scale(comparison) -> Panel:
         "Line: the mean exponent over seeds; band: from the lowest to the highest. Ticks at the "
         "bottom: skipped steps, a row for each arm."
     )
-    return Panel(
-        "scale", "Loss scale", lines_of(comparison, exponents), captions.describe_scale(comparison),
-        note, powers=True, stepped=True, interval=False, minus=False, marks=skips(comparison),
-    )  # fmt: skip
+    look = {"powers": True, "stepped": True, "interval": False, "minus": False}
+    lines, said = lines_of(comparison, exponents), captions.describe_scale(comparison)
+    return Panel("scale", "Loss scale", lines, said, note, marks=skips(comparison), **look)
+
+
+HISTORIES = {
+    "loss": loss,
+    "metric": metric,
+    "test-loss": test_loss,
+    "gradients": gradients,
+    "scale": scale,
+}
 
 
 def lines_of(comparison, series) -> list[Line]:
