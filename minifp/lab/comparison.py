@@ -284,7 +284,7 @@ def train_missing(comparison, task, data, progress, device=None, engine=None, ti
 def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:
     """The runs that are missing."""
     pairs = comparison.missing()
-    return [Wanted(comparison, task, data, *pair, device, ticket) for pair in pairs]
+    return [Wanted(comparison, task, data, arm, seed, device, ticket) for arm, seed in pairs]
 
 
 def interrupted(comparisons, out) -> str:

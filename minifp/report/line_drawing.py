@@ -48,7 +48,7 @@ def draw(axes, panel: Panel, group: Group) -> None:
     width = round(group.tau) + 1 if panel.smooth else 1
     arms = [(rank, arm, lines_of(panel, arm)) for rank, arm in enumerate(group.arms)]
     shown = [
-        (rank, arm, lines, [windowed(*line, width) for line in lines])
+        (rank, arm, lines, [windowed(x, y, width) for x, y in lines])
         for rank, arm, lines in arms
         if lines
     ]

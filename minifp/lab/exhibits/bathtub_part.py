@@ -77,7 +77,7 @@ def rows(exhibit, comparison) -> list[list[str]]:
     base = next(row for row in comparison.rows() if row.precision == comparison.baseline)
     lines = [[base.precision, mean_text(base, digits), "", ""]]
     for p in places(exhibit, comparison):
-        skipped, lost = f"{100 * p.share:.0f}%", failures_text(p.failures, p.row.n)
+        skipped, lost = f"{100 * (p.share or 0):.0f}%", failures_text(p.failures, p.row.n)
         lines.append([words.power_text(p.power), mean_text(p.row, digits), skipped, lost])
     return lines
 
@@ -118,7 +118,9 @@ def figure(exhibit, comparison):
     with drawing.canvas(7.2, 4.0, 2, 1, **shape) as (picture, (upper, lower)):
         draw_metric(upper, scales, comparison)
         style = drawing.STYLES[2]
-        lower.bar([p.power for p in scales], [100 * p.share for p in scales], color=style.color)
+        lower.bar(
+            [p.power for p in scales], [100 * (p.share or 0) for p in scales], color=style.color
+        )
         lower.set_ylabel("skipped (%)")
         lower.set_ylim(0, 105)
         lower.set_xlabel("log2 of the loss scale S")

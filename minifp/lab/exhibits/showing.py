@@ -96,8 +96,10 @@ class Gallery(Study):
     def keep(self, products: Products, is_drawn: bool = True) -> None:
         """Write all pages, those of ablations that are whole too."""
         super().keep(products, is_drawn)
-        for ablation in self.ablations.values() if is_drawn and self.out is not None else ():
-            ablation.save(ablation.comparison.out, products.figures)
+        for ablation in self.ablations.values():
+            place = ablation.comparison.out
+            if is_drawn and place is not None:
+                ablation.save(place, products.figures)
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""

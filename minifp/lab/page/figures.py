@@ -178,12 +178,13 @@ def draw_part(axes, part, comparison):
     """One part: a title, its result, the metric or loss, and a legend."""
     styles = styles_of(comparison.precisions, comparison.baseline)
     panel = panel_of(comparison, "metric") or panel_of(comparison, "loss")
-    panel.draw(axes)
+    if panel is not None:
+        panel.draw(axes)
+        axes.set_ylabel(panel.title, fontsize=8)
     result = textwrap.fill(verdicts.headline(comparison), 62)
     axes.set_title(f"({part.key}) {part.title}", pad=34, fontsize=9.5)
     small = {"fontsize": 8, "color": drawing.MUTED, "va": "top", "linespacing": 1.25}
     axes.annotate(result, (0, 1), (0, 29), "axes fraction", "offset points", **small)
-    axes.set_ylabel(panel.title, fontsize=8)
     if comparison.dial:
         axes.set_xlabel(f"step; exponent dial {comparison.dial}")
     below = {"loc": "upper left", "bbox_to_anchor": (-0.03, -0.2), "ncols": 2}

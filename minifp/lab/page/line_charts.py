@@ -67,7 +67,7 @@ def loss(comparison) -> Panel:
     """The training loss, step by step."""
     low, _, top = curves.limits(comparison)
     lines = lines_of(comparison, partial(curves.series, key="loss"))
-    look = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
+    look: dict = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
     said = captions.describe_loss(comparison)
     return Panel("loss", "Training loss", lines, said, band_text(comparison), **look)
 
@@ -76,7 +76,7 @@ def metric(comparison) -> Panel:
     """The metric at each evaluation."""
     title, said = captions.metric_title(comparison.task), captions.describe_metric(comparison)
     lines = lines_of(comparison, curves.evaluations) if curves.has_course(comparison) else []
-    look = {"points": True, "top": curves.top_of_metric(comparison)}
+    look: dict = {"points": True, "top": curves.top_of_metric(comparison)}
     return Panel("metric", title, lines, said, band_text(comparison), **look)
 
 
@@ -93,7 +93,7 @@ def gradients(comparison) -> Panel:
     lines = lines_of(comparison, lambda run: curves.without_gaps(*curves.series(run, "grad_norm")))
     said = "A line for each seed, and the mean over seeds, on a logarithmic axis."
     note = f"{band_text(comparison)} A skipped step has no norm: the previous step's norm is drawn."
-    look = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
+    look: dict = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
     return Panel("gradients", "Norm of all gradients, unscaled", lines, said, note.strip(), **look)
 
 
@@ -103,7 +103,7 @@ def scale(comparison) -> Panel:
         "Line: the mean exponent over seeds; band: from the lowest to the highest. Ticks at the "
         "bottom: skipped steps, a row for each arm."
     )
-    look = {"powers": True, "stepped": True, "interval": False, "minus": False}
+    look: dict = {"powers": True, "stepped": True, "interval": False, "minus": False}
     lines, said = lines_of(comparison, exponents), captions.describe_scale(comparison)
     return Panel("scale", "Loss scale", lines, said, note, marks=skips(comparison), **look)
 
