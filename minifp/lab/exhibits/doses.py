@@ -7,7 +7,7 @@ share of skipped steps; then the mean of these slopes, with its interval.
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,15 +22,15 @@ from minifp.report import words
 
 @dataclass(frozen=True)
 class Response:
-    """One dose. failures: how many runs came to nothing, by how. share: of the steps that were
-    skipped, over all runs; low, high: over seeds."""
+    """One dose. share: of the steps that were skipped, over all runs; low, high: over seeds.
+    failures: how many runs came to nothing, by how."""
 
     dose: float
     row: Row
-    failures: Counter
     share: float | None
     low: float | None
     high: float | None
+    failures: Counter = field(default_factory=Counter)
 
     @property
     def power(self) -> float:
@@ -45,7 +45,7 @@ def responses(exhibit, comparison) -> list[Response]:
     for arm, dose in sorted(exhibit.doses.items(), key=lambda pair: pair[1]):
         shares = [run.skipped / run.steps for run in comparison.runs_of(arm) if run.steps]
         edges = (mean(shares), min(shares), max(shares)) if shares else (None, None, None)
-        found.append(Response(dose, rows[arm], failures(comparison, arm), *edges))
+        found.append(Response(dose, rows[arm], *edges, failures(comparison, arm)))
     return found
 
 
