@@ -236,7 +236,7 @@ def compare(
         try:
             train_missing(comparison, task, data, progress, device, engine, travels)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(interrupted(comparison)) from None
+            raise KeyboardInterrupt(interrupted([comparison], out)) from None
         if out is not None:
             products.write(comparison, out)
     return comparison
@@ -277,17 +277,23 @@ def train_missing(comparison, task, data, progress, device=None, engine=None, ti
 
     engine: who trains, this process by default; ticket: how the task gets to another.
     """
-    wanted = [
-        Wanted(comparison, task, data, arm, seed, device, ticket)
-        for arm, seed in comparison.missing()
-    ]
+    wanted = wanted_of(comparison, task, data, device, ticket)
     carry_out(task.name, wanted, engine or Here(), progress)
 
 
-def interrupted(comparison) -> str:
-    """What an interrupted comparison says: how much of it is there, and where."""
-    there = len(comparison.asked) - len(comparison.missing())
-    told = f"{there} of {len(comparison.asked)} runs are finished"
-    if comparison.out is None:
-        return f"{told}. Pass out=DIR to keep finished runs."
-    return f"{told} and saved in {comparison.out}. Make the same call again to resume."
+def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:
+    """The runs that are missing."""
+    pairs = comparison.missing()
+    return [Wanted(comparison, task, data, arm, seed, device, ticket) for arm, seed in pairs]
+
+
+def interrupted(comparisons, out) -> str:
+    """What is said after an interrupt: how many runs are there, and where."""
+    asked = sum(len(c.asked) for c in comparisons)
+    there = asked - sum(len(c.missing()) for c in comparisons)
+    if out is None:
+        return f"{there} of {asked} runs are finished. Pass out=DIR to keep finished runs."
+    return (
+        f"{there} of {asked} runs are finished and saved in {out}. Make the same call again to "
+        "resume."
+    )

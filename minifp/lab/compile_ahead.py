@@ -12,10 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import numpy as np
-
-from minifp.data import Subset, TensorDataset
-from minifp.data.dataset import take
+from minifp.data import Subset
 from minifp.errors import ArgumentError
 from minifp.lab.arms import split
 from minifp.lab.run import Run, train
@@ -164,9 +161,7 @@ def listed(part: Compiled) -> Iterator[None]:
 
 def one_step(task: Task, precision: str) -> None:
     """Two steps of a task, the second as all later ones, and an evaluation."""
-    train_set, test_set = task.data()
-    data = first(train_set, 2 * task.batch_size), first(test_set, task.batch_size)
-    train(replace(task, steps=2), precision, 0, data)
+    two_steps(task, precision, task.data())
 
 
 def compile_for(wanted) -> list[Run]:
@@ -189,8 +184,3 @@ def two_steps(task: Task, precision: str, data) -> Run:
     counts = 2 * task.batch_size * task.accumulate, task.batch_size
     parts = (Subset(d, range(min(n, len(d)))) for d, n in zip(data, counts))
     return train(replace(task, steps=2), precision, 0, tuple(parts))
-
-
-def first(dataset, n: int) -> TensorDataset:
-    """The first examples of a data set."""
-    return TensorDataset(*take(dataset, np.arange(min(n, len(dataset)))))

@@ -6,23 +6,16 @@ no script runs, and in print, the static picture of each panel is there, and its
 
 import math
 from functools import cache
-from importlib import resources
 
 import numpy as np
 from markupsafe import Markup
 
-from minifp.report import drawing, words
+from minifp.report import drawing, line_drawing, words
 from minifp.report.charts import Group, Line, Panel, json_of, window_of
-from minifp.report.markup import code, data_script, details, table
+from minifp.report.markup import code, data_script, details, part, table
 
 ROWS = 12  # of a table
 SCRIPTS = ("uPlot.min.js", "curves.js", "chart_formats.js", "chart_panels.js", "charts.js")
-
-
-@cache
-def part(name: str, package: str = "minifp.report") -> Markup:
-    """A file of the kit, or of another package of minifp, as it stands in a page."""
-    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache
@@ -44,9 +37,10 @@ def style() -> Markup:
 def group_html(group: Group, prefix: str) -> Markup:
     """The group: what is chosen, then its panels. Ids begin with `prefix`."""
     panels = Markup("\n").join(panel_html(panel, group, prefix) for panel in group.panels)
-    return Markup('<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>').format(
+    whole = Markup('<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>').format(
         controls(group, prefix), panels, data_script(json_of(group))
     )
+    return Markup('<div class="wide">{}</div>').format(whole) if group.is_wide else whole
 
 
 def controls(group: Group, prefix: str) -> Markup:
@@ -111,7 +105,9 @@ def box(name: str, label: str) -> Markup:
 
 def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
     """One chart: where it is drawn, its picture for print, how to read it, and its table."""
-    name, width = f"{prefix}-{panel.name}", window_of(panel)
+    name, width, static = f"{prefix}-{panel.name}", window_of(panel), Markup()
+    if panel.is_drawn and drawing.is_available():
+        static = line_drawing.panel_svg(panel, group, name)
     note = " ".join(filter(None, (panel.note, f"Each point is the mean of {width} steps."
                                   if width > 1 else "")))  # fmt: skip
     return Markup(
@@ -125,7 +121,7 @@ def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
         '<p class="unseen" id="{name}-d">{said}</p>\n'
         "<figcaption>{note}</figcaption>\n{table}\n</figure>"
     ).format(
-        panel=panel.name, name=name, title=panel.title, static=panel.static,
+        panel=panel.name, name=name, title=panel.title, static=static,
         said=words.raised(panel.said), note=words.raised(note),
         table=details("As a table", numbers(panel, group)),
     )  # fmt: skip

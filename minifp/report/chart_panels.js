@@ -113,6 +113,7 @@ const ChartPanel = (() => {
 
     // The range of values in sight. Arms in which a run did not finish have no say, if others have.
     range() {
+      if (this.about.ends) return this.about.ends;
       const [from, to] = this.group.state.zoom ?? [this.group.first, this.group.last], {data} = this.group;
       const reach = (lines) => {
         let low = Infinity, high = -Infinity;

@@ -1,6 +1,7 @@
-"""Line charts that are explored: what is in them, and that as JSON, which the page's script reads.
+"""Line charts: what is in them, and that as JSON, which the page's script reads.
 
-A group of panels shares arms, seeds, smoothing and zoom. chart_markup.py makes the HTML.
+A group of panels shares arms, seeds, smoothing and zoom. chart_markup.py makes the HTML, in which
+they are explored; line_drawing.py draws them by matplotlib.
 """
 
 import math
@@ -43,18 +44,18 @@ class Line:
 class Panel:
     """One chart.
 
-    said: the same in words. static: its picture, as HTML. note: how to read it. log: a logarithmic
-    axis; powers: values are exponents of two; percent: values are shares; stepped: a line stays
-    until it jumps; points: marks at its values; smooth, minus: whether smoothing and differences
-    apply; interval: bands are intervals of means, else ranges; envelope: controls are one band;
-    marks: (arm, seed, steps).
+    said: the same in words. note: how to read it. log: a logarithmic axis; powers: values are
+    exponents of two; percent: values are shares; stepped: a line stays until it jumps; points:
+    marks at its values; smooth, minus: whether smoothing and differences apply; interval: bands are
+    intervals of means, else ranges; envelope: controls are one band; marks: (arm, seed, steps).
+    ends: of the axis, if its values do not decide. Drawn only: is_drawn, whether it is for print;
+    top, above which lines leave the picture; shaded, from which place to which.
     """
 
     name: str
     title: str
     lines: list[Line]
     said: str
-    static: Markup = Markup()
     note: str = ""
     log: bool = False
     powers: bool = False
@@ -66,6 +67,10 @@ class Panel:
     interval: bool = True
     envelope: bool = False
     marks: list = field(default_factory=list)
+    ends: tuple[float, float] | None = None
+    is_drawn: bool = True
+    top: float = math.inf
+    shaded: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ class Group:
 
     quantiles: Student's t by the number of seeds, for intervals of means from `fewest` seeds on.
     baseline: the arm that is subtracted in the difference view. tau: the time constant of smoothing
-    at first, in steps. x: the word before a place; x_powers: places are exponents of two.
+    at first, in steps. x: the word before a place; x_powers: places are exponents of two. title:
+    of what they are. is_wide: whether they have the whole width of a wide page.
     """
 
     panels: list[Panel]
@@ -86,6 +92,8 @@ class Group:
     tau: float = 0
     x: str = "step"
     x_powers: bool = False
+    title: str = ""
+    is_wide: bool = False
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -132,7 +140,7 @@ def panel_data(panel: Panel, number: dict) -> dict:
         lines.append([number[line.arm], line.seed, which, [rounded(v) for v in y]])
     switches = ("log", "powers", "percent", "stepped", "points", "smooth", "minus", "interval")
     return {
-        **{name: getattr(panel, name) for name in (*switches, "envelope")},
+        **{name: getattr(panel, name) for name in (*switches, "envelope", "ends")},
         "xs": [list(key) for key in places],
         "lines": lines,
         "marks": [[number[arm], seed, [int(s) for s in steps]] for arm, seed, steps in panel.marks],

@@ -73,8 +73,7 @@ class Document:
 
     name: of its files. about: what was done, and how to read it. findings: what follows, the first
     the most important. notes: what must be known beside. data: what JSON has, None for no file;
-    records: for each file of CSV its rows, the head first. files: pictures that are files alone.
-    style: rules of its page's own.
+    records: for each file of CSV its rows, the head first. style: rules of its page's own.
     """
 
     name: str = ""
@@ -85,14 +84,12 @@ class Document:
     notes: Sequence[str] = ()
     data: Any = None
     records: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
-    files: Sequence[Picture] = ()
     style: Markup = Markup()
 
     @property
     def pictures(self) -> Iterator[Picture]:
-        """Its pictures, also those side by side, and those that are files alone."""
+        """Its pictures, also those side by side."""
         for section in self.sections:
             for part in section.parts:
                 parts = part if isinstance(part, list) else [part]
                 yield from (one for one in parts if isinstance(one, Picture))
-        yield from self.files

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from minifp.report.chart_markup import part
-from minifp.report.markup import check
+from minifp.report.markup import check, part
 from minifp.report.styles import CSS, IN_NOTEBOOKS
 
 SWITCH = Markup('<button type="button" class="theme" hidden>Colours: auto</button>')

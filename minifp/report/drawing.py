@@ -5,7 +5,9 @@ matplotlibrc has no say, so the same results give the same bytes.
 """
 
 import io
+import math
 import re
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +125,48 @@ def points(size: float) -> float:
     import matplotlib
 
     return size * matplotlib.rcParams["font.size"] / SETTINGS["font.size"]
+
+
+@contextmanager
+def canvas(wide: float, high: float, rows: int = 1, columns: int = 1, look=None, **how):
+    """An empty figure of so many inches, and its axes, one or an array of them, as they are drawn
+    in the `with` block; then it is laid out for good. look: its settings; how: of the axes."""
+    from matplotlib.figure import Figure
+
+    with settings(**(look or {})):
+        figure = Figure(figsize=(wide, high))
+        figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.06)
+        yield figure, figure.subplots(rows, columns, **how)
+        settle(figure)
+
+
+def show_margin(axes, margin: float) -> None:
+    """Shade the differences that are too small to matter, and a line at 0."""
+    axes.axvspan(-margin, margin, color=GRID, alpha=0.45, linewidth=0, zorder=0)
+    axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
+
+
+def show_interval(axes, y: float, mean: float, ends: tuple, style: Style, reach=math.inf) -> bool:
+    """A mean with its interval, where it has one; if it is beyond `reach` an arrow at the edge, and
+    the result is False."""
+    if abs(mean) > reach:
+        x = math.copysign(0.985 * reach, mean)
+        axes.plot(x, y, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
+        return False
+    if ends[0] is not None and math.isfinite(ends[0]):
+        inside = max(ends[0], -reach), min(ends[1], reach)
+        axes.hlines(y, *inside, color=style.color, linewidth=2.2, zorder=4)
+    edge = {"markersize": 6.5, "markeredgecolor": PAPER, "markeredgewidth": 0.7}
+    axes.plot(mean, y, marker=style.marker, color=style.color, zorder=5, **edge)
+    return True
+
+
+def readable_on(rgb: Sequence[float]) -> str:
+    """The colour of letters, black or nearly white, that stands out on (red, green, blue), each
+    from 0 to 1: by the luminance of WCAG 2.2. A dark page turns neither over."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb[:3]]
+    luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear))
+    return "#000000" if luminance > 0.179 else "#fefefe"
 
 
 def width_of(axes) -> float:

@@ -7,6 +7,8 @@ a text that comes from elsewhere (tests/project/test_security.py).
 
 import json
 import re
+from functools import cache
+from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
@@ -15,12 +17,18 @@ from markupsafe import Markup
 
 def check(*parts: Any) -> None:
     """Raise TypeError for what is not Markup: it may hold texts that nobody has escaped."""
-    for part in parts:
-        if not isinstance(part, Markup):
+    for one in parts:
+        if not isinstance(one, Markup):
             raise TypeError(
-                f"HTML is {type(part).__name__} {str(part)[:40]!r}: expected Markup, into which "
+                f"HTML is {type(one).__name__} {str(one)[:40]!r}: expected Markup, into which "
                 "`format` puts texts that it escapes"
             )
+
+
+@cache
+def part(name: str, package: str = "minifp.report") -> Markup:
+    """A file of the kit, or of another package of minifp, as it stands in a page."""
+    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def as_json(value: Any) -> Markup:

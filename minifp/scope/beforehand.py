@@ -12,9 +12,10 @@ from minifp.report import drawing, words
 from minifp.report.content import Picture, Section
 from minifp.saving import files
 from minifp.scope.findings import Findings
+from minifp.scope.histogram import HALF
 from minifp.scope.inspecting import looked_at
 from minifp.scope.observed import ACTIVATION_GRADIENTS
-from minifp.scope.page.figures import SMALLEST, WIDTH, color_of, percents, window
+from minifp.scope.page.figures import SMALLEST, WIDTH, draw_bars
 
 FILE, PICTURE = "beforehand.npz", "beforehand"
 LOOKS = 20  # steps that are looked at, about
@@ -76,30 +77,15 @@ class Beforehand:
 
     def figure(self):
         """A matplotlib Figure: gradients of activations by power of two, and float16's window."""
-        from matplotlib.figure import Figure
-
-        with drawing.settings():
-            drawn = Figure(figsize=(WIDTH, 2.6))
-            drawn.set_layout_engine("constrained")
-            axes = drawn.subplots()
+        with drawing.canvas(WIDTH, 2.6) as (drawn, axes):
             total = self.findings.total(ACTIVATION_GRADIENTS)
             bars = {e: n / max(total.nonzero, 1) for e, n in total.exponents.items()}
-            window(axes, 0)
-            axes.bar(list(bars), list(bars.values()), width=0.86, color=[*map(colored, bars)])
-            axes.yaxis.set_major_formatter(percents)
             low, high = shown(bars)
-            axes.set_xlim(low - 0.7, high + 0.7)
-            ticks = [e for e in range(low, high + 1) if e % 8 == 0]
-            axes.set_xticks(ticks, [words.superscript(e) for e in ticks])
+            exponents = range(low, high + 1)
+            draw_bars(axes, exponents, [bars.get(e, 0) for e in exponents], 0, HALF)
             axes.set_xlabel("magnitude, with S = 1; shaded: what float16 holds")
             axes.set_title(f"{self.title}: gradients of activations that are not 0, in float32")
-            drawing.settle(drawn)
         return drawn
-
-
-def colored(exponent: int) -> str:
-    """Of what float16 would keep, or lose, without a loss scale."""
-    return color_of(exponent, 0)
 
 
 def shown(bars: dict[int, float]) -> tuple[int, int]:

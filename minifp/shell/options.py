@@ -1,5 +1,7 @@
 """Options that several commands have: the task, the precision, how long, where to, and on what."""
 
+from itertools import chain
+
 import click
 
 from minifp.saving import files
@@ -16,13 +18,12 @@ class Place(click.Path):
 
 
 class ManyValues(click.Command):
-    """A command whose --precision, and others of `many`, take all words up to the next option."""
-
-    many: tuple[str, ...] = ("--precision", "-p")
+    """A command whose options with several values take all words up to the next option."""
 
     def parse_args(self, ctx, args):
         """Parse, with the flag repeated before each of its values."""
-        return super().parse_args(ctx, repeated(args, self.many))
+        several = [p.opts for p in self.params if isinstance(p, click.Option) and p.multiple]
+        return super().parse_args(ctx, repeated(args, [*chain(*several)]))
 
 
 def repeated(args, flags) -> list:
@@ -42,6 +43,17 @@ def repeated(args, flags) -> list:
             flag = None
             words.append(arg)
     return words
+
+
+def together(*options):
+    """Several options as one decorator, in their order."""
+
+    def add(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def seeds_of(ctx, param, value):
@@ -91,6 +103,13 @@ seeds = click.option(
     help="How many seeds, or which ones: 0,3,7 (write 7, for seed 7 alone).",
 )
 
+
+def seeds_beside(said):
+    """--seeds where something else says them: what its default is, in words."""
+    text = f"How many seeds, or which ones: 0,3,7.  [default: {said}]"
+    return click.option("--seeds", callback=seeds_of, metavar="N", help=text)
+
+
 # ---- how long -----------------------------------------------------------------------------------
 
 epochs = click.option(
@@ -104,6 +123,16 @@ dial = click.option(
     type=int,
     metavar="K",
     help="Exponent dial: make gradients 2^K times smaller, to see what float16 loses.",
+)
+length = together(epochs, steps, dial)
+one_run = together(task, data, precision, seed, length)
+every = click.option(
+    "--every",
+    type=int,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Look at the first step, then at every N-th.",
 )
 
 # ---- where to, and on what ----------------------------------------------------------------------
@@ -141,13 +170,8 @@ tensorboard = click.option(
 )
 
 
-def products(command):
-    """Options of what is made of results beside the page: pictures and event files."""
-    for option in (tensorboard, font, width, style, figures):
-        command = option(command)
-    return command
-
-
+# What is made of results beside the page: pictures and event files.
+products = together(figures, style, width, font, tensorboard)
 keep_weights = click.option(
     "--keep-weights",
     is_flag=True,
@@ -167,10 +191,34 @@ jobs = click.option(
     help="Train N runs at a time, each in a process with one thread.  [default: 1, with all "
     "threads]",
 )
+dry_run = click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only say how many runs there are, and about how long they take.",
+)
+
+
+def client_of(ctx, param, address):
+    """A client of the scheduler at an address, until the command ends; None for none."""
+    from minifp.lab.workers.cluster import connected
+
+    return ctx.with_resource(connected(address))
+
+
 scheduler = click.option(
     "--scheduler",
+    "client",
+    callback=client_of,
     metavar="ADDRESS",
     help="Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends "
     "pickles: use trusted machines only.",
 )
-quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+workers = together(device, jobs, scheduler)
+quiet = click.option(
+    "-q",
+    "--quiet",
+    "progress",
+    is_flag=True,
+    callback=lambda ctx, param, is_quiet: not is_quiet,
+    help="Show no progress bar.",
+)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import click
+
 from minifp.report import drawing
 
 
@@ -10,13 +12,18 @@ def picture_format(figures: str) -> str | None:
     return figures if figures != "none" and drawing.is_available() else None
 
 
-def products(out, figures, style, width, font, tensorboard) -> dict:
-    """The options of `options.products` as arguments of what is called."""
-    looks = {"style": style, "width": width, "font": font}
-    drawn = picture_format(figures) if out else None
-    if out and any(looks.values()) and figures != "none":
-        drawn = figures  # which is then an error where there is no matplotlib
-    return {"figures": drawn, **looks, "tensorboard": tensorboard}
+def pictured(out, figures, **how) -> dict:
+    """The options of a command as arguments of what it calls: figures are drawn where there is a
+    folder and matplotlib; if more is said of them, its lack is an error there."""
+    is_said = figures != "none" and any(how.get(name) for name in ("style", "width", "font"))
+    drawn = figures if is_said else picture_format(figures)
+    return {"out": out, "figures": drawn if out else None, **how}
+
+
+def show(result, page: str, out=None, figures: str = "png", **how) -> None:
+    """Print what a result has to say, and where its page is, which is in `out`."""
+    click.echo(result.table())
+    click.echo("\n" + where(Path(out) / page if out else None, figures))
 
 
 def where(report: Path | None, figures: str = "png") -> str:

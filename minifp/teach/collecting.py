@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from minifp.errors import DataError
 from minifp.report import document
-from minifp.report.markup import header, paragraph, section, table
+from minifp.report.markup import header, paragraph, part, section, table
 from minifp.report.words import listed, plural, raised
 from minifp.runtime import untrusted
 from minifp.teach.lessons import LESSONS
@@ -21,12 +21,7 @@ LARGEST = 2**22  # bytes of a file
 MOST = 10  # bars of a histogram of numbers
 WIDE = 100  # the largest over the smallest number, from which on bars are powers
 HUGE = 1e30  # beyond which numbers are drawn as that
-STYLE = Markup("""\
-.minifp table { font-size: 1.4rem; }
-.minifp .caption { font-size: 1.6rem; color: var(--ink); margin-top: 2rem; }
-.minifp td.text { width: 55%; }
-.minifp .guesses { display: block; height: 1.2em; background: var(--series-1); }
-""")
+STYLE = part("guesses.css", __package__)
 BAR = Markup('<span class="guesses" style="width: {:.0f}%"></span>')
 HEADS = ("guess", "students", "histogram")
 

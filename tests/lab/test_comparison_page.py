@@ -17,11 +17,11 @@ from minifp.errors import MinifpError
 from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
-from minifp.lab.page import comparison_page, curves, figures, story, verdicts
+from minifp.lab.page import comparison_page, curves, figures, line_charts, story, verdicts
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.page.table import text_table
 from minifp.lab.results.origin import Origin
-from minifp.report import charts, drawing, words
+from minifp.report import charts, drawing, line_drawing, words
 from minifp.report.document import document
 from minifp.report.plain_text import WIDTH
 
@@ -203,10 +203,11 @@ def test_every_statement_gives_its_reasons():
 
 def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(without_matplotlib):
     x = np.arange(3.0)
-    band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
+    band = line_drawing.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)], 2.1318468)
     assert band.mean.tolist() == [3.0] * 3
     assert band.high - band.mean == pytest.approx([2.1318468 * math.sqrt(2.5 / 5)] * 3)
-    band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends with its shortest seed
+    assert line_charts.group_of(four(5), []).quantiles[5] == pytest.approx(2.1318468)
+    band = line_drawing.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends as its shortest
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
     assert "from the lowest to the highest" in comparison_page.body(four())
     assert "90% interval (Student's t)" in comparison_page.body(four(5)).unescape()
@@ -219,7 +220,7 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
     assert highest > 1e18 and top < 6 and low > 0
     y = np.random.default_rng(0).random(5000)
     y[1234], y[4000] = 7.0, math.nan
-    x, thin = curves.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
+    x, thin = line_drawing.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
     assert len(x) < 1000 and np.nanmax(thin) == 7.0 and np.isnan(thin).sum() == 1
 
 
@@ -267,9 +268,11 @@ def test_a_lost_run_ends_in_a_cross():
     from matplotlib.figure import Figure
 
     axes, c = Figure().subplots(), four()
-    figures.PANELS["loss"].draw(axes, c, styles_of(c.precisions, c.baseline))
+    figures.panel_of(c, "loss").draw(axes)
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
+    (scale,) = (panel for panel in line_charts.histories(c) if panel.name == "scale")
+    assert {line.arm for line in scale.lines} == {"mixed"}  # of those without one, nothing
 
 
 def test_any_two_precisions_differ_in_colour_and_in_marker():
@@ -319,7 +322,7 @@ def test_lines_that_are_too_long_become_means_and_it_is_said(monkeypatch, withou
 
 @needs_pictures
 def test_every_picture_has_a_title_and_a_description():
-    assert len(panels_of_four()) == 9
+    assert len(panels_of_four()) == 10
     for panel in panels_of_four():
         root = ElementTree.fromstring(panel)
         assert "lenet-digits" in root[0].text and len(root[1].text) > 30

@@ -93,7 +93,7 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
     assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
     good, high = bathtub_part.places(tub, shown.comparisons[3])
     assert (good.power, good.failures) == (10.0, {}) and high.failures == {failures.GAVE_UP: 2}
-    assert (high.power, high.skipped) == (100.0, 1.0)
+    assert (high.power, high.share) == (100.0, 1.0)
     text = " ".join(shown.table().split())
     for said in (
         "1 exhibit at the scale 'quick', 2 seeds", "minifp gallery blobs --quick",

@@ -8,7 +8,8 @@ from in_browser import check_accessible
 from test_comparison_page import four, made, made_run, with_dial
 
 from minifp.lab.demo import PARTS
-from minifp.lab.page import curves, story
+from minifp.lab.page import story
+from minifp.report import line_drawing
 
 pytestmark = pytest.mark.nightly
 SIZES = [(1440, "light"), (390, "dark")]
@@ -85,7 +86,7 @@ def test_values_means_and_intervals_are_told_at_the_cursor(opened, written, comp
         page.keyboard.press("ArrowRight")
     step, found = told(page)
     steps = np.arange(1.0, 41)
-    band = curves.band([(steps, line) for line in losses(comparison, MIXED)])
+    band = line_drawing.band([(steps, line) for line in losses(comparison, MIXED)], 2.1318468)
     assert step == "step 10"
     assert found[MIXED] == pytest.approx([band.mean[9], band.low[9], band.high[9]], rel=1e-3)
     assert [*found][:3] == [BASE, MIXED, "float32@ulp"]
@@ -140,7 +141,7 @@ def test_the_difference_is_paired_by_seed(opened, written, comparison):
 
 def test_zoom_is_shared_between_panels_and_undone(opened, written):
     page = opened(written)
-    whole, all_of_it = drawn(page, "gradients"), page.locator(".charts-all")
+    whole, all_of_it = drawn(page, "gradients"), page.locator(".charts-all").first
     plot = page.locator('[data-panel="loss"] .u-over')
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
@@ -204,6 +205,6 @@ def test_a_card_takes_the_notebooks_theme_whatever_the_system_has(opened, tmp_pa
     page.get_by_text("Open the full page").click()
     frame = page.frame_locator("iframe")
     frame.locator(f'body[data-theme="{theme}"]').wait_for()
-    assert frame.locator(".charts.awake").count() == 1
+    assert frame.locator(".charts.awake").count() == 2
     sizes = frame.locator("td").evaluate_all("all => all.map((c) => getComputedStyle(c).fontSize)")
     assert "30px" not in sizes

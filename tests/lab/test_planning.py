@@ -43,8 +43,8 @@ def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
     assert powers == sorted(powers) and powers[-1] > 0.9
     if drawing.is_available():
         (panel,) = figures.wanted(whole, "power")
-        assert panel.describe(whole) == f"mixed needs {fp.Plan(whole).seeds} seeds."
-        assert "mixed needs" in figures.panel_svg(whole, "power", "m")
+        assert panel.description == f"mixed needs {fp.Plan(whole).seeds} seeds."
+        assert "mixed needs" in power_table.power_section(whole, "m")
         assert not figures.wanted(pilot((0.1,)), "power")
 
 

@@ -152,16 +152,10 @@ def picture(ablation, name) -> Picture:
 
 def figure(ablation, look):
     """A matplotlib Figure: for each technique its three effects with intervals, and the margin."""
-    from matplotlib.figure import Figure
-
     task, count = ablation.comparison.task, len(ablation.factors)
     wide = look.width or 6.4
-    with drawing.settings(**look.settings()):
-        drawn = Figure(figsize=(wide, 1.25 + 0.72 * count))
-        drawn.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
-        axes = drawn.subplots()
-        axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
-        axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
+    with drawing.canvas(wide, 1.25 + 0.72 * count, look=look.settings()) as (drawn, axes):
+        drawing.show_margin(axes, task.margin)
         for row, factor in enumerate(ablation.factors):
             for offset, way in enumerate(WAYS, -1):
                 draw_effect(axes, ablation, factor, way, row + offset * EACH_WAY)
@@ -176,7 +170,6 @@ def figure(ablation, look):
         handles, _ = axes.get_legend_handles_labels()
         columns, size = 3 if wide > 5 else 1, drawing.points(8.5)
         drawn.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=size)
-        drawing.settle(drawn)
     return drawn
 
 
@@ -186,18 +179,10 @@ def draw_effect(axes, ablation, factor, way, y):
     style = drawing.STYLES[MARKS[way]]
     label = ASKED[way] if factor is ablation.factors[0] else None
     look = {"color": style.color, "marker": style.marker, "linestyle": "none", "label": label}
+    axes.plot([], [], **look)
     claim = effect.claim
-    if not words.is_number(claim.difference):
-        axes.plot([], [], **look)
-        text = f"{ASKED[way]}: {diverged(effect)}"
-        small = {
-            "fontsize": drawing.points(7),
-            "color": style.color,
-            "va": "center",
-            "ha": "center",
-        }
-        axes.text(0, y, text, **small)
+    if words.is_number(claim.difference):
+        drawing.show_interval(axes, y, claim.difference, (claim.low, claim.high), style)
         return
-    if words.is_number(claim.low):
-        axes.hlines(y, claim.low, claim.high, color=style.color, linewidth=1.8)
-    axes.plot(claim.difference, y, markersize=6, **look)
+    small = {"fontsize": drawing.points(7), "color": style.color, "va": "center", "ha": "center"}
+    axes.text(0, y, f"{ASKED[way]}: {diverged(effect)}", **small)

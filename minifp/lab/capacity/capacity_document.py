@@ -143,13 +143,8 @@ def records(capacity) -> list:
 
 def figure(capacity):
     """A matplotlib Figure: bytes over the batch of all trials, and bars of the largest batches."""
-    from matplotlib.figure import Figure
-
     styles = styles_of([limit.precision for limit in capacity.limits], capacity.limits[0].precision)
-    with drawing.settings():
-        drawn = Figure(figsize=(9.2, 3.3))
-        drawn.set_layout_engine("constrained", w_pad=0.1)
-        bytes_panel, bars = drawn.subplots(1, 2, width_ratios=(1.5, 1))
+    with drawing.canvas(9.2, 3.3, 1, 2, width_ratios=(1.5, 1)) as (drawn, (bytes_panel, bars)):
         for limit in capacity.limits:
             draw_trials(bytes_panel, limit, styles[limit.precision])
         bytes_panel.axhline(
@@ -161,7 +156,6 @@ def figure(capacity):
         bytes_panel.set_title("Bytes of a step; dashed: the memory")
         bytes_panel.legend(loc="lower right", fontsize=8)
         draw_largest(bars, capacity.limits, styles)
-        drawing.settle(drawn)
     return drawn
 
 

@@ -12,6 +12,7 @@ from minifp.lab.arms import is_control
 from minifp.lab.capacity.sizes import as_bytes
 from minifp.lab.capacity.trial import Trial, Tried, attempt
 from minifp.lab.environment import environment
+from minifp.lab.results.products import products_of
 from minifp.lab.settings import canonical, check_data
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
@@ -101,7 +102,6 @@ def largest_batch(
     Returns a Capacity. Raises ArgumentError for invalid arguments, and if the machine has less free
     memory; TrainingError if the process of a trial dies.
     """
-    from minifp.lab.page.figures import check
 
     most, names, task = as_bytes(memory), canonical(precisions), load_task(task)
     if any(map(is_control, names)):
@@ -109,10 +109,7 @@ def largest_batch(
     on = as_device(None) if device is None else device
     if on == "cpu":
         check_room(memory, most)
-    if figures is not None:
-        check(figures)
-        if out is None:
-            raise ArgumentError(f"figures={figures!r} without out: give the folder to put it in")
+    products_of(out, figures)
     if out is not None:
         files.check_writable(files.as_path(out) / "largest-batch.json")
     examples, sent = len(check_data(task.data())[0]), ticket(task, {}, task)

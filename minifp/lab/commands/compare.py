@@ -6,11 +6,10 @@ import click
 
 from minifp import lab
 from minifp.errors import MinifpError
-from minifp.lab.results.store import RESULTS
+from minifp.lab.results.store import REPORT, RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
-from minifp.lab.workers.cluster import connected
 from minifp.shell import options
-from minifp.shell.results import products, where
+from minifp.shell.results import pictured, show
 
 
 @click.command(cls=options.ManyValues)
@@ -18,26 +17,19 @@ from minifp.shell.results import products, where
 @options.data
 @options.precisions
 @options.seeds
-@options.epochs
-@options.steps
-@options.dial
+@options.length
 @options.out(
     "Keep results, pictures and report in this folder, each run as it ends. The same command again "
     "trains what is missing."
 )
 @options.products
 @options.keep_weights
-@options.device
-@options.jobs
-@options.scheduler
+@options.workers
 @click.option(
     "--plan", is_flag=True, help="Run a pilot: say how many seeds the margin needs. --out keeps it."
 )
 @options.quiet
-def compare(
-    task, data, precisions, seeds, epochs, steps, dial, out, keep_weights, device, jobs, scheduler,
-    plan, quiet, **made,
-):  # fmt: skip
+def compare(task, data, precisions, seeds, plan, **how):
     """Train TASK once for each precision and seed, and say what differs.
 
     All precisions of a seed start from the same weights and see the same batches, so runs can be
@@ -57,29 +49,12 @@ def compare(
             f"no TASK: name one of {', '.join(BUILT_IN)}, or file.py:name. Put it before "
             "--precision, which takes all words up to the next option"
         )
-    chosen = load_task(task, data)
+    chosen, arms = load_task(task, data), precisions or ("float32", "mixed")
     try:
-        with connected(scheduler) as client:
-            comparison = lab.compare(
-                chosen,
-                precisions or ("float32", "mixed"),
-                seeds,
-                epochs,
-                steps,
-                dial,
-                out=out,
-                **products(out, **made),
-                progress=not quiet,
-                device=device,
-                jobs=jobs,
-                client=client,
-                pilot=plan,
-                keep_weights=keep_weights,
-            )
+        comparison = lab.compare(chosen, arms, seeds, pilot=plan, **pictured(**how))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(finished_before_interrupt(out)) from None
-    click.echo(lab.Plan(comparison).table() if plan else comparison.table())
-    click.echo("\n" + where(Path(out) / "report.html" if out else None, made["figures"]))
+        raise KeyboardInterrupt(finished_before_interrupt(how["out"])) from None
+    show(lab.Plan(comparison) if plan else comparison, REPORT, **how)
     differing = comparison.unrepeatable()
     if differing:
         raise MinifpError(f"not repeatable: {differing[0]}")
@@ -92,7 +67,7 @@ def finished_before_interrupt(out) -> str:
     comparison = lab.Comparison.load(out) if (Path(out) / RESULTS).is_file() else None
     if comparison is None or not comparison.runs:
         return "No run was finished."
-    comparison.report(Path(out) / "report.html")
+    comparison.report(Path(out) / REPORT)
     click.echo(comparison.table())
     there = len(comparison.asked) - len(comparison.missing())
     return (

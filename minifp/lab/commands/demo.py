@@ -23,7 +23,7 @@ NEXT = (
     "Write the report, the pictures and all numbers into this folder.", default="runs/demo"
 )
 @options.quiet
-def demo(out, quiet):
+def demo(out, progress):
     """See each technique of mixed precision at work, on bundled data.
 
     \b
@@ -44,7 +44,7 @@ def demo(out, quiet):
     try:
         for part in demonstration.PARTS:
             click.echo(f"\n({part.key}) {part.title}. {part.claim}")
-            done.append((part, part.run(out, not quiet, picture_format("png"))))
+            done.append((part, part.run(out, progress, picture_format("png"))))
     except KeyboardInterrupt:
         how_to_go_on = f"Finished runs are saved in {out}. Run the same command again to resume."
         raise KeyboardInterrupt(how_to_go_on) from None

@@ -1,13 +1,12 @@
 """`minifp evaluate`."""
 
-from pathlib import Path
-
 import click
 
 from minifp import lab
 from minifp.lab.inference.evaluating import PRECISIONS, REPEATS
+from minifp.lab.inference.pictures import NAME
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import pictured, show
 
 
 @click.command(cls=options.ManyValues)
@@ -51,9 +50,7 @@ from minifp.shell.results import picture_format, where
 @options.figures
 @options.device
 @options.quiet
-def evaluate(
-    checkpoints, precisions, task, data, examples, batch, repeats, out, figures, device, quiet
-):
+def evaluate(checkpoints, precisions, **how):
     """Judge trained weights in several number formats, without training.
 
     CHECKPOINT is a file written by `minifp train --save`, or by `compare`, `ablate` or `gallery`
@@ -72,18 +69,5 @@ def evaluate(
       minifp compare lenet --seeds 3 --keep-weights --out runs/lenet
       minifp evaluate runs/lenet --precision float16 float32 --out runs/formats
     """
-    found = lab.evaluate(
-        checkpoints,
-        precisions or PRECISIONS,
-        task=task,
-        data=data,
-        examples=examples,
-        batch=batch,
-        repeats=repeats,
-        out=out,
-        figures=picture_format(figures) if out else None,
-        progress=not quiet,
-        device=device,
-    )
-    click.echo(found.table())
-    click.echo("\n" + where(Path(out) / "evaluation.html" if out else None, figures))
+    found = lab.evaluate(checkpoints, precisions or PRECISIONS, **pictured(**how))
+    show(found, f"{NAME}.html", **how)

@@ -1,45 +1,28 @@
 """`minifp gallery`."""
 
-from pathlib import Path
-
 import click
 
 from minifp import lab
 from minifp.lab.exhibits.gallery_document import NAME
 from minifp.lab.exhibits.showing import estimate
-from minifp.lab.workers.cluster import connected
 from minifp.scope.beforehand import look
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import pictured, show
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", "scale", flag_value="quick", help="A few minutes, to see how it works.")
 @click.option("--full", "scale", flag_value="full", help="All pictures and more seeds.")
-@click.option(
-    "--seeds",
-    callback=options.seeds_of,
-    metavar="N",
-    help="How many seeds, or which ones: 0,3,7.  [default: the scale's]",
-)
+@options.seeds_beside("the scale's")
 @options.out("Keep everything in this folder, and resume from what is there.")
 @options.figures
 @options.keep_weights
 @click.option("--bathtub", is_flag=True, help="Add SSD at constant loss scales from 1 to 2^40.")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only say how many runs there are, and about how long they take.",
-)
-@options.device
-@options.jobs
-@options.scheduler
+@options.dry_run
+@options.workers
 @options.quiet
-def gallery(
-    names, scale, seeds, out, figures, keep_weights, bathtub, dry_run, device, jobs, scheduler,
-    quiet,
-):  # fmt: skip
+def gallery(names, scale, seeds, bathtub, dry_run, **how):
     """Test claims of the literature, with small networks and data.
 
     NAME is a part of the paper that introduced mixed-precision training, or a single network, such
@@ -72,22 +55,8 @@ def gallery(
     if bathtub and "bathtub" not in chosen:
         chosen = (*chosen, "bathtub")
     if dry_run:
-        told = estimate(chosen, scale, seeds, out, device, jobs, keep_weights=keep_weights)
-        click.echo(told.text())
+        asked = {name: how[name] for name in ("out", "device", "jobs", "keep_weights")}
+        click.echo(estimate(chosen, scale, seeds, **asked).text())
         return
-    with connected(scheduler) as client:
-        shown = lab.gallery(
-            chosen,
-            scale,
-            seeds=seeds,
-            out=out,
-            figures=picture_format(figures) if out else None,
-            progress=not quiet,
-            device=device,
-            jobs=jobs,
-            client=client,
-            keep_weights=keep_weights,
-            look=look,
-        )
-    click.echo(shown.table())
-    click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))
+    shown = lab.gallery(chosen, scale, seeds=seeds, look=look, **pictured(**how))
+    show(shown, f"{NAME}.html", **how)

@@ -1,7 +1,5 @@
 """`minifp largest-batch`."""
 
-from pathlib import Path
-
 import click
 
 from minifp import lab
@@ -9,7 +7,7 @@ from minifp.lab.capacity.capacity_document import NAME
 from minifp.lab.capacity.searching import PRECISIONS
 from minifp.lab.tasks import load_task
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import pictured, show
 
 
 @click.command(cls=options.ManyValues)
@@ -26,7 +24,7 @@ from minifp.shell.results import picture_format, where
 @options.figures
 @options.device
 @options.quiet
-def largest_batch(task, data, memory, precisions, out, figures, device, quiet):
+def largest_batch(task, data, memory, precisions, **how):
     """Find the largest batch of TASK whose training step fits a memory size.
 
     TASK is one that `minifp compare` knows. For each precision, real training steps are tried, each
@@ -39,14 +37,5 @@ def largest_batch(task, data, memory, precisions, out, figures, device, quiet):
       minifp largest-batch lenet --memory 200MB
       minifp largest-batch mlp --memory 50MB --precision float32 mixed --out runs/largest
     """
-    found = lab.largest_batch(
-        load_task(task, data),
-        memory,
-        precisions or PRECISIONS,
-        out=out,
-        figures=picture_format(figures) if out else None,
-        progress=not quiet,
-        device=device,
-    )
-    click.echo(found.table())
-    click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))
+    chosen, arms = load_task(task, data), precisions or PRECISIONS
+    show(lab.largest_batch(chosen, memory, arms, **pictured(**how)), f"{NAME}.html", **how)

@@ -8,7 +8,7 @@ from minifp import lab
 from minifp.lab.results.store import REPORT
 from minifp.report import words
 from minifp.shell import options
-from minifp.shell.results import products, where
+from minifp.shell.results import pictured, where
 
 
 @click.command()
@@ -18,7 +18,7 @@ from minifp.shell.results import products, where
     "fit."
 )
 @options.products
-def merge(folders, out, **made):
+def merge(folders, **how):
     """Join the runs of two or more FOLDERS that `minifp compare` wrote.
 
     This lets you divide seeds or precisions among machines. Folders whose settings, data, task or
@@ -32,11 +32,11 @@ def merge(folders, out, **made):
       minifp merge runs/here runs/there
       minifp merge runs/here runs/there --out runs/whole
     """
-    whole = lab.merge(*folders, out=out, **products(out, **made))
+    whole = lab.merge(*folders, **pictured(**how))
     found = sum(len(lab.Comparison.load(folder).runs) for folder in folders)
     runs = words.plural(len(whole.runs), "run")
     twice = f", {found - len(whole.runs)} of them twice, with the same bits"
     click.echo(whole.table() + "\n")
     click.echo(f"{runs} in all{twice if found > len(whole.runs) else ''}.")
-    if out:
-        click.echo(where(Path(out) / REPORT, made["figures"]))
+    if how["out"]:
+        click.echo(where(Path(how["out"]) / REPORT, how["figures"]))

@@ -1,25 +1,16 @@
 """`minifp sweep`."""
 
-from pathlib import Path
-
 import click
 
 from minifp import lab
 from minifp.lab.grids.grid import PRECISIONS, grid_of, read_grid
 from minifp.lab.grids.sweeping import estimate
 from minifp.lab.grids.tables import NAME
-from minifp.lab.workers.cluster import connected
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import pictured, show
 
 
-class ManySettings(options.ManyValues):
-    """A command whose --set takes all words up to the next option too."""
-
-    many = (*options.ManyValues.many, "--set")
-
-
-@click.command(cls=ManySettings)
+@click.command(cls=options.ManyValues)
 @click.argument("task", required=False)
 @options.data
 @options.precisions
@@ -36,27 +27,14 @@ class ManySettings(options.ManyValues):
     metavar="FILE",
     help="Read task, precision, seeds and set from this TOML file instead.",
 )
-@click.option(
-    "--seeds",
-    callback=options.seeds_of,
-    metavar="N",
-    help="How many seeds, or which ones: 0,3,7.  [default: 5]",
-)
-@options.epochs
-@options.steps
-@options.dial
+@options.seeds_beside("5")
+@options.length
 @options.out("Keep all cells in this folder, and resume from what is there.")
 @options.figures
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only say how many runs there are, and about how long they take.",
-)
-@options.device
-@options.jobs
-@options.scheduler
+@options.dry_run
+@options.workers
 @options.quiet
-def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **rest):
+def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dry_run, **how):
     """Compare precisions at every point of a grid of settings.
 
     --set takes names with values: lr=1e-4..1e-1:5 is five values with equal ratios, lr=0..0.1:5:lin
@@ -94,7 +72,10 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **
                 f"--grid {grid} already says what to train: leave out the task and its options"
             )
         whole = read_grid(grid)
-    carry_out(whole, **rest)
+    if dry_run:
+        click.echo(estimate(whole, how["out"], how["device"], how["jobs"]).text())
+        return
+    show(lab.sweep(grid=whole, **pictured(**how)), f"{NAME}.html", **how)
 
 
 def named(text: str) -> tuple[str, str]:
@@ -103,22 +84,3 @@ def named(text: str) -> tuple[str, str]:
     if not (name and equals and values):
         raise click.UsageError(f"--set {text}: expected NAME=VALUES, such as lr=1e-4..1e-1:5")
     return name, values
-
-
-def carry_out(grid, out, figures, dry_run, device, jobs, scheduler, quiet) -> None:
-    """Sweep a grid, or say how long that would take."""
-    if dry_run:
-        click.echo(estimate(grid, out, device, jobs).text())
-        return
-    with connected(scheduler) as client:
-        swept = lab.sweep(
-            grid=grid,
-            out=out,
-            figures=picture_format(figures) if out else None,
-            progress=not quiet,
-            device=device,
-            jobs=jobs,
-            client=client,
-        )
-    click.echo(swept.table())
-    click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))

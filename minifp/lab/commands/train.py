@@ -11,13 +11,7 @@ from minifp.shell import options
 
 
 @click.command()
-@options.task
-@options.data
-@options.precision
-@options.seed
-@options.epochs
-@options.steps
-@options.dial
+@options.one_run
 @options.checkpoint(
     "--save", "Write checkpoints to this safetensors file.  [default: --resume's path]"
 )
@@ -38,9 +32,7 @@ from minifp.shell import options
     help="On a GPU, repeat whole steps as a CUDA graph.  [default: where the step allows it]",
 )
 @options.quiet
-def train(
-    task, data, precision, seed, epochs, steps, dial, save, every, resume, device, graph, quiet
-):
+def train(task, data, save, resume, **how):
     """Train TASK once, and save checkpoints.
 
     TASK is mlp, lenet, charlstm, gpt, or your own, as file.py:name. A checkpoint holds weights in
@@ -62,15 +54,7 @@ def train(
     """
     chosen, path = load_task(task, data), resume if save is None else save
     try:
-        run = train_one(
-            *(chosen, precision, seed, epochs, steps, dial),
-            save=save,
-            every=every,
-            resume=resume,
-            progress=not quiet,
-            device=device,
-            graph=graph,
-        )
+        run = train_one(chosen, save=save, resume=resume, **how)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_to_go_on(path)) from None
     click.echo(run_table(chosen, run))

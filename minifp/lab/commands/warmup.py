@@ -26,7 +26,7 @@ from minifp.teach.warming import jobs_for_lessons
     help="How many processes to use.  [default: one per core]",
 )
 @options.quiet
-def warmup(models, everything, jobs, quiet):
+def warmup(models, everything, jobs, progress):
     """Compile what lessons or models need now, so that no first step has to wait.
 
     MODEL is one or more of mlp, lenet, charlstm, gpt, resnet, vgg and chargru. Without MODEL,
@@ -47,7 +47,7 @@ def warmup(models, everything, jobs, quiet):
     there = warm_record.warmed()
     todo = [job for job in wanted if str(job) not in there]
     processes = checked_jobs(jobs or cores()) if find_spec("loky") else 1
-    parts = compile_ahead(todo, not quiet, processes)
+    parts = compile_ahead(todo, progress, processes)
     if todo:
         warm_record.write_down(map(str, todo))
     for line in lines_of(parts):

@@ -147,6 +147,12 @@ def pairs_of(comparison, arm) -> list[tuple]:
     return [(run, base[run.seed]) for run in runs if ended(run) and run.seed in base]
 
 
+def metric_differences(comparison, arm) -> list[float]:
+    """By how much the metric of each pair differs, on the scale on which it is compared."""
+    between = primary(comparison).between
+    return [between(run.metric, other.metric) for run, other in pairs_of(comparison, arm)]
+
+
 def lost_of(comparison, arm) -> int:
     """How many runs of an arm did not end where what they are held against did."""
     base = {r.seed for r in comparison.runs_of(partner(arm, comparison.baseline)) if ended(r)}

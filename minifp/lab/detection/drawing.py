@@ -193,6 +193,7 @@ def draw_column(axes, name, chosen, target, colors, names):
 
 def draw_boxes(axes, item, colors, names, styles):
     """Boxes with their classes, and scores where there are some."""
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
     from matplotlib.patheffects import Normal, Stroke
 
@@ -210,18 +211,9 @@ def draw_boxes(axes, item, colors, names, styles):
         )  # fmt: skip
         text = names[int(label)] + ("" if scores is None else f" {100 * scores[k]:.0f}%")
         size = max(LETTERS[0], look.fitting(text, (right - left) * inches, LETTERS[1]))
-        axes.text(
-            left, top, text, fontsize=size, color=readable_on(color), va="top", ha="left",
-            clip_on=True, bbox={"facecolor": color, "linewidth": 0, "pad": 0.6, "alpha": 0.85},
-        )  # fmt: skip
-
-
-def readable_on(color: str) -> str:
-    """White or black, whichever stands out on a colour: by its luminance, as WCAG 2 has it."""
-    levels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in levels]
-    luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
-    return drawing.PAPER if luminance < 0.179 else "#000000"
+        back = {"facecolor": color, "linewidth": 0, "pad": 0.6, "alpha": 0.85}
+        letters = {"fontsize": size, "color": drawing.readable_on(to_rgb(color)), "bbox": back}
+        axes.text(left, top, text, va="top", ha="left", clip_on=True, **letters)
 
 
 def add_legend(drawn, colors, names):

@@ -4,13 +4,9 @@ Below the floor gradients are flushed to zero, above it they overflow and all st
 (Micikevicius et al. 2018, section 3.2).
 """
 
-import math
-from collections import Counter
-from dataclasses import dataclass
-
-from minifp.lab.conclusions.rows import Row
+from minifp.lab.exhibits.doses import Response, responses
 from minifp.lab.exhibits.exhibit import facts_of, section_each
-from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures, failures_text
+from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.page.captions import mean_text, metric_label, runs_there
 from minifp.report import drawing, words
 from minifp.report.content import Document, Picture, Section, Table
@@ -18,33 +14,14 @@ from minifp.report.content import Document, Picture, Section, Table
 NUMBERS = ("n", "diverged", "mean", "sd", "difference")
 
 
-@dataclass(frozen=True)
-class Place:
-    """One loss scale: log2 of it, its row, how many runs came to nothing, by how, and the share of
-    steps that were skipped."""
-
-    power: float
-    row: Row
-    failures: Counter
-    skipped: float
-
-
-def places(exhibit, comparison) -> list[Place]:
+def places(exhibit, comparison) -> list[Response]:
     """One for each loss scale that has runs, the smallest first."""
-    rows = {row.precision: row for row in comparison.rows()}
-    scales = []
-    for arm, scale in sorted(exhibit.doses.items(), key=lambda pair: pair[1]):
-        runs = [run for run in comparison.runs_of(arm) if run.steps]
-        if runs:
-            skipped = sum(run.skipped for run in runs) / sum(run.steps for run in runs)
-            lost = failures(comparison, arm)
-            scales.append(Place(math.log2(scale), rows[arm], lost, skipped))
-    return scales
+    return [r for r in responses(exhibit, comparison) if r.share is not None]
 
 
-def floor(scales: list[Place]) -> list[Place]:
+def floor(scales: list[Response]) -> list[Response]:
     """The longest stretch of scales at which no run came to nothing."""
-    stretches: list[list[Place]] = [[]]
+    stretches: list[list[Response]] = [[]]
     for place in scales:
         if place.failures:
             stretches.append([])
@@ -100,7 +77,7 @@ def rows(exhibit, comparison) -> list[list[str]]:
     base = next(row for row in comparison.rows() if row.precision == comparison.baseline)
     lines = [[base.precision, mean_text(base, digits), "", ""]]
     for p in places(exhibit, comparison):
-        skipped, lost = f"{100 * p.skipped:.0f}%", failures_text(p.failures, p.row.n)
+        skipped, lost = f"{100 * (p.share or 0):.0f}%", failures_text(p.failures, p.row.n)
         lines.append([words.power_text(p.power), mean_text(p.row, digits), skipped, lost])
     return lines
 
@@ -122,7 +99,7 @@ def section(exhibit, comparison) -> Section:
 def data(exhibit, comparison) -> dict:
     """The numbers of one."""
     scales = [
-        {"log2_scale": p.power, "arm": p.row.precision, "skipped": p.skipped,
+        {"log2_scale": p.power, "arm": p.row.precision, "skipped": p.share,
          **{name: getattr(p.row, name) for name in NUMBERS}, "came_to_nothing": dict(p.failures)}
         for p in places(exhibit, comparison)
     ]  # fmt: skip
@@ -136,20 +113,17 @@ def data(exhibit, comparison) -> dict:
 def figure(exhibit, comparison):
     """A matplotlib Figure: the metric over log2 of the scale, float32's as a line, and the share of
     skipped steps below."""
-    from matplotlib.figure import Figure
-
     scales = places(exhibit, comparison)
-    with drawing.settings():
-        picture = Figure(figsize=(7.2, 4.0))
-        picture.set_layout_engine("constrained")
-        upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    shape = {"sharex": True, "height_ratios": [3, 1]}
+    with drawing.canvas(7.2, 4.0, 2, 1, **shape) as (picture, (upper, lower)):
         draw_metric(upper, scales, comparison)
         style = drawing.STYLES[2]
-        lower.bar([p.power for p in scales], [100 * p.skipped for p in scales], color=style.color)
+        lower.bar(
+            [p.power for p in scales], [100 * (p.share or 0) for p in scales], color=style.color
+        )
         lower.set_ylabel("skipped (%)")
         lower.set_ylim(0, 105)
         lower.set_xlabel("log2 of the loss scale S")
-        drawing.settle(picture)
     return picture
 
 

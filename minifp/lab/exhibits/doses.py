@@ -5,13 +5,16 @@ seed. Over all doses a slope: for each seed, the least-squares slope of the diff
 share of skipped steps; then the mean of these slopes, with its interval.
 """
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from minifp.lab.conclusions.claims import LEVEL, claims_of
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.conclusions.scores import ended
+from minifp.lab.exhibits.failures import failures
 from minifp.lab.statistics.moments import mean
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT, Difference, differ_by
 from minifp.report import words
@@ -19,13 +22,20 @@ from minifp.report import words
 
 @dataclass(frozen=True)
 class Response:
-    """One dose. share: of the steps that were skipped, over all runs; low, high: over seeds."""
+    """One dose. share: of the steps that were skipped, over all runs; low, high: over seeds.
+    failures: how many runs came to nothing, by how."""
 
     dose: float
     row: Row
     share: float | None
     low: float | None
     high: float | None
+    failures: Counter = field(default_factory=Counter)
+
+    @property
+    def power(self) -> float:
+        """log2 of the dose."""
+        return math.log2(self.dose)
 
 
 def responses(exhibit, comparison) -> list[Response]:
@@ -35,7 +45,7 @@ def responses(exhibit, comparison) -> list[Response]:
     for arm, dose in sorted(exhibit.doses.items(), key=lambda pair: pair[1]):
         shares = [run.skipped / run.steps for run in comparison.runs_of(arm) if run.steps]
         edges = (mean(shares), min(shares), max(shares)) if shares else (None, None, None)
-        found.append(Response(dose, rows[arm], *edges))
+        found.append(Response(dose, rows[arm], *edges, failures(comparison, arm)))
     return found
 
 

@@ -90,13 +90,8 @@ def response_data(response) -> dict:
 def figure(exhibit, comparison):
     """A matplotlib Figure over the doses: the share of skipped steps, and the difference from the
     baseline with its intervals and the margin."""
-    from matplotlib.figure import Figure
-
     known = [r for r in responses(exhibit, comparison) if r.row.n]
-    with drawing.settings():
-        picture = Figure(figsize=(9.2, 3.4))
-        picture.set_layout_engine("constrained", w_pad=0.12)
-        skipped, differs = picture.subplots(1, 2)
+    with drawing.canvas(9.2, 3.4, 1, 2) as (picture, (skipped, differs)):
         draw_shares(skipped, known)
         draw_differences(differs, known, comparison)
         for axes in (skipped, differs):
@@ -104,7 +99,6 @@ def figure(exhibit, comparison):
             axes.set_xticks([r.dose for r in known], [f"{r.dose:,g}" for r in known])
             axes.set_xticks([], minor=True)
             axes.set_xlabel(f"{exhibit.dose}, in steps")
-        drawing.settle(picture)
     return picture
 
 

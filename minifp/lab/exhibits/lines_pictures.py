@@ -1,6 +1,6 @@
 """Pictures of exhibits that are lines of a table: differences from float32, boxes in pictures."""
 
-from minifp.lab.conclusions.claims import pairs_of
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
@@ -56,27 +56,18 @@ def differences(gallery) -> Picture:
 def differences_figure(gallery):
     """A matplotlib Figure: for each exhibit and arm the difference from float32 with its interval,
     a small mark for each seed, the margin shaded, and the paper's difference as a ring."""
-    from matplotlib.figure import Figure
-
     lines, task = gallery.lines, gallery.comparisons[0].task
     arms = gallery.exhibits[0].tested
     styles = dict(zip(arms, drawing.STYLES[1:]))
     reach = FAR * task.margin
-    with drawing.settings():
-        drawn = Figure(figsize=(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)))
-        drawn.set_layout_engine("constrained")
-        axes = drawn.subplots()
-        axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
-        axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
-        between = primary(gallery.comparisons[0]).between
+    between = primary(gallery.comparisons[0]).between
+    with drawing.canvas(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)) as (drawn, axes):
+        drawing.show_margin(axes, task.margin)
         for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
             for j, (arm, row) in enumerate(line.tested.items()):
                 y = i + (j - (len(arms) - 1) / 2) * 0.22
-                both = pairs_of(comparison, arm)
-                seeds = [between(a.metric, b.metric) for a, b in both]
-                draw_row(axes, y, row, seeds, styles[arm], reach)
-            y = i + 0.22 * len(arms) / 2
-            draw_paper(axes, y, line.exhibit.published, between, reach)
+                draw_row(axes, y, row, metric_differences(comparison, arm), styles[arm], reach)
+            draw_paper(axes, i + 0.22 * len(arms) / 2, line.exhibit.published, between, reach)
         axes.set_yticks(range(len(lines)), [line.exhibit.title for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.set_xlim(-1.05 * reach, 1.05 * reach)
@@ -90,7 +81,6 @@ def differences_figure(gallery):
             look = {"color": style.color, "marker": style.marker, "linestyle": "none"}
             axes.plot([], [], label=called(arm), **look)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
-        drawing.settle(drawn)
     return drawn
 
 
@@ -98,16 +88,9 @@ def draw_row(axes, y, row, each, style, reach):
     """The interval, the mean, and each seed; an arrow for a mean far outside."""
     if row.difference is None or row.diverged:  # the difference of survivors would flatter
         return
-    if abs(row.difference) > reach:
-        edge = 1.02 * reach * (1 if row.difference > 0 else -1)
-        axes.plot(edge, y, marker=5 if edge > 0 else 4, color=style.color, markersize=9)
-        return
-    inside = [v for v in each if abs(v) <= reach]
-    axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
-    if words.is_number(row.low):
-        ends = max(row.low, -reach), min(row.high, reach)
-        axes.hlines(y, *ends, color=style.color, linewidth=2.2)
-    axes.plot(row.difference, y, style.marker, color=style.color, markersize=6)
+    if drawing.show_interval(axes, y, row.difference, (row.low, row.high), style, reach):
+        inside = [v for v in each if abs(v) <= reach]
+        axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
 
 
 def draw_paper(axes, y, published, between, reach):

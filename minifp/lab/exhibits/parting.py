@@ -1,13 +1,17 @@
 """Where a training parts from float32's: its loss leaves the range of float32's runs for good; and
 where it could have been known before."""
 
+from functools import partial
+
 import numpy as np
 
 from minifp.lab.exhibits.finding import called
-from minifp.lab.page import curves, over_steps
+from minifp.lab.page import curves, line_charts
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
+from minifp.report.charts import Panel
 from minifp.report.content import Picture
+from minifp.report.line_drawing import draw, windowed
 
 LASTING = 0.1  # of the windows, at the end: what leaves the range later may come back
 MOST = 0.5  # a rule fixed before any run was judged by it: it warns where most of a window is lost
@@ -20,8 +24,8 @@ def parts_at(comparison, run) -> float | None:
     Losses are means of windows of steps, as many as `curves.window_of` says.
     """
     width = curves.window_of(comparison)
-    base = [curves.windowed(*curves.series(r, "loss"), width)[1] for r in baseline(comparison)]
-    steps, loss = curves.windowed(*curves.series(run, "loss"), width)
+    base = [windowed(*curves.series(r, "loss"), width)[1] for r in baseline(comparison)]
+    steps, loss = windowed(*curves.series(run, "loss"), width)
     n = min([len(loss), *map(len, base)])
     if not base or n == 0:
         return None
@@ -39,7 +43,7 @@ def warned_at(comparison, run, column: str) -> float | None:
     """The step at which it is known that more than half of a column's share is lost: the end of the
     first window whose mean is above; None without one. Of nothing but this run."""
     width = curves.window_of(comparison)
-    steps, share = curves.windowed(*curves.series(run, column), width)
+    steps, share = windowed(*curves.series(run, column), width)
     above = np.flatnonzero(share > MOST)
     return float(steps[above[0]] + (width - 1) / 2) if above.size else None
 
@@ -100,21 +104,22 @@ def warning(exhibit, comparison) -> str:
 def figure(exhibit, comparison):
     """A matplotlib Figure: the losses of all arms over the steps, and where they part; below them
     the share that warns, where there is one."""
-    from matplotlib.figure import Figure
-
     arms = [comparison.baseline, *exhibit.tested]
     styles = styles_of(arms, comparison.baseline)
-    panels = 2 if exhibit.warns else 1
-    with drawing.settings():
-        drawn = Figure(figsize=(7.6, 1.6 + 2 * panels))
-        drawn.set_layout_engine("constrained")
-        axes, *below = drawn.subplots(panels, squeeze=False)[:, 0]
+    panels = [line_charts.loss(comparison)]
+    if exhibit.warns:
+        lines = line_charts.lines_of(comparison, partial(curves.series, key=exhibit.warns))
+        panels.append(Panel(exhibit.warns, exhibit.warns, lines, "", smooth=True))
+    group = line_charts.group_of(comparison, panels, styles=styles)
+    high = 1.6 + 2 * len(panels)
+    with drawing.canvas(7.6, high, len(panels), squeeze=False) as (drawn, grid):
+        axes, *below = grid[:, 0]
         for lower in below:
-            over_steps.draw_history(lower, comparison, styles, exhibit.warns)
+            draw(lower, panels[1], group)
             lower.axhline(MOST, color=drawing.MUTED, linewidth=0.8)
             lower.set_ylim(0, 1)
             lower.set_ylabel(exhibit.warns)
-        over_steps.draw_loss(axes, comparison, styles)
+        draw(axes, panels[0], group)
         for arm, steps in partings(comparison, exhibit.tested).items():
             look = {"color": styles[arm].color, "linestyle": ":", "linewidth": 1.1}
             for step in steps:
@@ -123,7 +128,6 @@ def figure(exhibit, comparison):
             axes.plot([], [], label=called(arm), color=style.color, linestyle=style.line)
         axes.set_ylabel("training loss")
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
-        drawing.settle(drawn)
     return drawn
 
 

@@ -10,23 +10,21 @@ from typing import Any
 
 from minifp.checks import check_choice
 from minifp.errors import ArgumentError
-from minifp.lab import registration
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
-from minifp.lab.comparison import Comparison, check_keep_weights, opened
+from minifp.lab.comparison import Comparison, check_keep_weights, opened, wanted_of
 from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.exhibits.failures import failures
 from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
-from minifp.lab.results import store
-from minifp.lab.results.folder import alone_in, begin
+from minifp.lab.results.folder import alone_in
 from minifp.lab.results.origin import origin_of
 from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import canonical, check_data, seed_list
+from minifp.lab.study import Study
 from minifp.lab.tasks import found_by
-from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
@@ -34,7 +32,6 @@ from minifp.lab.workers.wanted import Wanted
 from minifp.numerics import policy
 from minifp.report import words
 from minifp.report.content import Document
-from minifp.report.documented import Documented
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
@@ -73,7 +70,7 @@ class Line:
 
 
 @dataclass(repr=False)
-class Gallery(Documented):
+class Gallery(Study):
     """The result of `gallery`: a Comparison for each exhibit, in their order."""
 
     scale: str
@@ -82,6 +79,7 @@ class Gallery(Documented):
     out: Path | None = None
     ablations: dict[str, Ablation] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)  # by exhibit: see minifp/scope/beforehand.py
+    cached = ("lines",)
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -96,6 +94,14 @@ class Gallery(Documented):
             ends = c.task.metric_name, c.task.goal, claims
             found.append(Line(exhibit, rows[c.baseline], tested, lost, minutes, *ends))
         return found
+
+    def keep(self, products: Products, is_drawn: bool = True) -> None:
+        """Write all pages, those of ablations that are whole too."""
+        super().keep(products, is_drawn)
+        for ablation in self.ablations.values():
+            place = ablation.comparison.out
+            if is_drawn and place is not None:
+                ablation.save(place, products.figures)
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""
@@ -146,31 +152,16 @@ def gallery(
     """
     out = None if out is None else files.as_path(out)
     engine = engine_for(jobs, client)
-    products = products_of(out, figures, None, None, None, False)
+    products = products_of(out, figures)
     check_keep_weights(keep_weights, out)
     travels = not isinstance(engine, Here)
     with alone_in(out):
         shown, wanted = found(names, scale, seeds, out, device, travels, keep_weights=keep_weights)
-        begin_all(shown, products)
+        shown.begin(products)
         look_beforehand(shown, look, progress)
-        try:
-            carry_out(words.plural(len(shown.exhibits), "exhibit"), wanted, engine, progress)
-        finally:
-            vars(shown).pop("lines", None)
-            if out is not None:
-                keep(shown, products, out)
+        title = words.plural(len(shown.exhibits), "exhibit")
+        shown.train(title, wanted, engine, progress, products)
     return shown
-
-
-def begin_all(shown: Gallery, products: Products) -> None:
-    """Register what is asked for, and save what there is, before hours of training show that it
-    cannot be saved."""
-    for comparison in shown.comparisons:
-        registration.register(comparison, False)
-        if shown.out is not None:
-            begin(comparison, products)
-    if shown.out is not None:
-        shown.save(shown.out)
 
 
 def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> None:
@@ -216,10 +207,7 @@ def found(
             shown.ablations[exhibit.name] = Ablation(comparison, factors, cells)
         sent = ticket(task, {}, task) if travels else None
         shown.comparisons.append(comparison)
-        wanted += [
-            Wanted(comparison, task, data, arm, seed, device, sent)
-            for arm, seed in comparison.missing()
-        ]
+        wanted += wanted_of(comparison, task, data, device, sent)
     return shown, wanted
 
 
@@ -257,16 +245,3 @@ def meant_by(name) -> list[Exhibit]:
         near = " or ".join(nearest(name, [*WINGS, *known])) or ", ".join([*WINGS, *known])
         raise ArgumentError(f"nothing in the gallery is called {name!r}: expected {near}")
     return list(WINGS[name]) if name in WINGS else [known[name]]
-
-
-def keep(shown: Gallery, products, out: Path) -> None:
-    """Write the pages of the comparisons, what they show together, and ablations."""
-    for exhibit, comparison in zip(shown.exhibits, shown.comparisons):
-        place = out / exhibit.name
-        if comparison.missing():
-            comparison.report(place / store.REPORT)
-            continue
-        products.write(comparison, place)
-        if exhibit.name in shown.ablations:
-            shown.ablations[exhibit.name].save(place, products.figures)
-    shown.save(out, products.figures)

@@ -42,10 +42,7 @@ def has_points(sweep, on) -> bool:
 
 def figure(sweep, on: tuple[str, ...]):
     """The picture over one axis, or over two."""
-    with drawing.settings():
-        drawn = curves(sweep, *on) if len(on) == 1 else heat_maps(sweep, *on)
-        drawing.settle(drawn)
-    return drawn
+    return curves(sweep, *on) if len(on) == 1 else heat_maps(sweep, *on)
 
 
 # ---- curves --------------------------------------------------------------------------------------
@@ -54,23 +51,19 @@ def figure(sweep, on: tuple[str, ...]):
 def curves(sweep, name: str):
     """The metric over the values of one setting, with its band over seeds: a curve for each
     precision, and each combination of the other settings."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(6.4, 3.9))
-    drawn.set_layout_engine("constrained")
-    axes = drawn.subplots()
-    place = places_on(axes.xaxis, axes.set_xscale, sweep.grid.axes[name])
-    series = lines_over(sweep, name)
-    for (label, points), style in zip(series[:MOST_LINES], drawing.STYLES):
-        draw_curve(axes, [(place(p.settings[name]), p) for p in points], label, style)
-    for label, mean in level(sweep, name):
-        axes.axhline(mean, color=drawing.MUTED, linewidth=1, label=label, zorder=1)
-    left = len(series) - MOST_LINES
-    more = f" ({words.plural(left, 'curve')} more in the table)" if left > 0 else ""
-    axes.set_xlabel(f"{name} (×: runs lost)" if any(p.diverged for p in sweep.points) else name)
-    axes.set_ylabel(metric_label(sweep.comparisons[0].task))
-    axes.set_title(f"{sweep.grid.task.name} over {name}{more}")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, fontsize=8)
+    with drawing.canvas(6.4, 3.9) as (drawn, axes):
+        place = places_on(axes.xaxis, axes.set_xscale, sweep.grid.axes[name])
+        series = lines_over(sweep, name)
+        for (label, points), style in zip(series[:MOST_LINES], drawing.STYLES):
+            draw_curve(axes, [(place(p.settings[name]), p) for p in points], label, style)
+        for label, mean in level(sweep, name):
+            axes.axhline(mean, color=drawing.MUTED, linewidth=1, label=label, zorder=1)
+        left = len(series) - MOST_LINES
+        more = f" ({words.plural(left, 'curve')} more in the table)" if left > 0 else ""
+        axes.set_xlabel(f"{name} (×: runs lost)" if any(p.diverged for p in sweep.points) else name)
+        axes.set_ylabel(metric_label(sweep.comparisons[0].task))
+        axes.set_title(f"{sweep.grid.task.name} over {name}{more}")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, fontsize=8)
     return drawn
 
 
@@ -128,8 +121,6 @@ def label_of(sweep, point, without) -> str:
 def heat_maps(sweep, across: str, up: str):
     """The metric over two settings, and its difference from the baseline: a panel for each
     precision and combination of the others."""
-    from matplotlib.figure import Figure
-
     kinds: dict[str, list] = {}
     for point in sweep.points:
         if across in point.settings and up in point.settings:
@@ -143,13 +134,12 @@ def heat_maps(sweep, across: str, up: str):
     panels = shown[:MOST_PANELS]
     count = min(2, len(panels))
     rows = math.ceil(len(panels) / count)
-    drawn = Figure(figsize=(PANEL[0] * count + 0.6, PANEL[1] * rows))
-    drawn.set_layout_engine("constrained")
-    grid = drawn.subplots(rows, count, squeeze=False).ravel()
-    for axes in grid[len(panels) :]:
-        axes.set_visible(False)
-    for axes, panel in zip(grid, panels):
-        draw_heat_map(drawn, axes, sweep, across, up, panel)
+    size = PANEL[0] * count + 0.6, PANEL[1] * rows
+    with drawing.canvas(*size, rows, count, squeeze=False) as (drawn, grid):
+        for axes in grid.ravel()[len(panels) :]:
+            axes.set_visible(False)
+        for axes, panel in zip(grid.ravel(), panels):
+            draw_heat_map(drawn, axes, sweep, across, up, panel)
     return drawn
 
 
@@ -179,7 +169,9 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
     drawn.colorbar(image, ax=axes, shrink=0.9)
     if len(texts) <= MOST_TEXTS:
         for x, y, text in texts:
-            color = readable_on(image.cmap(image.norm(field[y][x])), field[y][x])
+            value, color = field[y][x], drawing.MUTED
+            if not math.isnan(value):
+                color = drawing.readable_on(image.cmap(image.norm(value)))
             axes.text(x, y, text, ha="center", va="center", fontsize=9, color=color)
     axes.grid(False)
     axes.set_xticks(range(len(columns)), [told(v) for v in columns], rotation=30)
@@ -188,15 +180,6 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
     axes.set_ylabel(up)
     kind = metric_label(task) if what == METRIC else f"difference, {task.difference_unit}"
     axes.set_title(f"{label}\n{kind}", fontsize=8.5)
-
-
-def readable_on(rgb, value) -> str:
-    """Black or white, whichever stands out from a colour; muted where there is no value."""
-    if math.isnan(value):
-        return drawing.MUTED
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb[:3]]
-    luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear))  # WCAG 2.2
-    return "#000000" if luminance > 0.179 else "#fefefe"  # not those that a dark page turns over
 
 
 # ---- values on an axis ---------------------------------------------------------------------------

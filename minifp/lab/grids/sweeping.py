@@ -8,33 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab import registration
-from minifp.lab.comparison import Comparison, opened
+from minifp.lab.comparison import Comparison, opened, wanted_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
 from minifp.lab.grids.points import Point, points_of
-from minifp.lab.results import store
-from minifp.lab.results.folder import alone_in, begin
-from minifp.lab.results.products import Products, products_of
+from minifp.lab.results.folder import alone_in
+from minifp.lab.results.products import products_of
 from minifp.lab.settings import check_data
+from minifp.lab.study import Study
 from minifp.lab.task import Task
-from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.report.content import Document
-from minifp.report.documented import Documented
 from minifp.saving import files
 
 
 @dataclass(repr=False)
-class Sweep(Documented):
+class Sweep(Study):
     """The result of `sweep`: a Comparison for each cell, in the order of `grid.cells()`."""
 
     grid: Grid
     comparisons: list[Comparison]
     out: Path | None = None
+    cached = ("points",)
 
     @cached_property
     def points(self) -> list[Point]:
@@ -92,17 +90,12 @@ def sweep(
     """
     whole = the_grid(task, set, precisions, seeds, grid, epochs, steps, dial)
     engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
-    products = products_of(out, figures, None, None, None, False)
+    products = products_of(out, figures)
     with alone_in(out):
         swept, wanted = found(whole, out, device, not isinstance(engine, Here))
-        begin_all(swept, products)
+        swept.begin(products)
         title = f"{whole.task.name}, {len(swept.comparisons)} cells"
-        try:
-            carry_out(title, wanted, engine, progress)
-        except KeyboardInterrupt:
-            keep(swept, products, drawn=False)
-            raise KeyboardInterrupt(interrupted(swept)) from None
-        keep(swept, products)
+        swept.train(title, wanted, engine, progress, products)
     return swept
 
 
@@ -134,49 +127,12 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
         comparison = opened(task, data, arms, grid.seeds, place)
         sent = ticket(grid.base, {**grid.lengths, **cell.settings}, task) if travels else None
         comparisons.append(comparison)
-        wanted += [
-            Wanted(comparison, task, data, arm, seed, device, sent)
-            for arm, seed in comparison.missing()
-        ]
+        wanted += wanted_of(comparison, task, data, device, sent)
     wanted.sort(key=lambda one: grid.seeds.index(one.seed))
     return Sweep(grid, comparisons, out), wanted
-
-
-def begin_all(swept: Sweep, products: Products) -> None:
-    """Register what is asked for, and save what there is, before hours of training show that it
-    cannot be saved."""
-    for comparison in swept.comparisons:
-        registration.register(comparison)
-        if swept.out is not None:
-            begin(comparison, products)
-    if swept.out is not None:
-        swept.save(swept.out)
 
 
 def estimate(grid: Grid, out=None, device=None, jobs: int = 1) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
     out = None if out is None else files.as_path(out)
     return estimate_of(grid.runs, found(grid, out, device)[1], jobs)
-
-
-def keep(swept: Sweep, products: Products, drawn: bool = True) -> None:
-    """Write what the cells show, and what they show together; without pictures if not `drawn`."""
-    vars(swept).pop("points", None)
-    if swept.out is None:
-        return
-    for cell, comparison in zip(swept.grid.cells(), swept.comparisons):
-        place = swept.out / CELLS / cell.name
-        if drawn:
-            products.write(comparison, place)
-        else:
-            comparison.report(place / store.REPORT)
-    swept.save(swept.out, products.figures if drawn else None)
-
-
-def interrupted(swept: Sweep) -> str:
-    """How much of a sweep is there, and where."""
-    missing = sum(len(c.missing()) for c in swept.comparisons)
-    told = f"{swept.grid.runs - missing} of {swept.grid.runs} runs are finished"
-    if swept.out is None:
-        return f"{told}. Pass out=DIR to keep finished runs."
-    return f"{told} and saved in {swept.out}. Make the same call again to resume."

@@ -9,7 +9,6 @@ from typing import Any
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.data.structure import mapped
-from minifp.errors import ArgumentError
 from minifp.lab import evaluation
 from minifp.lab.arms import Arm
 from minifp.lab.conclusions.scores import primary
@@ -17,6 +16,8 @@ from minifp.lab.environment import environment
 from minifp.lab.inference import costs
 from minifp.lab.inference.checkpoints import Trained, open_all
 from minifp.lab.inference.predictions import Changed, Predictions, changed, predictions_of
+from minifp.lab.results.products import products_of
+from minifp.lab.settings import canonical
 from minifp.lab.state import State
 from minifp.numerics import policy
 from minifp.numerics.formats import float32, is_narrow
@@ -141,18 +142,12 @@ def evaluate(
     Raises ArgumentError for invalid arguments, and CheckpointError for a file that is not a
     checkpoint, does not name its task, or belongs to another one.
     """
-    from minifp.lab.page.figures import check
-    from minifp.lab.settings import canonical
-
     names = ordered(canonical([policy.as_precision(p) for p in listed(precisions)]))
     check_count("repeats", repeats)
     for name, count in (("batch", batch), ("examples", examples)):
         if count is not None:
             check_count(name, count)
-    if figures is not None:
-        check(figures)
-        if out is None:
-            raise ArgumentError(f"figures={figures!r} without out: give the folder to put them in")
+    products_of(out, figures)
     if out is not None:
         folder = files.as_path(out)
         files.check_writable(folder / "evaluation.json")

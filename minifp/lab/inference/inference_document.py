@@ -7,25 +7,17 @@ from dataclasses import asdict
 from markupsafe import Markup
 
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.inference.pictures import CHANGED, NAME, TITLE, pictures_of
+from minifp.lab.inference.pictures import NAME, TITLE, picture
 from minifp.lab.kept import of_picture
 from minifp.lab.page.captions import metric_places
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
-from minifp.report.markup import paragraph
+from minifp.report.markup import paragraph, part
 
+CHANGED = "changed"  # the file of the examples whose prediction changed
 MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
-STYLE = Markup("""\
-.minifp .changed { display: grid; gap: 0.75rem; padding: 0; margin: 0.75rem 0; list-style: none;
-  grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); }
-.minifp .changed li { background: var(--paper); border: 1px solid var(--edge); max-width: none;
-  border-radius: 10px; padding: 0.6rem; font-size: 0.8rem; line-height: 1.4; margin: 0; }
-.minifp .changed img { width: 100%; image-rendering: pixelated; border-radius: 6px;
-  display: block; margin-bottom: 0.4rem; }
-.minifp .changed span { display: block; overflow-wrap: anywhere; }
-.minifp .changed .right { color: var(--good); font-weight: 600; }
-""")
+STYLE = part("changed.css", __package__)
 
 
 HEAD = (
@@ -46,10 +38,9 @@ CHANGE = (
 
 def document(inference) -> Document:
     """The numbers and the picture of them, then what changed in each checkpoint."""
-    overview, *others = pictures_of(inference)
     names = ("precisions", "repeats", "threads", "environment")
     head = {name: getattr(inference, name) for name in names}
-    numbers = Section("The numbers", [overview, numbers_table(inference)])
+    numbers = Section("The numbers", [picture(inference), numbers_table(inference)])
     return Document(
         name=NAME,
         title=TITLE,
@@ -57,7 +48,6 @@ def document(inference) -> Document:
         sections=[numbers, *(checkpoint_section(judged, inference) for judged in inference.judged)],
         data={**head, "checkpoints": [*map(data, inference.judged)]},
         records={NAME: records(inference), CHANGED: change_records(inference)},
-        files=others,
         style=STYLE,
     )
 
@@ -242,10 +232,10 @@ def cards(judged, precision, base) -> Markup:
     changed = [*each_change(judged, precision)]
     shown, missing = [], Markup()
     for example, _, true, before, share, now, share_now in changed[:MOST]:
-        picture = picture_of(judged.trained.test_set, example)
-        if picture is None:
+        seen = picture_of(judged.trained.test_set, example)
+        if seen is None:
             return Markup()
-        content = of_picture(picture)
+        content = of_picture(seen)
         if content is None:
             missing = paragraph(NO_PILLOW)
         names = [(base, before, share), (precision, now, share_now)]

@@ -1,33 +1,19 @@
-"""Pictures of what `evaluate` found: what formats change and cost, and what they see otherwise."""
+"""The picture of what `evaluate` found: what formats change and cost."""
 
-from functools import partial
-
-from minifp.lab.inference.examples import each_change, picture_of
 from minifp.lab.page.captions import metric_label
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
 from minifp.report.content import Picture
 
 NAME = "evaluation"  # of the files in a folder
-CHANGED = "changed"  # the file of the examples whose prediction changed
 TITLE = "Trained networks in other number formats"
-ROWS, COLUMNS = 12, 8  # of a picture of what changed: checkpoints, and examples of each
-SIDE = 1.15  # inches of one example
 BAR = 0.8  # of the room between two checkpoints, for all precisions
 
 
-def pictures_of(inference) -> list[Picture]:
-    """That of the numbers, then of each precision what it sees otherwise."""
+def picture(inference) -> Picture:
+    """That of the numbers."""
     said = "Change of the metric, time and memory, against the baseline: see the table."
-    pictures = [Picture(NAME, TITLE, said, lambda look: overview(inference))]
-    for precision in inference.others:
-        name = f"{CHANGED}-{words.spaced(precision).replace(' ', '-')}"
-        draw = partial(examples, inference, precision)
-        pictures.append(Picture(name, f"{precision}: what it sees otherwise", "", draw))
-    return pictures
-
-
-# ---- numbers ------------------------------------------------------------------------------------
+    return Picture(NAME, TITLE, said, lambda look: overview(inference))
 
 
 def measures(inference) -> list[tuple]:
@@ -52,16 +38,12 @@ def measures(inference) -> list[tuple]:
 
 def overview(inference):
     """A panel of bars for each of the measures, a row for each checkpoint; None for no others."""
-    from matplotlib.figure import Figure
-
     if not inference.others:
         return None
     styles = styles_of(inference.precisions, inference.precisions[0])
     names = [judged.trained.name for judged in inference.judged]
-    with drawing.settings():
-        drawn = Figure(figsize=(9.6, 1.15 + 0.24 * len(names) * (1 + len(inference.others))))
-        drawn.set_layout_engine("constrained")
-        panels = drawn.subplots(1, 3, sharey=True)
+    high = 1.15 + 0.24 * len(names) * (1 + len(inference.others))
+    with drawing.canvas(9.6, high, 1, 3, sharey=True) as (drawn, panels):
         for axes, (title, value, level) in zip(panels, measures(inference)):
             draw_bars(axes, inference, value, level, styles)
             axes.set_title(title, fontsize=9)
@@ -70,7 +52,6 @@ def overview(inference):
         panels[0].set_ylim(len(names) - 0.5, -0.5)
         handles, _ = panels[0].get_legend_handles_labels()
         drawn.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8.5)
-        drawing.settle(drawn)
     return drawn
 
 
@@ -95,46 +76,3 @@ def show_margin(axes, inference):
     axes.set_xlabel("shaded: the margin", fontsize=8)
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.1 * margin), max(high, 1.1 * margin))
-
-
-# ---- examples -----------------------------------------------------------------------------------
-
-
-def examples(inference, precision, look):
-    """Pictures that a precision sees otherwise, a row for each checkpoint; None for none."""
-    from matplotlib.figure import Figure
-
-    rows = [(judged, pictured(judged, precision)) for judged in inference.judged]
-    rows = [(judged, shown) for judged, shown in rows if shown][:ROWS]
-    if not rows:
-        return None
-    wide = max(len(shown) for _, shown in rows)
-    with drawing.settings():
-        drawn = Figure(figsize=(1.7 + SIDE * wide, 0.5 + (SIDE + 0.55) * len(rows)))
-        drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
-        grid = drawn.subplots(len(rows), wide, squeeze=False)
-        base = inference.precisions[0]
-        drawn.suptitle(f"The true class; then {base} → {precision}", fontsize=9.5)
-        for line, (judged, shown) in zip(grid, rows):
-            for axes in line:
-                axes.set_axis_off()
-            for axes, (picture, true, before, now) in zip(line, shown):
-                gray = {"cmap": "gray"} if picture.pixels.ndim == 2 else {}
-                axes.imshow(picture.pixels, interpolation="nearest", **gray)
-                axes.set_title(f"{true}\n{before} → {now}", fontsize=6.5, loc="center", pad=3)
-            about = judged.trained.name.replace(" (", "\n(")
-            left = {"va": "center", "ha": "right", "fontsize": 7}
-            line[0].text(-0.08, 0.5, about, transform=line[0].transAxes, **left)
-        drawing.settle(drawn)
-    return drawn
-
-
-def pictured(judged, precision) -> list[tuple]:
-    """(picture, true class, class before, class now) of the first examples that changed."""
-    changed: list[tuple] = []
-    for example, _, true, before, _, now, _ in each_change(judged, precision):
-        picture = picture_of(judged.trained.test_set, example)
-        if picture is None or len(changed) == COLUMNS:
-            break
-        changed.append((picture, true, before, now))
-    return changed

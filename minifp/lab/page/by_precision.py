@@ -1,48 +1,63 @@
 """Panels with a row for each precision: how each seed ended, differences, memory and time."""
 
-import math
-
-from minifp.lab.conclusions.claims import pairs_of
-from minifp.lab.conclusions.scores import primary
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
+from minifp.lab.page.panel import Panel
 from minifp.lab.page.precision_styles import KIND_COLORS
+from minifp.report import drawing, words
 from minifp.report import look as looks
-from minifp.report import words
-from minifp.report.drawing import GRID, INK, MUTED, PAPER, STYLES, points, width_of
+from minifp.report.drawing import INK, MUTED, PAPER, STYLES, points, width_of
 
 NAME = 8.5  # points, on a screen, of what stands above the marks of a row
 SPACE = 0.45  # inches of a picture beside its axes, and between a name and what stands at the right
 
 
-# ---- what stands above the marks of each row -----------------------------------------------------
+# ---- what there is, each with what stands above the marks of its rows --------------------------
 
 
-def final_labels(comparison) -> list:
-    """Pairs of an arm and its mean at the end."""
+def final(comparison, styles) -> Panel:
+    """The metric at the end."""
     places = captions.metric_places(comparison.task)
-    return [(r.precision, captions.mean_text(r, places)) for r in comparison.rows()]
+    labels = [(r.precision, captions.mean_text(r, places)) for r in comparison.rows()]
+    title = f"{captions.metric_title(comparison.task)} at the end"
+    return rows_panel("final", title, draw_final, labels, comparison, styles)
 
 
-def difference_labels(comparison) -> list:
-    """Pairs of an arm and its difference, with its interval."""
-    places, found = words.decimals(comparison.task.margin), []
-    for row in comparison.rows():
-        is_baseline = row.precision == comparison.baseline
-        text = "the baseline" if is_baseline else captions.difference_text(row, places)
-        found.append((row.precision, text))
-    return found
+def difference(comparison, styles) -> Panel | None:
+    """The differences with their intervals; None where there are none."""
+    places = words.decimals(comparison.task.margin)
+    texts = {r.precision: captions.difference_text(r, places) for r in comparison.rows()}
+    labels = [*{**texts, comparison.baseline: "the baseline"}.items()]
+    title = f"Difference from {comparison.baseline}, paired by seed"
+    panel = rows_panel("difference", title, draw_difference, labels, comparison, styles)
+    return panel if len(labels) > 1 else None
 
 
-def memory_labels(comparison) -> list:
-    """Pairs of an arm and its bytes."""
+def memory(comparison, styles) -> Panel | None:
+    """The bytes; None where they were not measured."""
     totals = totals_of(comparison.rows())
-    return [(p, memory_text(totals, p, comparison.baseline)) for p in totals]
+    labels = [(p, memory_text(totals, p, comparison.baseline)) for p in totals]
+    title = "Memory of one training step"
+    panel = rows_panel("memory", title, draw_memory, labels, comparison, styles)
+    return panel if any(run.bytes for run in comparison.runs) else None
 
 
-def time_labels(comparison) -> list:
-    """Pairs of an arm and its seconds."""
-    return [(r.precision, words.seconds_text(r.seconds_per_step)) for r in comparison.rows()]
+def time(comparison, styles) -> Panel:
+    """The seconds."""
+    labels = [(r.precision, words.seconds_text(r.seconds_per_step)) for r in comparison.rows()]
+    title = "Time of one training step"
+    return rows_panel("time", title, draw_time, labels, comparison, styles)
+
+
+def rows_panel(name, title, draw, labels, comparison, styles) -> Panel:
+    """A row for each of its arms, labelled."""
+
+    def draw_rows(axes):
+        row_axes(axes, labels, grid=name != "difference")
+        draw(axes, comparison, styles)
+
+    return Panel(name, title, draw_rows, labels=labels)
 
 
 def lines_of(labels, wide, size) -> int:
@@ -82,7 +97,6 @@ def label_row(axes, i, name, rest):
 
 def draw_final(axes, comparison, styles):
     """The final metric: a dot for each seed, a bar at the mean of those that finished."""
-    row_axes(axes, final_labels(comparison))
     for i, row in enumerate(comparison.rows()):
         style = styles[row.precision]
         runs = comparison.runs_of(row.precision)
@@ -102,12 +116,10 @@ def draw_difference(axes, comparison, styles):
     """
     task, rows = comparison.task, comparison.rows()
     places = words.decimals(task.margin)
-    row_axes(axes, difference_labels(comparison), grid=False)
     ends = [abs(e) for r in rows for e in (r.low, r.high, r.difference) if words.is_number(e)]
     reach = 1.15 * max([2 * task.margin, *(e for e in ends if e < 8 * task.margin)])
     axes.set_xlim(-reach, reach)
-    axes.axvspan(-task.margin, task.margin, color=GRID, alpha=0.45, linewidth=0, zorder=0)
-    axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
+    drawing.show_margin(axes, task.margin)
     for i, row in enumerate(rows):
         draw_difference_row(axes, comparison, row, i, styles[row.precision], reach)
     margin = f"shaded: the margin of ±{words.fixed(task.margin, places)}"
@@ -120,26 +132,16 @@ def draw_difference_row(axes, comparison, row, i, style, reach):
         axes.plot(0, i, marker=style.marker, markersize=6, color=style.color, zorder=5)
     if not words.is_number(row.difference):
         return
-    if abs(row.difference) > reach:
-        x = math.copysign(0.985 * reach, row.difference)
-        axes.plot(x, i, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
-        return
-    between = primary(comparison).between
-    seeds = [between(a.metric, b.metric) for a, b in pairs_of(comparison, row.precision)]
-    dots = {"linestyle": "none", "marker": style.marker, "markersize": 4, "color": style.color}
-    axes.plot(seeds, [i + 0.22] * len(seeds), alpha=0.5, markeredgewidth=0, zorder=3, **dots)
-    if words.is_number(row.low):
-        axes.hlines(i, row.low, row.high, color=style.color, linewidth=2.4, zorder=4)
-    edge = {"markeredgecolor": PAPER, "markeredgewidth": 0.7}
-    axes.plot(
-        row.difference, i, marker=style.marker, markersize=6.5, color=style.color, zorder=5, **edge
-    )
+    ends = row.low, row.high
+    if drawing.show_interval(axes, i, row.difference, ends, style, reach):
+        seeds = metric_differences(comparison, row.precision)
+        dots = {"linestyle": "none", "marker": style.marker, "markersize": 4, "color": style.color}
+        axes.plot(seeds, [i + 0.22] * len(seeds), alpha=0.5, markeredgewidth=0, zorder=3, **dots)
 
 
 def draw_memory(axes, comparison, styles):
     """Bytes held at the peak of a step, by kind, as one bar a precision."""
     rows = comparison.rows()
-    row_axes(axes, memory_labels(comparison))
     totals = totals_of(rows)
     unit, divisor = byte_axis(max(totals.values(), default=1))
     for i, row in enumerate(rows):
@@ -176,7 +178,6 @@ def byte_axis(largest) -> tuple:
 def draw_time(axes, comparison, styles):
     """The median time of a step, measured in these runs on this machine."""
     rows = comparison.rows()
-    row_axes(axes, time_labels(comparison))
     times = [row.seconds_per_step if words.is_number(row.seconds_per_step) else 0 for row in rows]
     unit, factor = ("s", 1) if max(times, default=0) >= 1 else ("ms", 1000)
     for i, seconds in enumerate(times):

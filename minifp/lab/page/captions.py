@@ -1,6 +1,7 @@
 """What is said about figures: titles, how to read them, and the same for those who cannot see."""
 
 from minifp.lab.page import curves
+from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
 
 
@@ -20,6 +21,11 @@ def metric_places(task) -> int | None:
     """With how many decimals its metric is written; None, for three digits, of a relative one,
     whose margin says nothing of its size."""
     return None if task.relative else words.decimals(task.margin)
+
+
+def heading(comparison) -> str:
+    """What was trained, and how often."""
+    return f"{comparison.task.name}, {words.plural(len(comparison.seeds), 'seed')}"
 
 
 def runs_there(comparisons) -> str:
@@ -61,10 +67,10 @@ def note(comparison, name) -> str:
         "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN. A skipped "
         "step has no norm; the previous step's norm is drawn.",
         "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the "
-        f"mean with its {curves.CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
+        f"mean with its {CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
         "points to a mean outside the picture.",
         "power": "The chance of the verdict EQUIVALENT, if there is truly no difference and "
-        "differences spread as they do here. The mark shows the present number of seeds.",
+        "differences spread as they do here. Ticks at the bottom: the present number of seeds.",
         "memory": "Bytes of the arrays that exist at the peak of one training step. Times were "
         "measured in these runs, on the machine named in the report.",
     }
@@ -77,7 +83,7 @@ def lines_text(comparison) -> str:
     of_steps = f" of {width} steps" if width > 1 else ""
     if seeds == 1:
         return f"Thin line: every step. Thick line: the mean{of_steps}." if width > 1 else ""
-    band = f"its {curves.CONFIDENCE:.0%} interval (Student's t)"
+    band = f"its {CONFIDENCE:.0%} interval (Student's t)"
     if seeds < curves.FEWEST_SEEDS:
         band = "from the lowest to the highest seed"
     return (
@@ -116,18 +122,11 @@ def describe_losses(comparison, precision) -> str:
     return text
 
 
-def describe_final(comparison, start) -> str:
-    """Mean and deviation of each precision."""
+def describe_metric(comparison) -> str:
+    """Mean and deviation of each precision at the end."""
     places = metric_places(comparison.task)
     rows = (f"{r.precision} {mean_text(r, places)}" for r in comparison.rows())
-    return start + "; ".join(rows) + "."
-
-
-def describe_difference(comparison) -> str:
-    """The differences and their intervals."""
-    places = words.decimals(comparison.task.margin)
-    rows = [r for r in comparison.rows() if r.precision != comparison.baseline]
-    return "; ".join(f"{r.precision} {difference_text(r, places)}" for r in rows) + "."
+    return f"Over the steps of training, ending at: {'; '.join(rows)}."
 
 
 def describe_scale(comparison) -> str:
@@ -138,15 +137,3 @@ def describe_scale(comparison) -> str:
         for r in comparison.rows()
     )
     return "; ".join(rows) + "."
-
-
-def describe_memory(comparison) -> str:
-    """The totals."""
-    rows = comparison.rows()
-    return "; ".join(f"{r.precision} {words.bytes_text(sum(r.bytes.values()))}" for r in rows) + "."
-
-
-def describe_time(comparison) -> str:
-    """The medians."""
-    rows = comparison.rows()
-    return "; ".join(f"{r.precision} {words.seconds_text(r.seconds_per_step)}" for r in rows) + "."

@@ -1,26 +1,14 @@
-"""What is drawn, as numbers: histories of runs lined up by step, their means and their bands."""
+"""What is drawn, as numbers: histories of runs lined up by step."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from minifp.lab.statistics.distributions import t_quantile
-from minifp.lab.statistics.paired import CONFIDENCE
+from minifp.report.line_drawing import windowed
 
 WINDOWS = 100  # a mean line has at most this many points, each the mean of a window of steps
-COLUMNS = 350  # a thin line keeps the lowest and the highest point of each of this many columns
+FEWEST_EVALUATIONS = 2  # of the metric, for a line over the steps
 FEWEST_SEEDS = 5  # for an interval, which is wide and means little for fewer: they show their range
-
-
-@dataclass(frozen=True)
-class Band:
-    """A mean over seeds, with its interval or their range."""
-
-    x: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
 
 def series(run, key) -> tuple[np.ndarray, np.ndarray]:
@@ -38,6 +26,17 @@ def evaluations(run, column=1) -> tuple:
     return table[:, 0], table[:, 1]
 
 
+def has_course(comparison) -> bool:
+    """Whether the metric was measured often enough for a line."""
+    steps = {evaluation[0] for run in comparison.runs for evaluation in run.evaluations}
+    return len(steps) >= FEWEST_EVALUATIONS
+
+
+def is_scaled(run) -> bool:
+    """Whether a run has a loss scale or skipped anything: whether there is something to draw."""
+    return bool(run.skipped) or any(s not in (None, 1, 1.0) for s in run.history.get("scale", ()))
+
+
 def lost_at(run) -> float | None:
     """The first step whose loss is Inf or NaN; None if there is no such step."""
     steps, loss = series(run, "loss")
@@ -51,51 +50,11 @@ def window_of(comparison) -> int:
     return max(1, math.ceil(longest / WINDOWS))
 
 
-def windowed(steps, values, width) -> tuple[np.ndarray, np.ndarray]:
-    """Means of `width` steps in a row, at the middle of the steps. A rest is left out."""
-    if width == 1:
-        return steps, values
-    n = len(values) // width * width
-    return tuple(a[:n].reshape(-1, width).mean(1) for a in (steps, values))
-
-
 def without_gaps(steps, values) -> tuple:
     """With a value at every step: the last one before, where a step has none (it was skipped)."""
     known = np.where(np.isnan(values), -1, np.arange(len(values)))
     last = np.maximum.accumulate(known)
     return steps, np.where(last < 0, math.nan, values[last])
-
-
-def band(lines) -> Band:
-    """The mean of several seeds' (x, values), with its interval or their range.
-
-    It ends where the first seed ends: a mean of survivors would flatter.
-    """
-    n = min((len(x) for x, _ in lines), default=0)
-    if n == 0:
-        return Band(*np.zeros((4, 0)))
-    table = np.array([values[:n] for _, values in lines])
-    mean, low, high = table.mean(0), table.min(0), table.max(0)
-    if len(lines) >= FEWEST_SEEDS:
-        error = table.std(0, ddof=1) / math.sqrt(len(lines))
-        half = error * t_quantile((1 + CONFIDENCE) / 2, len(lines) - 1)
-        low, high = mean - half, mean + half
-    return Band(lines[0][0][:n], mean, low, high)
-
-
-def thinned(x, y) -> tuple:
-    """The same picture from fewer points: of each column of pixels its lowest and highest value."""
-    if len(x) <= 3 * COLUMNS:
-        return x, y
-    keep = {0, len(x) - 1}
-    for part in np.array_split(np.arange(len(x)), COLUMNS):
-        values = y[part]
-        missing = np.flatnonzero(np.isnan(values))
-        keep.update(part[missing[:1]])
-        if len(missing) < len(part):
-            keep.update((part[np.nanargmin(values)], part[np.nanargmax(values)]))
-    index = sorted(keep)
-    return x[index], y[index]
 
 
 def limits(comparison, key="loss") -> tuple:
@@ -115,3 +74,12 @@ def limits(comparison, key="loss") -> tuple:
     usual = max(values.max() if is_baseline else values[:3].max() for is_baseline, values in lines)
     highest = max(values.max() for _, values in lines)
     return float(min(v.min() for _, v in lines)), float(highest), float(min(highest, 2 * usual))
+
+
+def top_of_metric(comparison) -> float:
+    """Twice what the first evaluations reach, if less is better: above it a line may leave."""
+    if comparison.task.goal != "min":
+        return math.inf
+    values = [evaluations(run)[1] for run in comparison.runs]
+    firsts = [y[~np.isnan(y)][0] for y in values if not np.isnan(y).all()]
+    return 2 * float(max(firsts, default=math.inf))

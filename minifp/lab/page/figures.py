@@ -2,15 +2,17 @@
 
 import math
 import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from markupsafe import Markup
 
 from minifp.errors import ArgumentError, MinifpError
-from minifp.lab.page import by_precision, captions, over_steps, power_figure, verdicts
+from minifp.lab.conclusions.planning import needs_of
+from minifp.lab.page import by_precision, captions, line_charts, power_figure, verdicts
+from minifp.lab.page.panel import Panel
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
-from minifp.report import drawing, words
+from minifp.report import drawing, line_drawing, words
 from minifp.report import look as looks
 from minifp.report.look import SCREEN
 from minifp.saving import files
@@ -18,83 +20,12 @@ from minifp.saving import files
 WIDTH = 4.6  # inches of a panel in a file
 LEAST = 2.6  # of a panel that stands beside another
 EDGE = 0.16  # at the left of headings and legends
-NARROW = 4.2  # and in a page, where letters grow with the panel; readable on a phone
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One picture of a comparison: its name, title, how to draw and how to describe it."""
-
-    name: str
-    title: Callable
-    draw: Callable
-    describe: Callable
-    labels: Callable | None = None  # of its rows, if it has one for each arm
-    is_wanted: Callable = lambda comparison: True
-
-
-PANELS = {
-    panel.name: panel
-    for panel in (
-        Panel("loss", lambda c: "Training loss", over_steps.draw_loss, captions.describe_loss),
-        Panel(
-            "metric",
-            lambda c: captions.metric_title(c.task),
-            over_steps.draw_metric,
-            lambda c: captions.describe_final(c, "Over the steps of training, ending at: "),
-            is_wanted=over_steps.has_course,
-        ),
-        Panel(
-            "scale",
-            lambda c: "Loss scale",
-            over_steps.draw_scale,
-            captions.describe_scale,
-            is_wanted=lambda c: any(map(over_steps.is_scaled, c.runs)),
-        ),
-        Panel(
-            "gradients",
-            lambda c: "Norm of all gradients, unscaled",
-            over_steps.draw_gradients,
-            lambda c: "A line for each seed, and the mean over seeds, on a logarithmic axis.",
-        ),
-        Panel(
-            "final",
-            lambda c: f"{captions.metric_title(c.task)} at the end",
-            by_precision.draw_final,
-            lambda c: captions.describe_final(c, ""),
-            labels=by_precision.final_labels,
-        ),
-        Panel(
-            "difference",
-            lambda c: f"Difference from {c.baseline}, paired by seed",
-            by_precision.draw_difference,
-            captions.describe_difference,
-            labels=by_precision.difference_labels,
-            is_wanted=lambda c: len(c.precisions) > 1,
-        ),
-        Panel(
-            "power",
-            lambda c: "Power, by the number of seeds",
-            power_figure.draw_power,
-            power_figure.describe,
-            is_wanted=power_figure.is_wanted,
-        ),
-        Panel(
-            "memory",
-            lambda c: "Memory of one training step",
-            by_precision.draw_memory,
-            captions.describe_memory,
-            labels=by_precision.memory_labels,
-            is_wanted=lambda c: any(run.bytes for run in c.runs),
-        ),
-        Panel(
-            "time",
-            lambda c: "Time of one training step",
-            by_precision.draw_time,
-            captions.describe_time,
-            labels=by_precision.time_labels,
-        ),
-    )
+NARROW = line_drawing.WIDTH  # and in a page
+OTHERS = {
+    "final": by_precision.final,
+    "difference": by_precision.difference,
+    "memory": by_precision.memory,
+    "time": by_precision.time,
 }
 CAPTIONS = "captions.txt"
 # What is put side by side in one file, and in one row of a page.
@@ -107,9 +38,25 @@ FIGURES = {
 }
 
 
-def wanted(comparison, name) -> list:
-    """The panels of a figure that have something to show."""
-    return [PANELS[p] for p in FIGURES[name] if PANELS[p].is_wanted(comparison)]
+def wanted(comparison, name, styles=None) -> list[Panel]:
+    """The panels of a figure that have something to show. styles: if not the usual ones."""
+    panels = [panel_of(comparison, panel, styles) for panel in FIGURES[name]]
+    return [panel for panel in panels if panel is not None]
+
+
+def panel_of(comparison, name, styles=None) -> Panel | None:
+    """A panel by its name; None if it has nothing to show."""
+    styles = styles or styles_of(comparison.precisions, comparison.baseline)
+    if name in OTHERS:
+        return OTHERS[name](comparison, styles)
+    if name == "power":
+        group = power_figure.power_group(comparison, styles)
+    else:
+        panels = line_charts.histories(comparison, (name,))
+        group = line_charts.group_of(comparison, panels, styles=styles)
+    for p in group.panels:
+        return Panel(name, p.title, partial(line_drawing.draw, panel=p, group=group), p.said)
+    return None
 
 
 def places(folder, formats=drawing.FORMATS) -> list:
@@ -153,25 +100,24 @@ def save_figures(comparison, folder, format="png", look=SCREEN) -> list:
 
 def caption(comparison, name) -> str:
     """What must be said with a figure for paper."""
-    titles = "; ".join(panel.title(comparison) for panel in wanted(comparison, name))
+    titles = "; ".join(panel.title for panel in wanted(comparison, name))
     said = [captions.note(comparison, name), comparison.dial_note()]
-    return " ".join([f"{heading(comparison)}. {titles}.", *filter(None, said)])
+    return " ".join([f"{captions.heading(comparison)}. {titles}.", *filter(None, said)])
 
 
 def figure(comparison, name, look=SCREEN):
     """One of FIGURES as a matplotlib Figure, with a legend; and but for paper with a heading and
     what must be said. Panels stand one above the other where they would be too narrow."""
-    from matplotlib.figure import Figure
-
-    chosen = wanted(comparison, name)
     styles = {
         arm: replace(style, width=style.width * look.shrunk)
         for arm, style in styles_of(comparison.precisions, comparison.baseline).items()
     }
+    chosen = wanted(comparison, name, styles)
     wide = look.width or WIDTH * len(chosen)
     columns = len(chosen) if wide / len(chosen) >= LEAST else 1
-    explained = power_figure.shown(comparison, styles) if name == "power" else styles
-    handles = legend_handles(name, explained, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
+    if name == "power":  # of the arms that have a line
+        styles = {need.arm: styles[need.arm] for need in needs_of(comparison)}
+    handles = legend_handles(name, styles, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
     said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
     lines, head = len(said.splitlines()), 0.36
@@ -182,36 +128,33 @@ def figure(comparison, name, look=SCREEN):
     taken = sum(max(h.get_label().count("\n") + 1 for h in row) for row in rows)
     above = head + 0.26 * look.shrunk * (taken if taken == len(rows) else 0.75 * taken + 0.25)
     below = 0.16 * bool(lines) + 0.145 * lines
-    heights = [height(comparison, panel, wide / columns, look) for panel in chosen]
+    heights = [height(panel, wide / columns, look) for panel in chosen]
     high = (max(heights) if columns > 1 else sum(heights)) + above + below
-    with drawing.settings(**look.settings()):
-        drawn = Figure(figsize=(wide, high))
+    shape = {"squeeze": False, "height_ratios": heights if columns == 1 else None}
+    down = -(-len(chosen) // columns)
+    with drawing.canvas(wide, high, down, columns, look.settings(), **shape) as (drawn, grid):
         rect = (0.06 / wide, below / high, 1 - 0.12 / wide, 1 - (above + below) / high)
-        drawn.set_layout_engine("constrained", w_pad=0.1, h_pad=0.04, rect=rect)
-        ratios = heights if columns == 1 else None
-        down = -(-len(chosen) // columns)
-        grid = drawn.subplots(down, columns, squeeze=False, height_ratios=ratios)
+        drawn.get_layout_engine().set(w_pad=0.1, h_pad=0.04, rect=rect)
         for axes, panel in zip(grid.ravel(), chosen):
-            draw_panel(axes, panel, comparison, styles)
+            draw_panel(axes, panel)
         left = EDGE / wide
         if not look.is_for_paper:
-            drawn.text(left, 1 - 0.12 / high, heading(comparison), va="top", fontsize=11)
+            at = {"x": left, "y": 1 - 0.12 / high, "va": "top", "fontsize": 11}
+            drawn.text(s=captions.heading(comparison), **at)
             drawn.text(left, 0.1 / high, said, va="bottom", fontsize=7.5, color=drawing.MUTED)
         if handles:
             at = {"loc": "upper left", "bbox_to_anchor": (left, 1 - head / high)}
             size = {"fontsize": drawing.points(8.5), "handlelength": 2.8, "columnspacing": 1.6}
             edges = {"borderpad": 0, "borderaxespad": 0}
             drawn.legend(handles=handles, ncols=in_legend, **at, **size, **edges)
-        drawing.settle(drawn)
     return drawn
 
 
-def draw_panel(axes, panel, comparison, styles):
+def draw_panel(axes, panel: Panel):
     """A panel, whose texts and ticks are as many as there is room for."""
     room = drawing.width_of(axes) - (0.7 if panel.labels is None else by_precision.SPACE)
-    title = looks.wrapped(panel.title(comparison), room, 1.1 * drawing.points(10))
-    axes.set_title(title)
-    panel.draw(axes, comparison, styles)
+    axes.set_title(looks.wrapped(panel.title, room, 1.1 * drawing.points(10)))
+    panel.draw(axes)
     axes.set_xlabel(looks.wrapped(axes.get_xlabel(), room, drawing.points(9)))
     axes.locator_params(axis="x", nbins=max(3, min(9, round(room / (0.65 * drawing.points(1))))))
 
@@ -221,68 +164,49 @@ def overview(parts):
 
     parts: pairs of a part (with key and title) and its comparison.
     """
-    from matplotlib.figure import Figure
-
     rows = -(-len(parts) // 2)
-    with drawing.settings():
-        drawn = Figure(figsize=(2 * WIDTH, 3.3 * rows))
-        drawn.set_layout_engine("constrained", w_pad=0.14, h_pad=0.12)
-        grid = drawn.subplots(rows, 2, squeeze=False).ravel()
-        for axes, (part, comparison) in zip(grid, parts):
+    with drawing.canvas(2 * WIDTH, 3.3 * rows, rows, 2, squeeze=False) as (drawn, grid):
+        drawn.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
+        for axes, (part, comparison) in zip(grid.ravel(), parts):
             draw_part(axes, part, comparison)
-        for axes in grid[len(parts) :]:
+        for axes in grid.ravel()[len(parts) :]:
             axes.set_axis_off()
-        drawing.settle(drawn)
     return drawn
 
 
 def draw_part(axes, part, comparison):
     """One part: a title, its result, the metric or loss, and a legend."""
     styles = styles_of(comparison.precisions, comparison.baseline)
-    panel = PANELS["metric" if over_steps.has_course(comparison) else "loss"]
-    panel.draw(axes, comparison, styles)
+    panel = panel_of(comparison, "metric") or panel_of(comparison, "loss")
+    if panel is not None:
+        panel.draw(axes)
+        axes.set_ylabel(panel.title, fontsize=8)
     result = textwrap.fill(verdicts.headline(comparison), 62)
     axes.set_title(f"({part.key}) {part.title}", pad=34, fontsize=9.5)
     small = {"fontsize": 8, "color": drawing.MUTED, "va": "top", "linespacing": 1.25}
     axes.annotate(result, (0, 1), (0, 29), "axes fraction", "offset points", **small)
-    axes.set_ylabel(panel.title(comparison), fontsize=8)
     if comparison.dial:
         axes.set_xlabel(f"step; exponent dial {comparison.dial}")
     below = {"loc": "upper left", "bbox_to_anchor": (-0.03, -0.2), "ncols": 2}
     axes.legend(handles=line_samples(styles), fontsize=8, handlelength=2.6, **below)
 
 
-def panel_svg(comparison, name, prefix, titled=True) -> Markup:
-    """One of PANELS as an inline <svg> whose ids begin with `prefix`."""
-    from matplotlib.figure import Figure
-
-    panel = PANELS[name]
-    styles = styles_of(comparison.precisions, comparison.baseline)
-    with drawing.settings():
-        drawn = Figure(figsize=(NARROW, height(comparison, panel)))
-        drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
-        axes = drawn.subplots()
-        if titled:
-            axes.set_title(panel.title(comparison))
-        panel.draw(axes, comparison, styles)
-        drawing.settle(drawn)
-    description = panel.describe(comparison)
-    title = f"{panel.title(comparison)}, {heading(comparison)}"
-    return drawing.inline_svg(drawn, f"{prefix}-{name}", title, description)
+def panel_svg(comparison, panel: Panel, prefix) -> Markup:
+    """A panel as an inline <svg> whose ids begin with `prefix`."""
+    with drawing.canvas(NARROW, height(panel)) as (drawn, axes):
+        axes.set_title(panel.title)
+        panel.draw(axes)
+    title = f"{panel.title}, {captions.heading(comparison)}"
+    return drawing.inline_svg(drawn, f"{prefix}-{panel.name}", title, panel.description)
 
 
-def height(comparison, panel, wide=NARROW, look=SCREEN) -> float:
+def height(panel: Panel, wide=NARROW, look=SCREEN) -> float:
     """Inches of a panel of this width: rows need room for each precision."""
     if panel.labels is None:
-        return max(1.9, min(2.9, 0.63 * wide))
-    labels, size = panel.labels(comparison), by_precision.NAME * look.shrunk
-    lines = by_precision.lines_of(labels, wide, size)
-    return (0.19 if lines == 2 else 0) + (0.75 + (0.38 + 0.18 * lines) * len(labels)) * look.shrunk
-
-
-def heading(comparison) -> str:
-    """What was trained, and how often."""
-    return f"{comparison.task.name}, {words.plural(len(comparison.seeds), 'seed')}"
+        return line_drawing.height(wide)
+    lines = by_precision.lines_of(panel.labels, wide, by_precision.NAME * look.shrunk)
+    rows = (0.38 + 0.18 * lines) * len(panel.labels)
+    return (0.19 if lines == 2 else 0) + (0.75 + rows) * look.shrunk
 
 
 def legend_handles(name, styles, room=math.inf, size=8.5) -> list:
@@ -312,16 +236,8 @@ def line_samples(styles) -> list:
     """A piece of line with its marker and name for each precision."""
     from matplotlib.lines import Line2D
 
-    return [
-        Line2D(
-            [],
-            [],
-            color=style.color,
-            linestyle=style.line,
-            linewidth=style.width,
-            marker=style.marker,
-            markersize=4.5,
-            label=precision,
-        )
-        for precision, style in styles.items()
-    ]
+    def sample(name, style):
+        look = {"color": style.color, "linestyle": style.line, "linewidth": style.width}
+        return Line2D([], [], marker=style.marker, markersize=4.5, label=name, **look)
+
+    return [sample(*pair) for pair in styles.items()]

@@ -1,17 +1,17 @@
 """What a comparison's page lets people explore: everything over the steps of training."""
 
 import math
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
 
 from minifp.lab import divergence
 from minifp.lab.arms import split
-from minifp.lab.page import curves, figures, over_steps
+from minifp.lab.page import captions, curves
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.statistics.distributions import t_quantile
 from minifp.lab.statistics.paired import CONFIDENCE
-from minifp.report import drawing
 from minifp.report.chart_markup import group_html
 from minifp.report.charts import Arm, Group, Line, Panel
 
@@ -26,23 +26,24 @@ DISTANCES = {  # fields of divergence.Distances: title, and what it is
 
 def line_charts(comparison, prefix: str, names=None) -> Markup:
     """All panels as one group, or those of some names; nothing without a run."""
-    panels = [*histories(comparison, prefix, names), *distances(comparison)]
-    panels = [p for p in panels if p.lines and (names is None or p.name in names)]
-    if not panels:
-        return Markup()
-    styles = styles_of(comparison.precisions, comparison.baseline)
-    group = Group(
-        panels=panels,
+    group = group_of(comparison, [*histories(comparison, names), *distances(comparison)], names)
+    return group_html(group, prefix) if group.panels else Markup()
+
+
+def group_of(comparison, panels, names=None, styles=None) -> Group:
+    """Those of some names that have lines. styles: of the arms, if not the usual ones."""
+    seeds = comparison.seeds
+    styles = styles or styles_of(comparison.precisions, comparison.baseline)
+    return Group(
+        panels=[p for p in panels if p.lines and (names is None or p.name in names)],
         arms=[arm_of(comparison, name, style) for name, style in styles.items()],
-        seeds=comparison.seeds,
+        seeds=seeds,
         baseline=comparison.baseline,
-        quantiles={
-            n: t_quantile((1 + CONFIDENCE) / 2, n - 1) for n in range(2, len(comparison.seeds) + 1)
-        },
+        quantiles={n: t_quantile((1 + CONFIDENCE) / 2, n - 1) for n in range(2, len(seeds) + 1)},
         fewest=curves.FEWEST_SEEDS,
         tau=curves.window_of(comparison) - 1,
+        title=captions.heading(comparison),
     )
-    return group_html(group, prefix)
 
 
 def arm_of(comparison, name, style) -> Arm:
@@ -55,49 +56,65 @@ def arm_of(comparison, name, style) -> Arm:
 # ---- histories -----------------------------------------------------------------------------------
 
 
-def histories(comparison, prefix, names=None) -> list[Panel]:
-    """Loss, metric, test loss, gradients and the loss scale."""
-    c, task = comparison, comparison.task
-    low, _, top = curves.limits(c)
-    band = band_text(c)
-    lines = {
-        "loss": lines_of(c, lambda run: curves.series(run, "loss")),
-        "metric": lines_of(c, curves.evaluations),
-        "gradients": lines_of(c, lambda run: curves.without_gaps(*curves.series(run, "grad_norm"))),
-        "scale": lines_of(c, exponents) if any(map(over_steps.is_scaled, c.runs)) else [],
-    }
-    look = {
-        "loss": {"log": low > 0 and top / low > 25, "smooth": True},
-        "metric": {"points": True},
-        "gradients": {
-            "log": True, "smooth": True,
-            "note": "A skipped step has no norm: the previous step's norm is drawn.",
-        },
-        "scale": {
-            "powers": True, "stepped": True, "interval": False, "minus": False,
-            "note": "Line: the mean exponent over seeds; band: from the lowest to the highest. "
-            "Ticks at the bottom: skipped steps, a row for each arm.",
-            "marks": skips(c),
-        },
-    }  # fmt: skip
-    panels = []
-    for name, more in look.items():
-        of_figure = figures.PANELS[name]
-        note = f"{band} {more.pop('note', '')}".strip() if name != "scale" else more.pop("note")
-        wanted = of_figure.is_wanted(c) and (names is None or name in names)
-        if not wanted or not lines[name]:
-            continue
-        static = Markup()
-        if drawing.is_available():
-            static = figures.panel_svg(c, name, prefix, titled=False)
-        said = of_figure.describe(c)
-        title = of_figure.title(c)
-        panels.append(Panel(name, title, lines[name], said, static, note, **more))
-    losses = lines_of(c, lambda run: curves.evaluations(run, 2))
-    if "loss" not in task.metric_name and over_steps.has_course(c):
-        panels.insert(2, Panel("test-loss", "Test loss", losses, "Over the steps of training.",
-                               note=band, points=True))  # fmt: skip
-    return panels
+def histories(comparison, names=None) -> list[Panel]:
+    """Loss, metric, test loss, gradients and the loss scale, or some of them; without lines where
+    there is nothing to show."""
+    wanted = [make for name, make in HISTORIES.items() if names is None or name in names]
+    return [make(comparison) for make in wanted]
+
+
+def loss(comparison) -> Panel:
+    """The training loss, step by step."""
+    low, _, top = curves.limits(comparison)
+    lines = lines_of(comparison, partial(curves.series, key="loss"))
+    look: dict = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
+    said = captions.describe_loss(comparison)
+    return Panel("loss", "Training loss", lines, said, band_text(comparison), **look)
+
+
+def metric(comparison) -> Panel:
+    """The metric at each evaluation."""
+    title, said = captions.metric_title(comparison.task), captions.describe_metric(comparison)
+    lines = lines_of(comparison, curves.evaluations) if curves.has_course(comparison) else []
+    look: dict = {"points": True, "top": curves.top_of_metric(comparison)}
+    return Panel("metric", title, lines, said, band_text(comparison), **look)
+
+
+def test_loss(comparison) -> Panel:
+    """The loss at each evaluation, if it is not the metric."""
+    lines, said = [], "The mean over the test set, at each evaluation."
+    if curves.has_course(comparison) and "loss" not in comparison.task.metric_name:
+        lines = lines_of(comparison, partial(curves.evaluations, column=2))
+    return Panel("test-loss", "Test loss", lines, said, band_text(comparison), points=True)
+
+
+def gradients(comparison) -> Panel:
+    """The norm of all gradients; where it was not finite, the one before it."""
+    lines = lines_of(comparison, lambda run: curves.without_gaps(*curves.series(run, "grad_norm")))
+    said = "A line for each seed, and the mean over seeds, on a logarithmic axis."
+    note = f"{band_text(comparison)} A skipped step has no norm: the previous step's norm is drawn."
+    look: dict = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
+    return Panel("gradients", "Norm of all gradients, unscaled", lines, said, note.strip(), **look)
+
+
+def scale(comparison) -> Panel:
+    """The loss scale, on an axis of powers of two, of the runs that have one."""
+    note = (
+        "Line: the mean exponent over seeds; band: from the lowest to the highest. Ticks at the "
+        "bottom: skipped steps, a row for each arm."
+    )
+    look: dict = {"powers": True, "stepped": True, "interval": False, "minus": False}
+    lines, said = lines_of(comparison, exponents), captions.describe_scale(comparison)
+    return Panel("scale", "Loss scale", lines, said, note, marks=skips(comparison), **look)
+
+
+HISTORIES = {
+    "loss": loss,
+    "metric": metric,
+    "test-loss": test_loss,
+    "gradients": gradients,
+    "scale": scale,
+}
 
 
 def lines_of(comparison, series) -> list[Line]:
@@ -112,7 +129,9 @@ def lines_of(comparison, series) -> list[Line]:
 
 
 def exponents(run) -> tuple:
-    """The logarithm of the scale to the base of 2, where it jumps and at the end."""
+    """The logarithm of the scale to the base of 2, where it jumps and at the end, if it has one."""
+    if not curves.is_scaled(run):
+        return (), np.zeros(0)
     x, scale = curves.series(run, "scale")
     jumps = np.flatnonzero(np.diff(scale) != 0) + 1
     kept = np.unique(np.array([0, *jumps, len(x) - 1] if len(x) else [], int))
@@ -168,7 +187,7 @@ def distances(comparison) -> list[Panel]:
         panels.append(
             Panel(
                 name, title.format(comparison.baseline), lines, said, note=note, log=log,
-                points=True, minus=False, interval=False, envelope=envelope,
+                points=True, minus=False, interval=False, envelope=envelope, is_drawn=False,
             )
         )  # fmt: skip
     return panels

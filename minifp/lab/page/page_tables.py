@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from minifp.lab.memory import KINDS
-from minifp.lab.page import captions, over_steps
+from minifp.lab.page import captions, curves
 from minifp.lab.page.verdicts import badge
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
@@ -54,7 +54,7 @@ def plain_final_table(comparison) -> Markup:
 
 def scale_table(comparison) -> Markup:
     """Skips and scales of each precision."""
-    if not any(over_steps.is_scaled(run) for run in comparison.runs):
+    if not any(curves.is_scaled(run) for run in comparison.runs):
         return Markup()
     rows = []
     for row in comparison.rows():

@@ -1,36 +1,21 @@
 """The power curve: how likely EQUIVALENT is with so many seeds, if there is truly no difference."""
 
 from minifp.lab.conclusions.planning import counts, curve, needs_of
-from minifp.lab.statistics.power import POWER
-from minifp.report.drawing import MUTED
+from minifp.lab.page.captions import heading, note
+from minifp.lab.page.precision_styles import styles_of
+from minifp.report.charts import Arm, Group, Line, Panel
 
 
-def is_wanted(comparison) -> bool:
-    """Whether there are pairs to plan from."""
-    return bool(needs_of(comparison))
-
-
-def shown(comparison, styles) -> dict:
-    """The styles of the arms that have a curve."""
-    return {need.arm: styles[need.arm] for need in needs_of(comparison)}
-
-
-def draw_power(axes, comparison, styles):
-    """A line for each arm, a dot where it is now, and the power that is aimed at."""
+def power_group(comparison, styles=None) -> Group:
+    """A line for each arm of which there are pairs, and where it is now."""
     needs = needs_of(comparison)
     seeds = counts(needs)
-    axes.axhline(POWER, color=MUTED, linewidth=0.8)
-    for need in needs:
-        style = styles[need.arm]
-        look = {"color": style.color, "linestyle": style.line, "linewidth": style.width}
-        axes.plot(seeds, curve(need, seeds), **look)
-        if need.pairs >= seeds[0]:
-            axes.plot(need.pairs, need.now, marker=style.marker, markersize=6, color=style.color)
-    axes.set_ylim(0, 1.03)
-    axes.set_xlim(seeds[0], seeds[-1])
-    axes.set_xlabel(f"seeds; line: a power of {POWER:.0%}")
-
-
-def describe(comparison) -> str:
-    """The same in words."""
-    return "; ".join(f"{n.arm} needs {n.seeds:,} seeds" for n in needs_of(comparison)) + "."
+    said = "; ".join(f"{n.arm} needs {n.seeds:,} seeds" for n in needs) + "."
+    styles = styles or styles_of(comparison.precisions, comparison.baseline)
+    lines = [Line(need.arm, 0, seeds, curve(need, seeds)) for need in needs]
+    look: dict = {"percent": True, "minus": False, "ends": (0, 1.03)}
+    look["marks"] = [(need.arm, 0, [need.pairs]) for need in needs]
+    title, how = "Power, by the number of seeds", note(comparison, "power")
+    panels = [Panel("power", title, lines, said, how, **look)] if needs else []
+    arms = [Arm(need.arm, styles[need.arm]) for need in needs]
+    return Group(panels, arms, [0], x="seeds", title=heading(comparison))

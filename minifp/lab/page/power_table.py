@@ -4,9 +4,10 @@ from markupsafe import Markup
 
 from minifp.lab import registration
 from minifp.lab.conclusions.planning import counts, curve, needs_of
-from minifp.lab.page import sections
+from minifp.lab.page.power_figure import power_group
 from minifp.lab.statistics.power import POWER
 from minifp.report import words
+from minifp.report.chart_markup import group_html
 from minifp.report.markup import code, paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
@@ -79,7 +80,7 @@ def power_section(comparison, prefix) -> Markup:
     return section(
         "How many seeds",
         *registered,
-        sections.figure(comparison, "power", prefix),
+        group_html(power_group(comparison), prefix),
         shown,
         paragraph(ABOUT.format(power=POWER), "small"),
     )

@@ -5,25 +5,18 @@ import shlex
 
 from markupsafe import Markup
 
-from minifp.lab.page import captions, figures, over_steps, power_figure, verdicts
+from minifp.lab.page import captions, curves, figures, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
 from minifp.report import drawing, markup, words
+from minifp.report.chart_markup import sample
 from minifp.report.drawing import VARIABLES
 from minifp.report.markup import code, facts, paragraph
 
-MARKERS = {  # as paths around (17, 6)
-    "o": "M17 2.5a3.5 3.5 0 1 0 .01 0z",
-    "s": "M13.8 2.8h6.4v6.4h-6.4z",
-    "^": "M17 2l4 7.4h-8z",
-    "v": "M17 10l4-7.4h-8z",
-    "D": "M17 1.6L21.4 6 17 10.4 12.6 6z",
-    "P": "M15.4 2.2h3.2v2.2h2.2v3.2h-2.2v2.2h-3.2v-2.2h-2.2v-3.2h2.2z",
-    "X": "M13.4 4.2l1.8-1.8 1.8 1.8 1.8-1.8 1.8 1.8-1.8 1.8 1.8 1.8-1.8 1.8-1.8-1.8-1.8 1.8"
-    "-1.8-1.8 1.8-1.8z",
-    "*": "M17 1.4l1.3 3h3.2L19 6.5l1 3.2-3-1.9-3 1.9 1-3.2-2.5-2.1h3.2z",
-}
-SWATCH = Markup('<rect x="2" y="1" width="14" height="10" rx="2" fill="var({})"/>')
+SWATCH = Markup(
+    '<svg width="18" height="12" viewBox="0 0 18 12" aria-hidden="true"><rect x="2" y="1" '
+    'width="14" height="10" rx="2" fill="var({})"/></svg>'
+)
 
 
 # ---- the answer ---------------------------------------------------------------------------------
@@ -108,7 +101,7 @@ def figure(comparison, name, prefix) -> Markup:
     if not panels or not drawing.is_available():
         return Markup()
     drawn = Markup("\n").join(
-        Markup("<div>{}</div>").format(figures.panel_svg(comparison, panel.name, prefix))
+        Markup("<div>{}</div>").format(figures.panel_svg(comparison, panel, prefix))
         for panel in panels
     )
     caption = f"{captions.note(comparison, name)} {dial_text(comparison)}".strip()
@@ -125,39 +118,19 @@ def dial_text(comparison) -> str:
 
 
 def legend(comparison, name) -> Markup:
-    """Lines and markers with their precisions, or colours with kinds of memory."""
+    """Lines with their precisions, or colours with kinds of memory."""
     if name == "difference":
         return Markup()
+    styles = styles_of(comparison.precisions, comparison.baseline)
+    items = [sample(style) + precision for precision, style in styles.items()]
     if name == "memory":
-        kinds = KIND_COLORS.items()
-        samples = [(SWATCH.format(VARIABLES[c]), 18, words.spaced(kind)) for kind, c in kinds]
-    else:
-        styles = styles_of(comparison.precisions, comparison.baseline)
-        if name == "power":
-            styles = power_figure.shown(comparison, styles)
-        samples = [(line(style), 34, precision) for precision, style in styles.items()]
-    item = Markup(
-        '<li><svg width="{}" height="12" viewBox="0 0 {} 12" aria-hidden="true">{}</svg>{}</li>'
-    ).format
-    return listed("legend", [item(width, width, shape, text) for shape, width, text in samples])
-
-
-def line(style) -> Markup:
-    """A piece of line with its marker."""
-    dashes = " ".join(f"{d * style.width:.3g}" for d in style.dashes)
-    attribute = Markup(' stroke-dasharray="{}"').format(dashes) if dashes else ""
-    return Markup(
-        '<path d="M1 6h32" stroke="var({color})" stroke-width="{width}"{attribute}/>'
-        '<path d="{marker}" fill="var({color})"/>'
-    ).format(
-        color=VARIABLES[style.color], width=style.width, attribute=attribute,
-        marker=MARKERS[style.marker],
-    )  # fmt: skip
+        items = [SWATCH.format(VARIABLES[c]) + words.spaced(k) for k, c in KIND_COLORS.items()]
+    return listed("legend", map(Markup("<li>{}</li>").format, items))
 
 
 def scale_note(comparison) -> str:
     """What the reader of the timeline needs."""
-    if not any(over_steps.is_scaled(run) for run in comparison.runs):
+    if not any(curves.is_scaled(run) for run in comparison.runs):
         return "None of these precisions scales its loss, and no step was skipped."
     return (
         "Gradients are multiplied by the scale while they are stored in few bits. Before the "

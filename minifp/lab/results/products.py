@@ -39,7 +39,7 @@ class Products:
             event_files.save(comparison, folder)
 
 
-def products_of(out, figures, style, width, font, tensorboard) -> Products:
+def products_of(out, figures, style=None, width=None, font=None, tensorboard=False) -> Products:
     """What these arguments of `compare` ask for.
 
     Raises ArgumentError for one that cannot be, or that has no folder, and MinifpError where a

@@ -11,21 +11,8 @@ from minifp.shell.results import where
 
 
 @click.command()
-@options.task
-@options.data
-@options.precision
-@options.seed
-@options.epochs
-@options.steps
-@options.dial
-@click.option(
-    "--every",
-    type=int,
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Look at the first step, then at every N-th.",
-)
+@options.one_run
+@options.every
 @options.checkpoint(
     "--checkpoint",
     "Look at a single step, with one batch, from this checkpoint. The file is not changed.",
@@ -38,9 +25,7 @@ from minifp.shell.results import where
 @options.out("Write report.html, scope.npz, scope.txt and scope.png into this folder.")
 @options.device
 @options.quiet
-def inspect(
-    task, data, precision, seed, epochs, steps, dial, every, checkpoint, check, out, device, quiet
-):
+def inspect(task, data, out, progress, **how):
     """Train TASK under the microscope: see where its numbers lie, and what is lost.
 
     TASK is one that `minifp compare` knows. The report counts weights, activations and gradients by
@@ -61,16 +46,9 @@ def inspect(
     """
     if out is not None:
         files.check_writable(*places(out))
-    findings = inspecting.inspect(
-        *(load_task(task, data), precision, seed, epochs, steps, dial),
-        every=every,
-        checkpoint=checkpoint,
-        check=check,
-        progress=not quiet,
-        device=device,
-    )
+    findings = inspecting.inspect(load_task(task, data), progress=progress, **how)
     click.echo(findings.summary())
-    click.echo("\n" + where(out and findings.write(out, progress=not quiet)))
+    click.echo("\n" + where(out and findings.write(out, progress=progress)))
     if inspecting.INTERRUPTED in findings.about:
         when = findings.about[inspecting.INTERRUPTED]
         raise KeyboardInterrupt(f"The results so far are above ({when}).")

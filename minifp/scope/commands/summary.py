@@ -15,15 +15,7 @@ from minifp.scope.summary.measuring import PRECISIONS, STATES
 from minifp.shell import options
 
 
-class ManyNumbers(click.Command):
-    """A command whose --input, --set and --precision take all words up to the next option."""
-
-    def parse_args(self, ctx, args):
-        """Parse, with the flag repeated before each of its values."""
-        return super().parse_args(ctx, options.repeated(args, ("--input", "--set", "--precision")))
-
-
-@click.command(cls=ManyNumbers)
+@click.command(cls=options.ManyValues)
 @click.argument("model")
 @click.option(
     "--input", "sizes", multiple=True, type=int, required=True, metavar="SIZE...",

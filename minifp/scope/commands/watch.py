@@ -11,23 +11,10 @@ from minifp.shell import options
 
 
 @click.command()
-@options.task
-@options.data
-@options.precision
-@options.seed
-@options.epochs
-@options.steps
-@options.dial
-@click.option(
-    "--every",
-    type=int,
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Look at the first step, then at every N-th.",
-)
+@options.one_run
+@options.every
 @options.device
-def watch(task, data, precision, seed, epochs, steps, dial, every, device):
+def watch(task, data, **how):
     """Train TASK, and watch it in the terminal: loss, loss scale, and where its numbers lie.
 
     TASK is one that `minifp compare` knows. The screen shows the loss, the loss scale, skipped
@@ -43,18 +30,13 @@ def watch(task, data, precision, seed, epochs, steps, dial, every, device):
 
     Ctrl-C stops it. The last picture stays.
     """
-    views = []
+    views, precision = [], how["precision"] or inspecting.DEFAULT_PRECISION
 
     def begin(task, total):
-        views.append(view(f"{task.name}, {precision or inspecting.DEFAULT_PRECISION}", total))
+        views.append(view(f"{task.name}, {precision}", total))
         return views[0].follow
 
-    scope = inspecting.follow(
-        *(load_task(task, data), precision, seed, epochs, steps, dial),
-        every=every,
-        device=device,
-        begin=begin,
-    )
+    scope = inspecting.follow(load_task(task, data), begin=begin, **how)
     views[0].finish()
     click.echo("\n" + "\n".join(fill(said) for said in headlines(scope)))
     if inspecting.INTERRUPTED in scope.about:

@@ -1,4 +1,4 @@
-"""The largest batch that fits a memory, from ledgers at other batch sizes.
+"""The largest batch that fits a memory, from a ledger at another batch size.
 
 What is held while an operation runs is a line: weights, masters, state and weight gradients do not
 depend on the batch, activations and their gradients are proportional to it. Which operation is the
@@ -26,27 +26,16 @@ class BatchMemory:
     precision: str = ""
 
     @staticmethod
-    def of(
-        memory: Memory, batch: int, larger: Memory | None = None, larger_batch: int = 0
-    ) -> "BatchMemory":
-        """From one ledger, or better from two, which also tell how workspace grows.
-
-        batch, larger_batch: the sizes at hand. From one, workspace counts as proportional, but for
-        the threads' scratch. Raises ArgumentError for sizes or steps that do not belong together.
-        """
+    def of(memory: Memory, batch: int) -> "BatchMemory":
+        """From a ledger. batch: its size; workspace counts as proportional to it, but for the
+        threads' scratch. Raises ArgumentError for no size."""
         check_count("batch", batch)
-        if larger is None:
-            return BatchMemory(_from_one(memory, batch), memory.precision)
-        if check_count("larger_batch", larger_batch) <= batch:
-            raise ArgumentError(f"larger_batch={larger_batch}: expected more than batch={batch}")
-        pairs = list(zip(memory.timeline, larger.timeline))
-        same = len(memory.timeline) == len(larger.timeline)
-        if not same or any(str(a) != str(b) for a, b in pairs):
-            raise ArgumentError("BatchMemory: the two ledgers are of different steps")
-        small, large = scratch_of(memory), scratch_of(larger)
-        totals = [(a.total - small, b.total - large) for a, b in pairs]
-        lines = _through(totals, batch, larger_batch, max(small, large))
-        return BatchMemory(lines, memory.precision)
+        scratch = memory.always.get(WORKSPACE, 0)
+        lines = []
+        for event in memory.timeline:
+            fixed = sum(event.bytes[kind] for kind in FIXED) + scratch
+            lines.append((fixed, (event.total - fixed) / batch))
+        return BatchMemory(tuple(lines), memory.precision)
 
     def peak(self, batch: int) -> float:
         """Bytes that a step with such a batch holds at its peak."""
@@ -60,24 +49,6 @@ class BatchMemory:
         if not growing:
             raise ArgumentError("BatchMemory: nothing in this step grows with the batch")
         return int(min((capacity - fixed) / each for fixed, each in growing))
-
-
-def scratch_of(memory: Memory) -> int:
-    """Bytes of the threads' scratch."""
-    return memory.always.get(WORKSPACE, 0)
-
-
-def _from_one(memory, batch):
-    lines = []
-    for event in memory.timeline:
-        fixed = sum(event.bytes[kind] for kind in FIXED) + scratch_of(memory)
-        lines.append((fixed, (event.total - fixed) / batch))
-    return tuple(lines)
-
-
-def _through(totals, batch, larger, scratch):
-    each = [(b - a) / (larger - batch) for a, b in totals]
-    return tuple((a - slope * batch + scratch, slope) for (a, _), slope in zip(totals, each))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from minifp.numerics.number_format import format_named
 from minifp.report import drawing, words
-from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, new_figure, short
+from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
 from minifp.scope.record import Record
 from minifp.scope.tracing.redone import WEIGHT
 
@@ -42,17 +42,19 @@ def reference_figure(findings: Record):
     """The values whose operations add most: what is added, and what is inherited."""
     rows = findings.details["reference"][0]["rows"]
     worst = sorted(rows, key=lambda row: -row["added"])[:MOST_BARS]
-    drawn, (axes,) = new_figure(0.7 + 0.24 * len(worst))
-    places = np.arange(len(worst))
-    axes.barh(places - 0.19, [r["added"] for r in worst], 0.36, color=LOST, label="added")
-    axes.barh(places + 0.19, [r["inherited"] for r in worst], 0.36, color=SHADE, label="inherited")
-    names = [f"{label_of(r)}, {r['phase']}" for r in worst]
-    axes.set_yticks(places, names, fontsize=7)
-    axes.set_ylim(len(worst) - 0.4, -0.6)
-    axes.set_xscale("symlog", linthresh=1e-8)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("error, relative to the value's norm")
-    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
+    with drawing.canvas(WIDTH, 0.7 + 0.24 * len(worst)) as (drawn, axes):
+        places = np.arange(len(worst))
+        axes.barh(places - 0.19, [r["added"] for r in worst], 0.36, color=LOST, label="added")
+        axes.barh(
+            places + 0.19, [r["inherited"] for r in worst], 0.36, color=SHADE, label="inherited"
+        )
+        names = [f"{label_of(r)}, {r['phase']}" for r in worst]
+        axes.set_yticks(places, names, fontsize=7)
+        axes.set_ylim(len(worst) - 0.4, -0.6)
+        axes.set_xscale("symlog", linthresh=1e-8)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("error, relative to the value's norm")
+        drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
     return drawn
 
 
@@ -66,24 +68,24 @@ def tape_figure(findings: Record):
     tape = findings.details["tape"]
     boxes = {box["number"]: box for box in tape["boxes"]}
     across = max((abs(box["x"]) for box in boxes.values()), default=0) + 0.6
-    drawn, (axes,) = new_figure(0.4 + 0.5 * tape["height"])
-    for edge in tape["edges"]:
-        a, b = boxes[edge["source"]], boxes[edge["target"]]
-        style, width, color = line_of(edge["format"])
-        ends = [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3]
-        axes.plot(*ends, ls=style, lw=width, color=color, zorder=1)
-    for box in boxes.values():
-        style, width, color = line_of(box["format"])
-        patch = FancyBboxPatch(
-            (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", ls=style,
-            lw=width, facecolor=drawing.PAPER, edgecolor=color, zorder=2,
-        )  # fmt: skip
-        axes.add_patch(patch)
-        text = short(box["label"], 22)
-        axes.text(box["x"], -box["y"], text, ha="center", va="center", fontsize=6.2, zorder=3)
-    axes.set_xlim(-across, across)
-    axes.set_ylim(-tape["height"] + 0.4, 0.6)
-    axes.set_axis_off()
+    with drawing.canvas(WIDTH, 0.4 + 0.5 * tape["height"]) as (drawn, axes):
+        for edge in tape["edges"]:
+            a, b = boxes[edge["source"]], boxes[edge["target"]]
+            style, width, color = line_of(edge["format"])
+            ends = [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3]
+            axes.plot(*ends, ls=style, lw=width, color=color, zorder=1)
+        for box in boxes.values():
+            style, width, color = line_of(box["format"])
+            patch = FancyBboxPatch(
+                (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", ls=style,
+                lw=width, facecolor=drawing.PAPER, edgecolor=color, zorder=2,
+            )  # fmt: skip
+            axes.add_patch(patch)
+            text = short(box["label"], 22)
+            axes.text(box["x"], -box["y"], text, ha="center", va="center", fontsize=6.2, zorder=3)
+        axes.set_xlim(-across, across)
+        axes.set_ylim(-tape["height"] + 0.4, 0.6)
+        axes.set_axis_off()
     return drawn
 
 
@@ -95,24 +97,26 @@ def memory_figure(findings: Record):
     memory = findings.details["memory"]
     runs = [("this run", memory["here"])]
     runs += [("float32", memory["float32"])] if "float32" in memory else []
-    drawn, (left, right) = new_figure(2.9, 2)
-    for i, (_, run) in enumerate(runs):
-        bottom = 0.0
-        for kind in memory["kinds"]:
-            size = run["now"].get(kind, 0) / 2**20
-            name = kind.replace("_", " ") if i == 0 else None
-            left.bar([i], [size], 0.62, bottom=bottom, color=PALETTE[kind], label=name)
-            bottom += size
-    left.set_xticks(range(len(runs)), [name for name, _ in runs])
-    left.set_ylabel("MiB at the peak")
-    events = memory["here"]["timeline"]
-    steps = np.arange(len(events))
-    heights = [[e["bytes"].get(kind, 0) / 2**20 for e in events] for kind in memory["kinds"]]
-    right.stackplot(steps, heights, colors=[PALETTE[k] for k in memory["kinds"]], step="mid", lw=0)
-    right.set_ylabel("MiB")
-    right.set_xlabel("operations of the step, forward and backward")
-    right.set_xlim(0, max(len(events) - 1, 1))
-    drawn.legend(loc="outside upper center", ncols=4, fontsize=7)
+    with drawing.canvas(WIDTH, 2.9, 1, 2) as (drawn, (left, right)):
+        for i, (_, run) in enumerate(runs):
+            bottom = 0.0
+            for kind in memory["kinds"]:
+                size = run["now"].get(kind, 0) / 2**20
+                name = kind.replace("_", " ") if i == 0 else None
+                left.bar([i], [size], 0.62, bottom=bottom, color=PALETTE[kind], label=name)
+                bottom += size
+        left.set_xticks(range(len(runs)), [name for name, _ in runs])
+        left.set_ylabel("MiB at the peak")
+        events = memory["here"]["timeline"]
+        steps = np.arange(len(events))
+        heights = [[e["bytes"].get(kind, 0) / 2**20 for e in events] for kind in memory["kinds"]]
+        right.stackplot(
+            steps, heights, colors=[PALETTE[k] for k in memory["kinds"]], step="mid", lw=0
+        )
+        right.set_ylabel("MiB")
+        right.set_xlabel("operations of the step, forward and backward")
+        right.set_xlim(0, max(len(events) - 1, 1))
+        drawn.legend(loc="outside upper center", ncols=4, fontsize=7)
     return drawn
 
 
@@ -128,25 +132,25 @@ def roofline_figure(findings: Record):
         for row in findings.details["trace"]["rows"]
         if row["flops"] and row["seconds"] and row["intensity"]
     ]
-    drawn, (axes,) = new_figure(3.0)
-    x = np.array([row["intensity"] for row in rows])
-    y = np.array([row["flops"] / row["seconds"] for row in rows])
-    is_product = np.array([row["role"] == "dot" for row in rows], bool)
-    line = np.geomspace(
-        min(x.min(initial=0.1) / 2, 0.05), max(x.max(initial=0) * 2, here["ridge"] * 4), 100
-    )
-    axes.plot(line, np.minimum(line * here["bandwidth"], here["rate"]), color=drawing.INK, lw=1)
-    for of, color, marker, name in (
-        (is_product, KEPT, "o", "products"),
-        (~is_product, LOST, "s", "other kernels"),
-    ):
-        axes.scatter(x[of], y[of], s=16, color=color, marker=marker, label=name, zorder=3)
-    axes.axvline(here["ridge"], color=GOOD, lw=0.8)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel(f"flop for each byte; the ridge of this machine is at {here['ridge']:.3g}")
-    axes.set_ylabel("flop/s")
-    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
+    with drawing.canvas(WIDTH, 3.0) as (drawn, axes):
+        x = np.array([row["intensity"] for row in rows])
+        y = np.array([row["flops"] / row["seconds"] for row in rows])
+        is_product = np.array([row["role"] == "dot" for row in rows], bool)
+        line = np.geomspace(
+            min(x.min(initial=0.1) / 2, 0.05), max(x.max(initial=0) * 2, here["ridge"] * 4), 100
+        )
+        axes.plot(line, np.minimum(line * here["bandwidth"], here["rate"]), color=drawing.INK, lw=1)
+        for of, color, marker, name in (
+            (is_product, KEPT, "o", "products"),
+            (~is_product, LOST, "s", "other kernels"),
+        ):
+            axes.scatter(x[of], y[of], s=16, color=color, marker=marker, label=name, zorder=3)
+        axes.axvline(here["ridge"], color=GOOD, lw=0.8)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel(f"flop for each byte; the ridge of this machine is at {here['ridge']:.3g}")
+        axes.set_ylabel("flop/s")
+        drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
     return drawn
 
 

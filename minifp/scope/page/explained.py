@@ -5,43 +5,11 @@ import re
 from markupsafe import Markup, escape
 
 from minifp.report.document import embedded
-from minifp.report.markup import facts, paragraph, scrolled
+from minifp.report.markup import facts, paragraph, part, scrolled
 from minifp.report.words import MINUS, raised
 from minifp.scope.explaining.describe import HEADS, Line, Pieces, Rows
 
-STYLE = Markup("""
-.minifp.explained { padding: 0.75rem 1rem; border-radius: 10px; font-size: 15px; }
-.minifp.explained h1 { font-size: 1.35rem; margin: 0.25rem 0 0.35rem; overflow-wrap: anywhere; }
-.minifp.explained p { max-width: 62rem; overflow-wrap: anywhere; }
-.minifp.explained h2 { font-size: 1.02rem; margin: 0 0 0.5rem; }
-.minifp.explained .format { background: var(--paper); border: 1px solid var(--edge);
-  border-radius: 10px; padding: 0.75rem 1rem; margin: 0.75rem 0; max-width: 62rem; }
-.minifp.explained table { width: auto; }
-.minifp.explained th, .minifp.explained td { text-align: left; border: 0; padding: 0.12rem 0;
-  white-space: normal; overflow-wrap: anywhere; }
-.minifp.explained th { color: var(--muted); font-weight: 500; white-space: nowrap;
-  padding-right: 1.25rem; }
-.minifp.explained pre { white-space: pre; overflow-x: auto; }
-.minifp.explained .formats :is(th, td) { padding: 0.12rem 1.5rem 0.12rem 0; }
-.minifp.explained .formats tbody th { color: inherit; }
-.minifp.explained .formats td { overflow-wrap: normal; }
-.minifp.explained sup { line-height: 0; white-space: nowrap; }
-@media (max-width: 40rem) { /* the cards below have the errors, too */
-  .minifp.explained .formats :is(th, td) { padding-right: 0.6rem; }
-  .minifp.explained .formats :is(th, td):nth-child(3) { display: none; }
-}
-.minifp.explained .line { white-space: pre-wrap; font-size: 0.86rem; line-height: 1.6;
-  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
-.minifp.explained .status td { font-weight: 550; }
-.minifp.explained .sign { color: color-mix(in srgb, var(--series-4) 60%, var(--ink));
-  font-weight: 650; }
-.minifp.explained .exponent { color: color-mix(in srgb, var(--series-3) 60%, var(--ink));
-  font-weight: 650; }
-.minifp.explained .mantissa { color: var(--series-1); font-weight: 650; }
-.minifp.explained .lost, .minifp.explained .bad { color: var(--bad); }
-.minifp.explained .good { color: var(--good); }
-.minifp.explained .muted { color: var(--muted); }
-""")
+STYLE = part("explained.css", __package__)
 BITS = Markup(
     'In the bits: <span class="sign">sign</span>, <span class="exponent">exponent</span>, '
     '<span class="mantissa">mantissa</span>. A number after ≈ is rounded correctly; all others are '

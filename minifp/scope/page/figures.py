@@ -96,12 +96,10 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     below = drawn.add_axes((NAMES, 0.45 / tall, 0.985 - NAMES, rows / tall))
     above = drawn.add_axes((NAMES, (0.53 + rows) / tall, 0.985 - NAMES, high / tall), sharex=below)
     colors = [color_of(e, shift, format) for e in exponents]
-    for axes in (above, below):
-        window(axes, shift, format)
-        axes.grid(False)
-    above.bar(exponents, found[0], width=0.86, color=colors)
+    window(below, shift, format)
+    below.grid(False)
+    draw_bars(above, exponents, found[0], shift, format)
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
-    above.yaxis.set_major_formatter(percents)
     said = above.text(0.008, 0.97, zeros(step, kind), transform=above.transAxes, va="top")
     said.set(fontsize=7, color=drawing.MUTED)
     strongest = found[1:].max(axis=1, keepdims=True, initial=1e-9)
@@ -112,13 +110,22 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
         put(below, [e - 0.5 for e in exponents] + [exponents[-1] + 0.5], ys, grid)
     below.set_ylim(max(len(layers), 1), 0)
     below.set_yticks(ys[:-1] + 0.5, [short(name, 26) for name in layers], fontsize=7)
-    ticks = [e for e in exponents if e % 8 == 0]
-    below.set_xticks(ticks, [words.superscript(e) for e in ticks])
     above.tick_params(labelbottom=len(layers) > MANY_LAYERS)
-    below.set_xlim(exponents[0] - 0.7, exponents[-1] + 0.7)
     gradient = ", before the loss scale" if kind in GRADIENTS else ""
     below.set_xlabel(f"magnitude{gradient}; shaded: what {format.name} holds")
     return drawn
+
+
+def draw_bars(axes, exponents, heights, shift: int, format: Format, every: int = 8):
+    """A bar for each exponent, and the window of a format; a tick for every so many of them."""
+    window(axes, shift, format)
+    colors = [color_of(e, shift, format) for e in exponents]
+    axes.bar(exponents, heights, width=0.86, color=colors)
+    axes.yaxis.set_major_formatter(percents)
+    ticks = [e for e in exponents if e % every == 0]
+    axes.set_xticks(ticks, [words.superscript(e) for e in ticks])
+    axes.set_xlim(exponents[0] - 0.7, exponents[-1] + 0.7)
+    axes.grid(False)
 
 
 def percents(share, _=None) -> str:
@@ -168,57 +175,7 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> Markup:
     return drawing.inline_svg(drawn, name, TITLES[kind], said)
 
 
-# ---- over scales and steps ----------------------------------------------------------------------
-
-
-def new_figure(height: float, columns: int = 1, sharey: bool = False):
-    """An empty figure as wide as the page, and its axes."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(WIDTH, height))
-    drawn.set_layout_engine("constrained", w_pad=0.05)
-    return drawn, drawn.subplots(1, columns, squeeze=False, sharey=sharey)[0]
-
-
-def advice_figure(findings: Record):
-    """What each constant scale would flush, and how far off it makes the worst layer's gradient."""
-    advice = findings.advice()
-    ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 6, 26)]
-    drawn, (axes,) = new_figure(2.5)
-    if advice.low <= advice.high:
-        axes.axvspan(max(advice.low, ks[0]), advice.high, color=GOOD, alpha=0.16, lw=0)
-    axes.plot(ks, [advice.flushed[k] for k in ks], color=KEPT, label="share flushed to 0")
-    worst = "error of the worst layer's gradient"
-    axes.plot(ks, [advice.errors[k] for k in ks], color=LOST, dashes=(5, 1.6), label=worst)
-    over = [advice.overflowing[k] for k in ks]
-    axes.plot(ks, over, color=SHADE, dashes=(1.2, 1.2), label="share that overflows")
-    axes.set_ylim(-0.02, 1.02)
-    axes.yaxis.set_major_formatter(percents)
-    axes.set_xticks([k for k in ks if k % 4 == 0], [words.superscript(k) for k in ks if k % 4 == 0])
-    axes.set_xlabel("loss scale S; shaded: the advised range")
-    drawn.legend(fontsize=8, loc="outside upper left", ncols=3)
-    return drawn
-
-
-def scale_figure(findings: Record):
-    """The loss scale over the steps, and which were skipped."""
-    from matplotlib.ticker import MaxNLocator
-
-    drawn, (axes,) = new_figure(1.9)
-    steps = np.arange(1, findings.count + 1)
-    logs = np.log2(findings.scales)
-    axes.step(steps, logs, where="mid", color=KEPT)
-    skipped = steps[np.array(findings.skipped, bool)]
-    if skipped.size:
-        axes.plot(skipped, logs[skipped - 1], "x", color=LOST, markersize=5, label="skipped")
-        axes.legend(fontsize=8)
-    low, high = logs.min(), logs.max()
-    axes.set_ylim(low - 1.5, high + 1.5)
-    axes.yaxis.set_major_formatter(lambda k, _: words.superscript(round(k)) if k % 1 == 0 else "")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("step")
-    return drawn
+# ---- over steps ----------------------------------------------------------------------
 
 
 def lost_anywhere(findings: Record) -> list:
@@ -240,22 +197,26 @@ def updates_figure(findings: Record):
     steps = [step for step in findings.steps if step.updates]
     names = list(dict.fromkeys(name for step in steps for name in step.updates))[:MOST_LAYERS]
     pairs = lost_anywhere(findings)
-    drawn, each = new_figure(0.95 + ROW * len(names), len(pairs), sharey=True)
-    for axes, (what, title) in zip(each, pairs):
-        lost = [
-            [s.updates[n].share(what) if n in s.updates else np.nan for s in steps] for n in names
-        ]
-        edges = np.arange(len(steps) + 1)
-        colors = rgba(np.array(lost).reshape(len(names), len(steps)))
-        put(axes, edges, np.arange(len(names) + 1), colors)
-        axes.set_title(title, fontsize=9)
-        axes.set_ylim(len(names), 0)
-        axes.grid(False)
-        axes.set_yticks(np.arange(len(names)) + 0.5, [short(n) for n in names], fontsize=7)
-        few = sorted({0, len(steps) // 2, len(steps) - 1})
-        axes.set_xticks([i + 0.5 for i in few], [str(steps[i].step) for i in few])
-        axes.set_xlabel("step")
+    shape = {"columns": len(pairs), "sharey": True, "squeeze": False}
+    with drawing.canvas(WIDTH, 0.95 + ROW * len(names), **shape) as (drawn, grid):
+        for axes, pair in zip(grid[0], pairs):
+            draw_updates(axes, steps, names, *pair)
     return drawn
+
+
+def draw_updates(axes, steps, names, what, title):
+    """One of them: a row of cells for each parameter."""
+    lost = [[s.updates[n].share(what) if n in s.updates else np.nan for s in steps] for n in names]
+    edges = np.arange(len(steps) + 1)
+    colors = rgba(np.array(lost).reshape(len(names), len(steps)))
+    put(axes, edges, np.arange(len(names) + 1), colors)
+    axes.set_title(title, fontsize=9)
+    axes.set_ylim(len(names), 0)
+    axes.grid(False)
+    axes.set_yticks(np.arange(len(names)) + 0.5, [short(n) for n in names], fontsize=7)
+    few = sorted({0, len(steps) // 2, len(steps) - 1})
+    axes.set_xticks([i + 0.5 for i in few], [str(steps[i].step) for i in few])
+    axes.set_xlabel("step")
 
 
 def rgba(lost):
@@ -263,14 +224,3 @@ def rgba(lost):
     from matplotlib.colors import to_rgba
 
     return [to_rgba(LOST, float(np.nan_to_num(share))) for row in lost for share in row]
-
-
-# ---- as SVG and PNG -----------------------------------------------------------------------------
-
-
-def svg_of(draw, findings: Record, name: str, title: str, said: str) -> Markup:
-    """One of these figures as inline SVG."""
-    with drawing.settings():
-        drawn = draw(findings)
-        drawing.settle(drawn)
-    return drawing.inline_svg(drawn, name, title, said)

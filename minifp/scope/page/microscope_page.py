@@ -5,12 +5,11 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from minifp.report import chart_markup, document, in_notebook, words
-from minifp.report.markup import contents, paragraph
+from minifp.report.markup import contents, paragraph, part
 from minifp.scope.page.costs import hardware_section, memory_section
 from minifp.scope.page.errors import reference_section, trace_section
 from minifp.scope.page.in_formats import formats_section
 from minifp.scope.page.lens import lens
-from minifp.scope.page.page_style import STYLE
 from minifp.scope.page.training import (
     about_section,
     advice_section,
@@ -21,7 +20,8 @@ from minifp.scope.page.training import (
 )
 from minifp.scope.record import Record
 
-SCRIPT = chart_markup.part("lens.js", __package__)
+SCRIPT = part("lens.js", __package__)
+STYLE = part("microscope.css", __package__)
 
 
 def page(findings: Record, progress: bool = True) -> Markup:

@@ -6,7 +6,6 @@ from markupsafe import Markup
 
 from minifp.report import drawing
 from minifp.report.markup import details, table, wide
-from minifp.scope.page.figures import svg_of
 from minifp.scope.record import Record
 from minifp.scope.tracing.redone import WEIGHT
 
@@ -15,7 +14,7 @@ def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -
     """A figure, nothing without matplotlib."""
     if not drawing.is_available():
         return Markup()
-    drawn = svg_of(draw, findings, name, title, said)
+    drawn = drawing.inline_svg(draw(findings), name, title, said)
     region = Markup('<div class="drawn" role="group" tabindex="0" aria-label="{}">\n{}\n</div>')
     return wide(region.format(title, drawn), said)
 

@@ -1,7 +1,6 @@
 """The sections of a microscope's page that are of the whole run."""
 
 import math
-from dataclasses import replace
 from itertools import groupby
 
 from markupsafe import Markup
@@ -10,14 +9,7 @@ from minifp.report import drawing, words
 from minifp.report.chart_markup import group_html
 from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.markup import details, facts, paragraph, section, table
-from minifp.scope.page.figures import (
-    advice_figure,
-    alone_in,
-    lost_anywhere,
-    scale_figure,
-    svg_of,
-    updates_figure,
-)
+from minifp.scope.page.figures import alone_in, lost_anywhere, updates_figure
 from minifp.scope.page.lens import percent
 from minifp.scope.page.parts import figure, folded
 from minifp.scope.record import Record
@@ -77,7 +69,7 @@ def advice_section(findings: Record, prefix: str) -> Markup:
         ("scale", "flushed", "overflow", "error", "advice"),
         "What each scale would have done",
     )
-    drawn = charted(findings, advice_figure, advice_group(advice, ks, said), prefix)
+    drawn = group_html(advice_group(advice, ks, said), f"{prefix}-advice")
     return section(
         "Which loss scale",
         paragraph(
@@ -98,27 +90,16 @@ def advice_group(advice, ks: list, said: str) -> Group:
         "share that overflows": (advice.overflowing, drawing.STYLES[3]),
     }
     lines = [Line(name, 0, ks, [values[k] for k in ks]) for name, (values, _) in curves.items()]
-    advised = ""
+    advised, shaded = "", None
     if advice.low <= advice.high:
         ends = words.superscript(advice.low), words.superscript(advice.high)
-        advised = f"Advised: from {ends[0]} to {ends[1]}."
+        advised, shaded = f"Advised: from {ends[0]} to {ends[1]}.", (advice.low, advice.high)
     panel = Panel(
         "advice", "Constant loss scales", lines, said, note=f"{said} {advised}".strip(),
-        percent=True, minus=False,
+        percent=True, minus=False, shaded=shaded,
     )  # fmt: skip
     arms = [Arm(name, style) for name, (_, style) in curves.items()]
-    return Group([panel], arms, [0], x="S =", x_powers=True)
-
-
-def charted(findings: Record, draw, group: Group, prefix: str) -> Markup:
-    """A group of one panel, with its picture for print."""
-    (panel,) = group.panels
-    name = f"{prefix}-{panel.name}-static"
-    if drawing.is_available():
-        static = svg_of(draw, findings, name, panel.title, panel.said)
-        group = replace(group, panels=[replace(panel, static=static)])
-    drawn = group_html(group, f"{prefix}-{panel.name}")
-    return Markup('<div class="wide">{}</div>').format(drawn)
+    return Group([panel], arms, [0], x="S =", x_powers=True, is_wide=True)
 
 
 def why_of(diagnosis: dict) -> str:
@@ -170,7 +151,7 @@ def skip_section(findings: Record, prefix: str) -> Markup:
     title = "The loss scale, and skipped steps"
     if not any(findings.skipped) and {*findings.scales} == {1}:
         return section(title, paragraph("There was no loss scale, and no step was skipped."))
-    drawn = charted(findings, scale_figure, scale_group(findings, said), prefix)
+    drawn = group_html(scale_group(findings, said), f"{prefix}-scale")
     return section(title, drawn, listed, scales_table(findings))
 
 
@@ -185,7 +166,7 @@ def scale_group(findings: Record, said: str) -> Group:
         "scale", "Loss scale", [line], said, note="Ticks at the bottom: skipped steps.",
         powers=True, stepped=True, minus=False, marks=[(name, 0, skipped)] if skipped else [],
     )  # fmt: skip
-    return Group([panel], [Arm(name, drawing.STYLES[1])], [0])
+    return Group([panel], [Arm(name, drawing.STYLES[1])], [0], is_wide=True)
 
 
 def scales_table(findings: Record) -> Markup:

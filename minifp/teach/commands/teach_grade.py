@@ -30,7 +30,7 @@ SEEDS = 2**32
 @click.option("--seed", type=click.IntRange(0, SEEDS), metavar="N",
               help="Draw the same cases as an earlier grading.  [default: new cases]")  # fmt: skip
 @options.quiet
-def teach_grade(folder, out, lessons, seconds, memory, seed, quiet):
+def teach_grade(folder, out, lessons, seconds, memory, seed, progress):
     """Grade a class's exercises: a point for each that is right.
 
     FOLDER has a notebook or a .py file for each student, or a folder for each student. An exercise
@@ -53,7 +53,7 @@ def teach_grade(folder, out, lessons, seconds, memory, seed, quiet):
     if out is not None:
         files.check_writable(out)
     bar = {"total": len(graded.rows), "desc": "grade", "unit": "student", "leave": False}
-    with tqdm(graded.grade(), disable=quiet, **bar) as rows:
+    with tqdm(graded.grade(), disable=not progress, **bar) as rows:
         for row in rows:
             rows.set_postfix_str(row.student)
             done.append(row)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.report.drawing import GRID, INK, MUTED, STYLES
 
 
@@ -25,7 +26,7 @@ def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> No
     axes.axvspan(-margin, margin, color=GRID, alpha=0.6, lw=0, label="the margin")
     axes.axvline(0, color=MUTED, lw=0.8)
     for y, (arm, style) in enumerate(zip(names, STYLES[1:])):
-        row, found = comparison.row(arm), pairs_of(comparison, arm)
+        row, found = comparison.row(arm), metric_differences(comparison, arm)
         levels = y - 0.16 - 0.06 * ranks_of_equals(found)  # equal ones above each other
         axes.plot(found, levels, style.marker, color=style.color, ms=4, alpha=0.75)
         axes.plot([row.low, row.high], [y + 0.1] * 2, color=style.color, lw=2.5)
@@ -35,13 +36,6 @@ def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> No
     axes.grid(False, axis="y")
     axes.set_xlabel(f"points from float32; bar: 90% interval, grey: ±{margin:g}")
     axes.set_title("Where runs end, seed by seed")
-
-
-def pairs_of(comparison: Any, arm: str) -> list[float]:
-    """The differences of an arm from the baseline, by seed, of runs that both finished."""
-    base = {run.seed: run.metric for run in comparison.runs_of(comparison.baseline)}
-    runs = [run for run in comparison.runs_of(arm) if run.metric is not None]
-    return [run.metric - base[run.seed] for run in runs if base.get(run.seed) is not None]
 
 
 def ranks_of_equals(values: list[float]) -> np.ndarray:

@@ -1,0 +1,62 @@
+"""What a sweep and a gallery are: comparisons, each in a folder of its own, trained as one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from minifp.lab import registration
+from minifp.lab.comparison import Comparison, interrupted
+from minifp.lab.results import store
+from minifp.lab.results.folder import begin
+from minifp.lab.results.products import Products
+from minifp.lab.workers.carry_out import carry_out
+from minifp.lab.workers.wanted import Wanted
+from minifp.report.documented import Documented
+
+
+class Study(Documented):
+    """Comparisons that are made and shown together. out: their folder, if they are kept. cached:
+    names of cached properties that more runs make stale."""
+
+    comparisons: list[Comparison]
+    out: Path | None
+    cached: tuple[str, ...] = ()
+
+    def begin(self, products: Products) -> None:
+        """Register what is asked for, and save what there is, before hours of training show that it
+        cannot be saved."""
+        for comparison in self.comparisons:
+            registration.register(comparison)
+            if self.out is not None:
+                begin(comparison, products)
+        if self.out is not None:
+            self.save(self.out)
+
+    def train(
+        self, title: str, wanted: Sequence[Wanted], engine: Any, progress: bool, products: Products
+    ) -> None:
+        """Make the runs that are missing, and write what they show; without pictures where that
+        ends early."""
+        is_whole = False
+        try:
+            carry_out(title, wanted, engine, progress)
+            is_whole = True
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(interrupted(self.comparisons, self.out)) from None
+        finally:
+            self.keep(products, is_whole)
+
+    def keep(self, products: Products, is_drawn: bool = True) -> None:
+        """Write the pages of all comparisons, and what they show together; with pictures, if asked
+        for and `is_drawn`."""
+        for name in self.cached:
+            vars(self).pop(name, None)
+        if self.out is None:
+            return
+        for comparison in self.comparisons:
+            assert comparison.out is not None
+            if is_drawn:
+                products.write(comparison, comparison.out)
+            else:
+                comparison.report(comparison.out / store.REPORT)
+        self.save(self.out, products.figures if is_drawn else None)
