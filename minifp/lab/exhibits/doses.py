@@ -44,8 +44,8 @@ def responses(exhibit, comparison) -> list[Response]:
     found = []
     for arm, dose in sorted(exhibit.doses.items(), key=lambda pair: pair[1]):
         shares = [run.skipped / run.steps for run in comparison.runs_of(arm) if run.steps]
-        edges = (mean(shares), min(shares), max(shares)) if shares else (None, None, None)
-        found.append(Response(dose, rows[arm], *edges, failures(comparison, arm)))
+        share, low, high = (of(shares) if shares else None for of in (mean, min, max))
+        found.append(Response(dose, rows[arm], share, low, high, failures(comparison, arm)))
     return found
 
 
