@@ -36,7 +36,7 @@ PLACES = {
     "torch.functional": "torch",
     "torch._utils": "torch",
 }
-FOLDERS = {  # each path below one has the names of another: torch.nn.modules.conv
+FOLDERS = {  # each module below one has the names of another: torch.nn.modules.conv
     "torch.nn.modules": "torch.nn",
     "torch.distributions": "torch.distributions",
 }
@@ -61,7 +61,8 @@ def homes(path: str) -> tuple[Any, ...]:
     first = path.split(".")[:2][-1]
     own = [path.replace("torch", root, 1) for root in (HERE, "minifp")]
     found = [import_module(name) for name in own[: 1 + (first in SHARED)] if is_module(name)]
-    below = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
+    is_class = path.rpartition(".")[2][:1].isupper()  # torch.distributions.Beta is no module
+    below = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(below))
     if place.startswith("torch"):
         return (*found, *homes(place))

@@ -1,6 +1,7 @@
 """Methods that PyTorch's tensors have, which minifp refuses with what to write instead: attached
 where the mirror is installed, for scripts cannot write something else."""
 
+from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
 
@@ -8,7 +9,7 @@ from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
-from minifp.ops import randint
+from minifp.ops import as_tensor, randint
 
 LARGEST = 2**24  # up to which float32 has all integers
 
@@ -23,7 +24,15 @@ def _random_(self: Tensor, low: int = 0, high: int | None = None, **settings: An
         return self.copy_(randint(int(low), int(high), tuple(self.shape)).to(self.dtype))
 
 
+def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Set each number to what a function of Python's makes of it."""
+    numbers = [callable(value) for value in self.detach().reshape(-1).tolist()]
+    with no_grad():
+        return self.copy_(as_tensor(numbers).reshape(tuple(self.shape)).to(self.dtype))
+
+
 METHODS: dict[str, Any] = {
+    "apply_": _apply_,
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
