@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 from refusals import refuses
 
 import minifp as fp
-from minifp.compat.torch.mirror import install
+from minifp.compat.torch.mirror import Finder, install
 from minifp.compat.torch.tensors import METHODS
 from minifp.run import comparing, missing
 from minifp.runtime.unknown_arguments import MEANING
@@ -53,7 +53,7 @@ def torch():
 
 
 def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(torch):
-    from torch.distributions.categorical import Categorical
+    from torch.distributions.one_hot_categorical import OneHotCategorical
 
     assert torch.nn.Linear is torch.nn.modules.linear.Linear is fp.nn.Linear
     assert torch.utils.data.dataset.TensorDataset is fp.data.TensorDataset
@@ -64,10 +64,13 @@ def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(
     state, draws = torch.get_rng_state(), torch.rand(3).tolist()
     refuses(fp.ArgumentError, "get_rng_state", torch.set_rng_state, torch.zeros(9).byte())
     assert torch.set_rng_state(state) or torch.rand(3).tolist() == draws
-    log = Categorical(logits=torch.tensor([[0.0, np.log(3.0)]])).log_prob(torch.tensor([1]))
-    np.testing.assert_allclose(log.numpy(), np.log([0.75]), rtol=1e-6)
-    density = torch.distributions.Normal(1.0, torch.tensor([2.0])).log_prob(torch.tensor([2.0]))
-    np.testing.assert_allclose(density.numpy(), -1 / 8 - np.log(2 * np.sqrt(2 * np.pi)), rtol=1e-6)
+    hot = OneHotCategorical(logits=torch.tensor([0.0, np.log(3.0)])).log_prob(torch.tensor([0, 1]))
+    count = torch.distributions.Binomial(3, torch.tensor([0.5])).log_prob(torch.tensor([1.0]))
+    np.testing.assert_allclose([hot.item(), count.item()], np.log([3 / 4, 3 / 8]), rtol=1e-6)
+    third = torch.ones(1).double().apply_(lambda one: one / 3)
+    density = torch.distributions.Normal(1.0, 6 * third).log_prob(third)
+    np.testing.assert_allclose(density.item(), -1 / 18 - np.log(8 * np.pi) / 2, rtol=1e-15)
+    refuses(ImportError, "distributions.Beta", exec, "from torch.distributions import Beta")
 
 
 def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
@@ -78,6 +81,9 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
     refuses(ImportError, r"minifp\.data", import_module, "torchvision")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
+    numbers = sys.modules["tensorboardX.x2num"] = Mock(make_np=type)
+    Finder.find_spec("tensorboardX.summary")
+    assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
 
+import numpy as np
+
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
-from minifp.ops import as_tensor, randint
+from minifp.ops import randint
 
 LARGEST = 2**24  # up to which float32 has all integers
 
@@ -26,9 +28,10 @@ def _random_(self: Tensor, low: int = 0, high: int | None = None, **settings: An
 
 def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Set each number to what a function of Python's makes of it."""
-    numbers = [callable(value) for value in self.detach().reshape(-1).tolist()]
+    before = self.detach().numpy()
+    numbers = np.array([callable(n) for n in before.ravel().tolist()], before.dtype)
     with no_grad():
-        return self.copy_(as_tensor(numbers).reshape(tuple(self.shape)).to(self.dtype))
+        return self.copy_(Tensor(numbers.reshape(before.shape)))
 
 
 METHODS: dict[str, Any] = {
@@ -50,3 +53,9 @@ def attach() -> None:
         held = getattr_static(Tensor, name, None)
         if held is None or isinstance(held, Missing):
             setattr(Tensor, name, method)
+
+
+def teach(x2num: Any) -> None:
+    """Let tensorboardX, of which this module makes arrays, take tensors."""
+    make = x2num.make_np
+    x2num.make_np = lambda x: make(x.detach().numpy() if isinstance(x, Tensor) else x)
