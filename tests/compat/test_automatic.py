@@ -27,8 +27,7 @@ def process(monkeypatch):
 
 
 def test_gradients_arrive_without_the_scale_and_in_float32(process, capsys):
-    w = fp.tensor([1.0, 2.0], requires_grad=True)
-    seen = []
+    w, seen = fp.tensor([1.0, 2.0], requires_grad=True), []
     w.register_hook(lambda g: seen.append((g.seed, g.numpy().tolist())))
     h = w * w
     h.register_hook(lambda g: seen.append((g.seed, g.array.tolist())))
@@ -123,15 +122,14 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
     path = fp.save(tmp_path / "a.safetensors", model, optimizer)
     expected = process.state_dict()
     step(model, optimizer)
-    scale = process.loss_scale.value
-    assert scale == 512.0
+    assert process.loss_scale.value == 512.0
 
     process.load_state_dict(automatic.Automatic("autocast", fp.DynamicLossScale()).state_dict())
     again, its_optimizer = made()
     fp.load(path, again, its_optimizer)
     assert process.state_dict() == expected
     step(again, its_optimizer)
-    assert process.loss_scale.value == scale
+    assert process.loss_scale.value == 512.0
     np.testing.assert_array_equal(again.weight.numpy(), model.weight.numpy())
 
     automatic.stop()
@@ -146,8 +144,7 @@ def score(script, **variables):
     command = [sys.executable, str(SCRIPTS / f"{script}.py")]
     done = subprocess.run(command, env={**kept, **variables}, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    told = "automatic mixed precision" in done.stderr
-    assert told == (automatic.VARIABLE in variables), done.stderr
+    assert ("automatic mixed precision" in done.stderr) == (automatic.VARIABLE in variables)
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
