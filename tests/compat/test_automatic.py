@@ -123,7 +123,6 @@ def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
     expected = process.state_dict()
     step(model, optimizer)
     assert process.loss_scale.value == 512.0
-
     process.load_state_dict(automatic.Automatic("autocast", fp.DynamicLossScale()).state_dict())
     again, its_optimizer = made()
     fp.load(path, again, its_optimizer)
