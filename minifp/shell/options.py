@@ -1,5 +1,6 @@
 """Options that several commands have: the task, the precision, how long, where to, and on what."""
 
+from functools import wraps
 from itertools import chain
 
 import click
@@ -198,22 +199,27 @@ dry_run = click.option(
 )
 
 
-def client_of(ctx, param, address):
-    """A client of the scheduler at an address, until the command ends; None for none."""
-    from minifp.lab.workers.cluster import connected
-
-    return ctx.with_resource(connected(address))
-
-
 scheduler = click.option(
     "--scheduler",
-    "client",
-    callback=client_of,
     metavar="ADDRESS",
     help="Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends "
     "pickles: use trusted machines only.",
 )
-workers = together(device, jobs, scheduler)
+
+
+def workers(command):
+    """Options of who trains; the command gets a client of the scheduler, or None, as `client`."""
+
+    @wraps(command)
+    def with_client(*args, scheduler, **settings):
+        from minifp.lab.workers.cluster import connected
+
+        with connected(scheduler) as client:
+            return command(*args, client=client, **settings)
+
+    return together(device, jobs, scheduler)(with_client)
+
+
 quiet = click.option(
     "-q",
     "--quiet",

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.compat.torch import files
-from minifp.compat.torch.mirror import install
+from minifp.compat.torch.mirror import Finder, install
 from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
 from minifp.run import comparing, missing
@@ -61,7 +61,7 @@ def torch():
 
 
 def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(torch):
-    from torch.distributions.categorical import Categorical
+    from torch.distributions import Beta, OneHotCategorical
     from torchvision import models, transforms
 
     assert models.resnet.resnet18 is models.resnet18 and callable(transforms.functional.to_tensor)
@@ -74,10 +74,13 @@ def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(
     state, draws = torch.get_rng_state(), torch.rand(3).tolist()
     refuses(fp.ArgumentError, "get_rng_state", torch.set_rng_state, torch.zeros(9).byte())
     assert torch.set_rng_state(state) or torch.rand(3).tolist() == draws
-    log = Categorical(logits=torch.tensor([[0.0, np.log(3.0)]])).log_prob(torch.tensor([1]))
-    np.testing.assert_allclose(log.numpy(), np.log([0.75]), rtol=1e-6)
-    density = torch.distributions.Normal(1.0, torch.tensor([2.0])).log_prob(torch.tensor([2.0]))
-    np.testing.assert_allclose(density.numpy(), -1 / 8 - np.log(2 * np.sqrt(2 * np.pi)), rtol=1e-6)
+    hot = OneHotCategorical(logits=torch.tensor([0.0, np.log(3.0)])).log_prob(torch.tensor([0, 1]))
+    count = torch.distributions.Binomial(3, torch.tensor([0.5])).log_prob(torch.tensor([1.0]))
+    np.testing.assert_allclose([hot.item(), count.item()], np.log([3 / 4, 3 / 8]), rtol=1e-6)
+    third = torch.ones(1).double().apply_(lambda one: one / 3)
+    density = torch.distributions.Normal(1.0, 6 * third).log_prob(third)
+    np.testing.assert_allclose(density.item(), -1 / 18 - np.log(8 * np.pi) / 2, rtol=1e-15)
+    refuses(AttributeError, "no torch.distributions.Beta", Beta)  # imported, and not used before
 
 
 def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
@@ -90,6 +93,9 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
         refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
+    numbers = sys.modules["tensorboardX.x2num"] = Mock(make_np=type)
+    Finder.find_spec("tensorboardX.summary")
+    assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
@@ -131,6 +137,6 @@ def test_a_script_trains_unchanged_under_the_microscope_and_in_two_precisions(tm
     assert "5 of 5 steps" in (tmp_path / "seen" / "scope.txt").read_text(encoding="utf-8")
     assert "decides nothing" in run(tmp_path, "--compare", "float32,mixed", "--out", "both")
     assert (tmp_path / "both" / "mixed" / "model.pt").exists()
-    rows = (tmp_path / "both" / "losses.csv").read_text(encoding="utf-8").split()
-    assert rows[0] == "step,float32,mixed" and len(rows) == 7
-    assert abs(np.diff([float(v) for v in rows[1].split(",")[1:]])) < 1e-2
+    names, *rows = (tmp_path / "both" / "losses.csv").read_text(encoding="utf-8").split()
+    assert names == "step,float32,mixed" and len(rows) == 6
+    assert abs(np.diff([float(v) for v in rows[0].split(",")[1:]])) < 1e-2

@@ -7,12 +7,23 @@ import numpy as np
 
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_count
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
-from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, randn, zeros_like
+from minifp.numerics.dtypes import float64
+from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, ones_like, randn, zeros_like
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "MultivariateNormal", "Normal"]
+__all__ = [
+    "Bernoulli", "Binomial", "Categorical", "Distribution", "MultivariateNormal", "Normal",
+    "OneHotCategorical",
+]  # fmt: skip
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def as_floats(x: Any) -> Tensor:
+    """A tensor of at least float32."""
+    x = as_tensor(x)
+    return x if x.dtype == float64 else x.float()
 
 
 class Distribution:
@@ -68,6 +79,25 @@ class Categorical(Distribution):
         return -(self.probs * self.logits).sum(-1)
 
 
+class OneHotCategorical(Categorical):
+    """Of vectors with 1 at the number that Categorical draws, and 0 elsewhere."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
+        super().__init__(probs, logits)
+        self.event_shape = tuple(self.probs.shape[-1:])
+
+    mean = property(lambda self: self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """0 and 1 as floats."""
+        drawn = super().sample(sample_shape)
+        return F.one_hot(drawn, *self.event_shape).to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the probability of each vector."""
+        return super().log_prob(value.argmax(-1))
+
+
 class Bernoulli(Distribution):
     """Of 0 and 1, by probabilities or logits, one of both."""
 
@@ -100,11 +130,38 @@ class Bernoulli(Distribution):
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
 
+class Binomial(Distribution):
+    """Of how many of total_count draws of 0 or 1 are 1; total_count is one int for all."""
+
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: Any = None
+    ) -> None:
+        self.total_count, self.each = total_count, Bernoulli(probs, logits)
+        check_count("Binomial: total_count", total_count)
+        self.probs, self.batch_shape = self.each.probs, self.each.batch_shape
+
+    mean = property(lambda self: self.total_count * self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Counts, as floats."""
+        return self.each.sample((self.total_count, *sample_shape)).sum(0)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """ln of the probability of each count."""
+        ways = [math.comb(self.total_count, int(k)) for k in value.detach().reshape(-1).tolist()]
+        of_one = (
+            self.each.log_prob(ones_like(self.probs)),
+            self.each.log_prob(zeros_like(self.probs)),
+        )
+        order = as_tensor(np.log(ways)).reshape(tuple(value.shape))
+        return value * of_one[0] + (self.total_count - value) * of_one[1] + order
+
+
 class Normal(Distribution):
     """Of numbers with the mean loc and the standard deviation scale, which broadcast."""
 
     def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
-        self.loc, self.scale = as_tensor(loc).float(), as_tensor(scale).float()
+        self.loc, self.scale = map(as_floats, (loc, scale))
         shape = np.broadcast_shapes(tuple(self.loc.shape), tuple(self.scale.shape))
         self.loc, self.scale = self.loc.expand(*shape), self.scale.expand(*shape)
         self.batch_shape = tuple(shape)

@@ -6,6 +6,7 @@ from minifp.runtime.unknown_arguments import Call, title
 
 WHY = {  # by an argument: why it does nothing
     "generator": "random numbers come from the streams of the process",
+    "sparse": "gradients are dense, with the same numbers",
     "verbose": "schedules print nothing: scheduler.get_last_lr() has the rates",
 }
 

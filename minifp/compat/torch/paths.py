@@ -43,7 +43,7 @@ FILES = {  # each of these below a path has its names
     "torchvision.transforms": "transforms",
 }
 PLACES |= {f"{path}.{file}": path for path, files in FILES.items() for file in files.split()}
-FOLDERS = {  # each path below one has the names of another: torch.nn.modules.conv
+FOLDERS = {  # each module below one has the names of another: torch.nn.modules.conv
     "torch.nn.modules": "torch.nn",
     "torch.distributions": "torch.distributions",
 }
@@ -70,7 +70,8 @@ def homes(path: str) -> tuple[Any, ...]:
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
     found = [import_module(name) for name in own if is_module(name)]
-    folders = [to for folder, to in FOLDERS.items() if path.startswith(f"{folder}.")]
+    is_class = path.rpartition(".")[2][:1].isupper()  # torch.distributions.Beta is no module
+    folders = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
         return (*found, *homes(place))

@@ -37,6 +37,7 @@ OTHERS = {  # packages that are made for PyTorch itself: what to use instead
 WHY = MODULES | {  # and by the beginning of a name
     "torch.nn.parallel.DistributedDataParallel": ONE,
     "torch.stft": f"{NO_COMPLEX}; scipy.signal of x.numpy(), without gradients",
+    "torch.distributions": "dir(torch.distributions) lists those that are there",
     "torch.complex": f"{NO_COMPLEX}: two tensors, the real and the imaginary part",
     "torchvision.datasets": "ImageFolder, or a Dataset of your own that returns a picture and its "
     "class",

@@ -1,8 +1,11 @@
 """Methods that PyTorch's tensors have, which minifp refuses with what to write instead: attached
 where the mirror is installed, for scripts cannot write something else."""
 
+from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
+
+import numpy as np
 
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
@@ -23,7 +26,16 @@ def _random_(self: Tensor, low: int = 0, high: int | None = None, **settings: An
         return self.copy_(randint(int(low), int(high), tuple(self.shape)).to(self.dtype))
 
 
+def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Set each number to what a function of Python's makes of it."""
+    before = self.detach().numpy()
+    numbers = np.array([callable(n) for n in before.ravel().tolist()], before.dtype)
+    with no_grad():
+        return self.copy_(Tensor(numbers.reshape(before.shape)))
+
+
 METHODS: dict[str, Any] = {
+    "apply_": _apply_,
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
@@ -41,3 +53,9 @@ def attach() -> None:
         held = getattr_static(Tensor, name, None)
         if held is None or isinstance(held, Missing):
             setattr(Tensor, name, method)
+
+
+def teach(x2num: Any) -> None:
+    """Let tensorboardX, of which this module makes arrays, take tensors."""
+    make = x2num.make_np
+    x2num.make_np = lambda x: make(x.detach().numpy() if isinstance(x, Tensor) else x)
