@@ -163,7 +163,7 @@ def in_words(value: Any, unit: str) -> str:
     if isinstance(value, str):
         return value
     digits = ",.0f" if abs(value) >= 1000 or float(value).is_integer() else ".3g"
-    return f"{value:{digits}} {unit}".strip()
+    return f"{value:{digits}} {'point' if unit == 'points' and value == 1 else unit}".strip()
 
 
 def predict(question: str, *, of: Any = (), **guess: Any) -> Prediction:

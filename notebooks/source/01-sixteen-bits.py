@@ -24,7 +24,7 @@ teach.begin("01-sixteen-bits")
 #
 # $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
 #
-# The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it. Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, which have no leading 1: they are $F \cdot 2^{-24}$. Here is 0.1; with widgets, click a bit to flip it. What it is off by is counted in [*ulps*](../docs/teaching/glossary.md#ulp): one ulp is the distance to the next number.
+# The 1 in the brackets, the *leading 1*, is not stored: a normal number always has it. Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ is for zero and the [*subnormal*](../docs/teaching/glossary.md#subnormal-number) numbers, which have no leading 1: they are $F \cdot 2^{-24}$. Here is 0.1; with widgets, click a bit to flip it. Its error is counted in [*ulps*](../docs/teaching/glossary.md#ulp): one ulp is the distance to the next number.
 
 # %%
 teach.bits(0.1, "float16")
@@ -133,13 +133,13 @@ teach.explain("overflow")
 #
 # ### 1. Round to float16
 #
-# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check compares with `x.astype(np.float16)`, on all 65,536 patterns, all midpoints and their neighbours: do it by arithmetic yourself. A wrong answer gets its smallest counterexample and a hint.
+# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. The check compares with `x.astype(np.float16)`, on all 65,536 patterns, all midpoints and their neighbours: do it by arithmetic yourself (`np.rint` rounds to whole numbers, ties to even). A wrong answer gets its smallest counterexample and a hint.
 
 
 # %%
 def round_f16(x):
     """x: float32 numbers, an array (n). Returns the nearest float16 numbers, still in float32."""
-    fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, 1/2 <= |fraction| < 1
+    fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, 2^(exponent-1) <= |x|
     ### BEGIN SOLUTION
     shift = np.maximum(exponent, -13) - 11
     y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 2. The update that wasn't
 #
-# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A step too small for float16's eleven significant bits leaves the weight where it was, and nothing tells you.
+# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A step too small for float16's eleven significant bits (ten stored, and the leading 1) leaves the weight where it was, and nothing tells you.
 #
 # - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute of computing. For you: 20 minutes as far as *For home*.
 # - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
@@ -63,11 +63,11 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; 600 in short runs), and ask what float16 would have done with each.
+# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; in short runs, `FAST=1`, 600: `teach.fast_or` takes its second value there), and ask what float16 would have done with each.
 #
 # ## Predict
 #
-# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Later steps are lr times the mean of a weight's recent gradients over the root of their mean square. Of these updates float16 would lose hardly any. What percentage would it lose at the late step?
+# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these first updates float16 would lose hardly any. Later ones are lr times the mean of a weight's recent gradients over the root of their mean square. Most weights lie between 1/64 and 1/4. What percentage would it lose at the late step?
 
 # %%
 late = teach.predict("Which share of updates would float16 lose at the late step?", percent=...)
@@ -99,7 +99,7 @@ teach.explain("late")
 # %% [markdown]
 # ## Does it matter?
 #
-# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron by plain SGD in mixed precision, but with float16 weights alone: each update is computed in float32, subtracted, and the weight rounded. We count what is lost. Float32 runs beside it, with the same first weights and batches.
+# The same small updates may be thrown away again and again. Does that harm training? We train the perceptron by plain SGD in float16, without a second copy of the weights in float32: each update is computed in float32, subtracted, and the weight rounded. We count what is lost. Float32 runs beside it, with the same first weights and batches.
 #
 # ## Predict
 #
@@ -128,9 +128,9 @@ with teach.after(points):
 teach.explain("points")
 
 # %% [markdown]
-# ## The same at a smaller rate
+# ## Another learning rate
 #
-# Now the learning rate is 0.003: the same gradient makes an update 33 times smaller. Training is longer, too: 900 steps, with one seed.
+# Now it is 0.003: the same gradient makes an update 33 times smaller. Training is longer, too: 900 steps, with one seed.
 
 # %%
 SLOW_STEPS = 900  # a small learning rate needs them

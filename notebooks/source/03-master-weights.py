@@ -5,7 +5,7 @@
 #
 # - **You need**: minifp with its `plot` extra, lesson 2, and about two minutes of computing. For you: 20 minutes as far as *For home*. Start a long cell, and read on while it runs.
 # - **How to read it**: *predict*, *run*, *explain*; the [glossary](../docs/teaching/glossary.md) has the words.
-# - **What was arranged**: the learning rates. The network here learns best at 0.001. We go a hundred times lower, to rates that large models have at the end of training.
+# - **What was arranged**: the learning rates. At 0.001 the network here learns well. We go a hundred times lower, to rates that large models have at the end of training.
 
 # %% tags=["hide-input"]
 from functools import partial
@@ -23,8 +23,6 @@ teach.begin("03-master-weights")
 # ## The experiment
 #
 # A perceptron reads 8x8 pictures of digits. Runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the [*master weights*](../docs/teaching/glossary.md#master-weights). It updates the copy, and rounds it to the float16 weights that the network computes with. In `"mixed,master_weights=off"` there are only float16 weights: the update is computed in float32, added, and the sum is rounded.
-#
-# (`teach.fast_or(full, fast)` is its first value, or the second in short runs, `FAST=1`.)
 
 # %%
 SIZES = teach.fast_or((64, 128, 64, 10), (64, 256, 10))  # of the network's layers
@@ -39,7 +37,7 @@ def accuracy(precision, lr, steps, seed=0):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, and training lasts until float32 reads 60 to 80% of the digits (35% in short runs). What percentage of float32's accuracy do float16 weights without masters *lose*? (Guessing gets a tenth of the digits right.)
+# Adam's learning rate is 0.00001, and training lasts until float32 reads 60 to 80% of the digits (fewer in short runs). What percentage of float32's accuracy do float16 weights without masters *lose*? (If float32 reads 70% and float16 35%, that is 50%.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
