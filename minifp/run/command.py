@@ -14,6 +14,7 @@ from minifp.errors import ArgumentError, MinifpError
 from minifp.run.comparing import compare, named
 from minifp.run.losses import Losses
 from minifp.run.missing import missing
+from minifp.run.saves import unwritable
 from minifp.run.script import Script, set_precision
 from minifp.run.watching import Watching
 from minifp.saving.files import check_writable, write
@@ -75,6 +76,8 @@ def run(script: Script, microscope: str | None, losses: str | None, saves: str |
     seen = Losses(script.steps)
     watching = Watching(max(1, min(20, (script.steps or 400) // 20))) if microscope else None
     files.folder = saves
+    for told in unwritable(script.path):
+        print(f"minifp.run: {told}; what cannot be saved is written elsewhere", file=sys.stderr)
     try:
         script.run(seen, watching)
     except SystemExit:

@@ -140,8 +140,9 @@ teach.explain("overflow")
 def round_f16(x):
     """x: float32 numbers, an array (n). Returns the nearest float16 numbers, still in float32."""
     fraction, exponent = np.frexp(x)  # x = fraction 2^exponent, 2^(exponent-1) <= |x|
+    shift = exponent - 11  # 2^shift is the gap at a normal number
     ### BEGIN SOLUTION
-    shift = np.maximum(exponent, -13) - 11
+    shift = np.maximum(shift, -24)
     y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
     return np.where(np.abs(x) >= 65520, np.copysign(np.inf, x), y).astype(np.float32)
     ### END SOLUTION

@@ -67,7 +67,7 @@ teach.explain("vanish")
 #
 # ## Predict
 #
-# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these first updates float16 would lose hardly any. Later ones are lr times the mean of a weight's recent gradients over the root of their mean square. Most weights lie between 1/64 and 1/4. What percentage would it lose at the late step?
+# The optimizer is Adam. Its first step is as large as the learning rate, here 0.0001, for nearly every weight whose gradient is not zero. Of these first updates float16 would lose hardly any. Later ones are lr times the mean of a weight's recent gradients over the root of their mean square, a ratio that is mostly below 1. Most weights lie between 1/64 and 1/4. What percentage would it lose at the late step?
 
 # %%
 late = teach.predict("Which share of updates would float16 lose at the late step?", percent=...)
@@ -103,7 +103,7 @@ teach.explain("late")
 #
 # ## Predict
 #
-# At a learning rate of 0.1, by how many points will the accuracy be lower with float16 weights?
+# At a learning rate of 0.1, by how many percentage points will the accuracy be lower with float16 weights? (A negative number says higher.)
 
 # %%
 points = teach.predict("How much worse are float16 weights at lr 0.1?", points=...)

@@ -18,8 +18,9 @@ import numpy as np
 
 import minifp as fp
 from minifp import optim, teach
+from minifp.lab.conclusions.claims import metric_differences
 from minifp.lab.statistics.paired import compare_paired
-from minifp.teach.drawings.does_it_match import differences_and_distances, pairs_of
+from minifp.teach.drawings.does_it_match import differences_and_distances
 
 teach.begin("11-does-it-match")
 
@@ -74,7 +75,7 @@ parted
 
 # %%
 result = fp.compare(task, ["float32", *ARMS], seeds=SEEDS, progress=False)
-found = {arm: pairs_of(result, arm) for arm in ARMS}
+found = {arm: metric_differences(result, arm) for arm in ARMS}
 seeds = [run.seed for run in result.runs_of("float32")]
 differences = found["mixed,loss_scale=1"]
 row, base = result.row("mixed,loss_scale=1"), result.row("float32")

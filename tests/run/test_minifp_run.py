@@ -15,7 +15,7 @@ from minifp.compat.torch import files
 from minifp.compat.torch.mirror import Finder, install
 from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
-from minifp.run import comparing, missing
+from minifp.run import comparing, missing, saves
 from minifp.runtime.unknown_arguments import MEANING
 
 SCRIPT = """
@@ -116,6 +116,11 @@ def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
 def test_a_save_that_fails_is_found_elsewhere_and_no_gpu_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "home", tmp_path)
     (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    text = "import torch\ntorch.save(1, f='file/x.pt')\ntorch.save(2, 'new/x.pt')\n"
+    (tmp_path / "s.py").write_text(text, encoding="utf-8")
+    assert [t[:25] for t in saves.unwritable("s.py")] == ["s.py:2 saves to 'file/x.p"]
+    assert {p.name for p in tmp_path.iterdir()} == {"file", "s.py"}
     refuses(OSError, "is in .*saved-.*x.pt", files.save, {"a": 1}, tmp_path / "file" / "x.pt")
     with pytest.warns(match="map_location='cuda:0'.* no GPU"):
         assert files.load(*tmp_path.glob("saved-*/x.pt"), map_location="cuda:0") == {"a": 1}
