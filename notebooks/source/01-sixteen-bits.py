@@ -66,25 +66,6 @@ teach.show(sixteen_bits.staircase(), "staircase", sixteen_bits.COLUMNS, sixteen_
 
 # %% [markdown]
 # *Up and down* is precision: from $2^{-14}$ up to its largest number, float16 is eight times as fine as bfloat16; below, it loses this lead. *Left and right* is range: float16 covers 40 powers of two, the others more than 250. Lessons 2 and 3 are about too little precision, lessons 4 to 7 about too little range.
-#
-# ## Predict
-#
-# Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
-
-# %%
-small = teach.predict("Which share of the patterns are numbers between -1 and 1?", percent=...)
-small
-
-# %% [markdown]
-# ## Run and explain
-
-# %%
-patterns = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float64)
-between = np.abs(patterns) < 1
-subnormal = (patterns != 0) & (np.abs(patterns) < 2**-14)
-nan = np.isnan(patterns)
-
-teach.explain("small")
 
 # %% [markdown]
 # ## Predict
@@ -156,6 +137,23 @@ teach.check(round_f16)
 #
 # The lesson ends here. All that follows on this page is for home, or for the curious.
 #
+# ### Where the patterns are
+#
+# *Predict.* Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
+
+# %%
+small = teach.predict("Which share of the patterns are numbers between -1 and 1?", percent=...)
+small
+
+# %%
+patterns = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float64)
+between = np.abs(patterns) < 1
+subnormal = (patterns != 0) & (np.abs(patterns) < 2**-14)
+nan = np.isnan(patterns)
+
+teach.explain("small")
+
+# %% [markdown]
 # ### 2. The gap
 #
 # Write the staircase of float16 as a function, for all of its numbers.

@@ -63,7 +63,7 @@ teach.explain("vanish")
 # %% [markdown]
 # ## What training asks for
 #
-# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000; in short runs, `FAST=1`, 600: `teach.fast_or` takes its second value there), and ask what float16 would have done with each.
+# We train a small network in float32, where nearly every update counts: a perceptron that reads pictures of digits, 8x8 pixels each. We record all weights and updates at the first step and at a late one (step 1,000), and ask what float16 would have done with each.
 #
 # ## Predict
 #
@@ -77,7 +77,7 @@ late
 # ## Run
 
 # %%
-STEPS, lr = teach.fast_or(1000, 600), 1e-4
+STEPS, lr = teach.fast_or(1000, 600), 1e-4  # the second number is for FAST=1, in tests
 watched = {"step 1": 0, f"step {STEPS:,}": STEPS - 1}
 seen = lost_updates.weights_and_updates(lambda p: optim.Adam(p, lr=lr), STEPS, watched.values())
 pairs = dict(zip(watched, seen))
