@@ -143,7 +143,7 @@ class Explanation:
     def _said(self) -> str:
         unit = self.prediction.unit
         if unit == "points" and self.answer < 0:  # questions ask how far behind
-            return in_words(-self.answer, "points the other way")
+            return in_words(-self.answer, "points higher, not lower")
         return in_words(self.answer, unit)
 
     def _compared(self) -> str:

@@ -125,7 +125,7 @@ with teach.after(first):
 #
 # ### 1. The master copy
 #
-# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` takes float16 weights and returns S times the gradient, in float16. Without this factor, the [loss scale](../docs/teaching/glossary.md#loss-scale), small gradients would become 0 (lesson 4). Divide it out before the update.
+# Write gradient descent with a master copy, in about six lines. `scaled_gradient(w)` takes float16 weights and returns S times the gradient, in float16. Without this factor, the [loss scale](../docs/teaching/glossary.md#loss-scale), small gradients would become 0 (lesson 4). Divide it out, in float32, before the update.
 
 
 # %%

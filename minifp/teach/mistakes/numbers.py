@@ -148,6 +148,8 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
              "subtracted."),
         like(never_written_back, "Each step asks for the gradient at the first weights. Round the "
              "master to float16 in every step, and ask there."),
+        like(descent(lambda g, S, lr: lr * (g / np.float16(S))), "A float16 array divided by S "
+             "stays float16, where what S had saved is lost again. Convert it to float32 first."),
         said("at weights in float32", "You ask for the gradient at the master. In mixed precision "
              "the network sees the rounded weights: pass those."),
     ),

@@ -59,7 +59,13 @@ ANSWERS = {
         (lambda *a: descend_with_master(*a, at=np.float32), "weights in float32, not float16"),
         (lambda w, g, steps, lr, S: w, "asked for 0 times"),
         (lambda *a: descend_with_master(*a, lambda g, S, lr: lr * g / S), "with S = 4 and"),
-        known={0: "with S = 4096", 1: "with S = 4096", 2: "with S = 1", 4: "with S = 8 and"},
+        known={
+            0: "with S = 4096",
+            1: "with S = 4096",
+            2: "with S = 1",
+            4: "with S = 8 and",
+            5: "S = 4096",
+        },
     ),
     "stochastic": Answers(
         (stochastic,),
