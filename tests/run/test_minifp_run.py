@@ -93,8 +93,9 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
         refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
-    numbers = sys.modules["tensorboardX.x2num"] = Mock(make_np=type)
-    Finder.find_spec("tensorboardX.summary")
+    numbers = Mock(make_np=type)
+    with patch.dict(sys.modules, {"tensorboardX.x2num": numbers}):
+        Finder.find_spec("tensorboardX.summary")
     assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
