@@ -147,3 +147,5 @@ def test_a_resnet_has_torchvisions_modules_and_weights_are_refused():
         np.testing.assert_array_equal(own(x := fp.randn(1, 3, 32, 32)), plain(x))
     refuses(fp.ArgumentError, "weights are not downloaded", models.vgg16, weights="DEFAULT")
     refuses(fp.ArgumentError, r"\(norm_layer\): expected num_", models.resnet50, norm_layer=1)
+    refuses(fp.ArgumentError, "p=2: expected .* 0 to 1", transforms.RandomHorizontalFlip(2), None)
+    refuses(fp.ArgumentError, "hue=0.9: .* to 0.5", transforms.ColorJitter.get_params, 0, 0, 0, 0.9)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_count
 from minifp.compat.torch.files import write
 from minifp.data.pillow import need_pillow
-from minifp.errors import ArgumentError, DTypeError
+from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops import stack
 
 __all__ = ["make_grid", "save_image"]
@@ -31,6 +32,9 @@ def make_grid(
     whole = stack(tensor) if isinstance(tensor, (list, tuple)) else tensor
     if not isinstance(whole, Tensor) or whole.ndim not in (2, 3, 4):
         raise DTypeError(f"make_grid of a {type(tensor).__name__}: expected tensors (C, H, W)")
+    check_count("nrow", nrow)
+    if not whole.shape[0]:
+        raise ShapeError("make_grid of no pictures: expected at least one")
     x = whole.detach().cpu().numpy()
     x = x.reshape(-1, 1 if x.ndim == 2 else x.shape[-3], *x.shape[-2:])
     x = np.repeat(x, 3, 1) if x.shape[1] == 1 else x

@@ -45,8 +45,10 @@ class Published(VisionDataset):
     def of_minifp(self, download: bool) -> Part:
         """What minifp.data has, which is downloaded only if that is asked for."""
         if not download and not is_there(self.dataset):
-            why = f"not in {str(self.root)!r}, and {whereabouts(self.dataset)}"
-            raise DataError(f"{type(self).__name__}: {why}. Give download=True to download it")
+            raise DataError(
+                f"{type(self).__name__}: its files are not in {str(self.root)!r}. Give "
+                f"download=True: then they {whereabouts(self.dataset)}"
+            )
         part = self.has(normalize=False)[not self.train]
         self.classes = self.classes or [*(part.classes or ())]
         pixels, labels = part.held

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_range
 from minifp.compat.torchvision.transforms import functional as F
 from minifp.compat.torchvision.transforms.functional import InterpolationMode
 from minifp.errors import ArgumentError
@@ -24,6 +25,12 @@ Window = tuple[int, int, int, int]  # top, left, height, width
 def uniform(low: float, high: float) -> float:
     """A number from low to high."""
     return float(random.uniform((), low, high, purpose=PURPOSE))
+
+
+def happens(p: float) -> bool:
+    """Whether what has the probability p does. Raises ArgumentError for none from 0 to 1."""
+    check_range("p", p, 0, 1)
+    return uniform(0, 1) < p
 
 
 def integer(low: int, high: int) -> int:
@@ -57,7 +64,7 @@ class RandomHorizontalFlip:
     change = staticmethod(F.hflip)
 
     def __call__(self, img: Any) -> Any:
-        return self.change(img) if uniform(0, 1) < self.p else img
+        return self.change(img) if happens(self.p) else img
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
@@ -82,7 +89,7 @@ class RandomApply:
     p: float = 0.5
 
     def __call__(self, img: Any) -> Any:
-        for transform in self.transforms if uniform(0, 1) < self.p else ():
+        for transform in self.transforms if happens(self.p) else ():
             img = transform(img)
         return img
 
@@ -103,7 +110,10 @@ class RandomCrop:
         """The window."""
         (_, rows, columns), (height, width) = F.get_dimensions(img), F.pair(output_size)
         if rows < height or columns < width:
-            raise ArgumentError(f"RandomCrop: {height} x {width} of {rows} x {columns} pixels")
+            raise ArgumentError(
+                f"RandomCrop: a window of {height} x {width} in {rows} x {columns} pixels: give "
+                "a smaller one, padding, or pad_if_needed=True"
+            )
         if (rows, columns) == (height, width):
             return 0, 0, height, width
         return placed(height, width, rows, columns)
@@ -159,7 +169,7 @@ class RandomRotation:
     @staticmethod
     def get_params(degrees: Any) -> float:
         """The angle, counterclockwise."""
-        low, high = F.span(degrees)
+        low, high = F.span("degrees", degrees)
         return uniform(low, high)
 
     def __call__(self, img: Any) -> Any:
@@ -180,9 +190,9 @@ class ColorJitter:
     @staticmethod
     def get_params(brightness: Any, contrast: Any, saturation: Any, hue: Any) -> tuple:
         """The order of the four changes, and how much of each; None for not."""
-        values = brightness, contrast, saturation
-        ranges = [[max(n, 0.0) for n in F.span(value, 1.0)] for value in values]
-        ranges.append([*F.span(hue)])
+        values = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
+        ranges = [[max(n, 0.0) for n in F.span(name, v, 1.0)] for name, v in values.items()]
+        ranges.append([*F.span("hue", hue, most=0.5)])
         drawn, middles = order(4), (1, 1, 1, 0)
         much = (None if {*r} == {m} else uniform(*r) for r, m in zip(ranges, middles))
         return drawn, *much
@@ -224,7 +234,7 @@ class RandomErasing:
         return 0, 0, rows, columns, img
 
     def __call__(self, img: Tensor) -> Tensor:
-        if not uniform(0, 1) < self.p:
+        if not happens(self.p):
             return img
         value = None if self.value == "random" else self.value
         return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), self.inplace)

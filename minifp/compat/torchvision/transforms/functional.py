@@ -3,6 +3,7 @@
 What Pillow alone computes (rotation, colours) takes its pictures only, and refuses tensors.
 """
 
+import math
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.nn.functional import pad as padded
 from minifp.numerics.formats import float32, wider
@@ -37,7 +39,8 @@ def need(name: str, image: Any, *kinds: str) -> None:
     """Raise DTypeError for what is none of these kinds: "picture", "tensor"."""
     kind = "picture" if is_picture(image) else "tensor" if isinstance(image, Tensor) else ""
     if kind not in kinds:
-        hint = ": put it before ToTensor" if kinds == ("picture",) and kind else ""
+        place = "before" if kinds == ("picture",) else "after"
+        hint = f": put it {place} ToTensor" if kind else ""
         each = " or ".join({"picture": "a picture of Pillow's"}.get(k, f"a {k}") for k in kinds)
         raise DTypeError(f"{name} of a {type(image).__name__}: expected {each}{hint}")
 
@@ -92,13 +95,16 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     array = np.atleast_3d(array.transpose(1, 2, 0) if is_first else array)
     if array.dtype.kind == "f" and mode != "F":
         array = (array * 255).astype(np.int64).astype(np.uint8)
+    if array.shape[2] not in (1, 2, 3, 4):
+        raise ShapeError(f"to_pil_image of {array.shape[2]} channels: expected 1 to 4")
     array = np.ascontiguousarray(array[..., 0] if array.shape[2] == 1 else array)
     image = import_module("PIL.Image")
-    usual = image.fromarray(array)  # raises TypeError for more than four channels
+    usual = image.fromarray(array)
     if mode in (None, usual.mode):
         return usual
     if mode not in OTHERS.get(usual.mode, ()):
-        raise ArgumentError(f"to_pil_image: mode={mode!r} of a picture in {usual.mode}")
+        others = ", ".join([usual.mode, *OTHERS.get(usual.mode, ())])
+        raise ArgumentError(f"to_pil_image: mode={mode!r}: expected one of {others}")
     return image.frombytes(mode, usual.size, array.tobytes())
 
 
@@ -108,12 +114,18 @@ def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Ten
     need("normalize", tensor, "tensor")
     if not tensor.is_floating_point():
         raise DTypeError(f"normalize of a tensor of {tensor.dtype}: expected floats, as ToTensor's")
-    numbers = [np.asarray(n, np.float64).reshape(-1, 1, 1) for n in (mean, std)]
+    try:
+        numbers = [np.asarray(n, np.float64).reshape(-1, 1, 1) for n in (mean, std)]
+    except (TypeError, ValueError):
+        raise ArgumentError(f"normalize: mean={mean!r}, std={std!r}: expected numbers") from None
     if not numbers[1].all():
         raise ArgumentError(f"normalize: std={std!r}: expected numbers other than 0")
     channels = get_dimensions(tensor)[0]
     if any(len(n) not in (1, channels) for n in numbers):
-        raise ShapeError(f"normalize: mean={mean!r}, std={std!r} of {channels} channels")
+        raise ShapeError(
+            f"normalize: mean={mean!r}, std={std!r}: expected one number of each, or "
+            f"{channels}, one for each channel"
+        )
     by, over = (Tensor(n).to(tensor.dtype) for n in numbers)
     changed = (tensor - by) / over
     return tensor.copy_(changed) if inplace else changed
@@ -124,19 +136,26 @@ def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Ten
 
 def pair(size: Any) -> tuple[int, int]:
     """(height, width) of a number, or of one or two in a row. Raises ArgumentError."""
-    sizes = [size, size] if isinstance(size, (int, float)) else [*size]
+    sizes = [*size] if isinstance(size, Sequence) and not isinstance(size, str) else [size]
     if len(sizes) not in (1, 2):
         raise ArgumentError(f"size={size!r}: expected a number, or (height, width)")
+    for number in sizes:
+        check_range("size", number, 1)
     return int(sizes[0]), int(sizes[-1])
 
 
-def span(value: Any, middle: float = 0.0) -> tuple[float, float]:
-    """A range, from middle - value to middle + value where it is one number. Raises ArgumentError
-    for others."""
-    low, high = (middle - value, middle + value) if isinstance(value, (int, float)) else value
-    if low > high:
-        raise ArgumentError(f"{value!r}: expected a number of at least 0, or a range")
-    return float(low), float(high)
+def span(name: str, value: Any, middle: float = 0.0, most: float = math.inf) -> tuple[float, float]:
+    """A range, from middle - value to middle + value where it is one number; -most to most at the
+    widest. Raises ArgumentError for others."""
+    ends = [*value] if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    if len(ends) == 1:
+        check_range(name, ends[0], 0, most)
+        return float(middle - ends[0]), float(middle + ends[0])
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise ArgumentError(f"{name}={value!r}: expected a number of at least 0, or (low, high)")
+    for number in ends:
+        check_range(name, number, -most, most)
+    return float(ends[0]), float(ends[1])
 
 
 def resized(height: int, width: int, size: Any, max_size: int | None) -> tuple[int, int]:
@@ -187,7 +206,10 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     left, top, right, bottom = sides * (4 // len(sides))
     mode = PADDING.get(padding_mode)
     if padding_mode not in PADDING or (mode is None and not is_picture(img)):
-        raise ArgumentError(f"pad: padding_mode={padding_mode!r} of a {type(img).__name__}")
+        modes = ", ".join(m for m, own in PADDING.items() if own or is_picture(img))
+        raise ArgumentError(
+            f"pad: padding_mode={padding_mode!r} of a {type(img).__name__}: expected one of {modes}"
+        )
     if not is_picture(img):
         return padded(img, (left, right, top, bottom), str(mode), fill or None)
     if mode == "constant":
@@ -203,7 +225,9 @@ def colour(fill: Any, img: Any) -> Any:
     bands = len(img.getbands())
     each = [0 if fill is None else fill] if not isinstance(fill, Sequence) else [*fill]
     if len(each) not in (1, bands):
-        raise ArgumentError(f"fill={fill!r} of a picture of {bands} channels")
+        raise ArgumentError(
+            f"fill={fill!r}: expected one number, or {bands}, as the picture has bands"
+        )
     numbers = tuple(n if img.mode == "F" else int(n) for n in each * (bands // len(each)))
     return numbers if bands > 1 else numbers[0]
 
@@ -290,7 +314,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     """A picture with its hues moved by a part of the circle, -0.5 to 0.5; of grey nothing moves."""
     need("adjust_hue", img, "picture")
     if not -0.5 <= hue_factor <= 0.5:
-        raise ArgumentError(f"adjust_hue: {hue_factor}: expected -0.5 to 0.5")
+        raise ArgumentError(f"adjust_hue: hue_factor={hue_factor!r}: expected -0.5 to 0.5")
     if img.mode in ("L", "1", "I", "F"):
         return img
     image = import_module("PIL.Image")
