@@ -164,14 +164,14 @@ def setting(wing: str, exhibit: str, name: str) -> Any:
     return record(f"gallery/{wing}/gallery.json", "exhibits", exhibit, "settings", name)
 
 
-def bench(case: str, threads: int = 1, name: str = "bench.json") -> dict:
+def bench(case: str, threads: int = 1, name: str = "steps/bench.json") -> dict:
     """What scripts/bench.py recorded of a model."""
     results = read(name)["results"]
     (found,) = (one for one in results if (one["name"], one["threads"]) == (case, threads))
     return found
 
 
-def milliseconds(case: str, implementation: str, threads: int = 1, name: str = "bench.json"):
+def milliseconds(case: str, implementation: str, threads: int = 1, name: str = "steps/bench.json"):
     """Of a step, the median."""
     return 1000 * bench(case, threads, name)["implementations"][implementation]["seconds"]
 
