@@ -148,11 +148,13 @@ def run(name: str, tests: list[str], options: str, may_install: bool = True) -> 
     if python is None:
         return {"result": "not run: PyTorch is not installed"}
     began, used = time.monotonic(), processor_seconds()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         report = Path(folder, "tests.xml")
         words = command(name, python, tests, options, report)
         print(f"\nnightly: {name}: {' '.join(words[1:])[:200]}", flush=True)
-        environment = {**os.environ, **PARTS[name].environment}
+        # In the checkout, what killed processes leave would read as files that are not committed.
+        coverage = {"COVERAGE_FILE": str(Path(folder, "coverage"))}
+        environment = {**os.environ, **coverage, **PARTS[name].environment}
         process = subprocess.Popen(words, cwd=ROOT, env=environment, start_new_session=True)
         result = ended(process, 60 * PARTS[name].minutes)
         return {
