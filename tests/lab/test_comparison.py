@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from lab_blobs import blobs, clouds, comparison_of
 from refusals import refuses
@@ -10,6 +11,7 @@ from minifp import optim
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
+from minifp.lab.results import store
 from minifp.lab.run import Run
 from minifp.lab.workers import here
 from minifp.numerics import policy
@@ -153,6 +155,19 @@ def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):
     assert trained == [("mixed,loss_scale=off", 0), ("mixed,loss_scale=off", 1)]
     assert set(grown.precisions) == {"float32", "mixed", "mixed,loss_scale=off"}
     assert grown.baseline == "float32" and len(grown.runs) == 6
+
+
+def test_runs_are_not_mixed_with_those_that_began_otherwise_and_other_machines_are_named(tmp_path):
+    first = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    first.runs[0].history["loss"][2] += 1
+    store.save_run(tmp_path, first.runs[0], first.config)
+    with pytest.raises(ArgumentError, match="holds float32, seed 0, whose loss at step 3 was "):
+        compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    first.environment["NumPy"] = "1.9"
+    first.save(tmp_path)
+    grown = compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    told = f"2 of 4 runs ran on another machine: NumPy {np.__version__} instead of 1.9."
+    assert told in grown.notes()
 
 
 @pytest.mark.parametrize("finished", [0, 3])

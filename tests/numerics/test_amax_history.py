@@ -42,26 +42,32 @@ def take_step(model, optimizer, *batches):
 
 
 @pytest.mark.parametrize(
-    "text, steps", [("delayed", 1024), ("delayed:1024", 1024), ("delayed:16", 16), ("row", None)]
-)
+    "text, steps", [("delayed", 1024), ("delayed:1024", 1024), ("delayed:16", 16), ("row", None),
+    ("delayed:16+factor=exact", 16), ("delayed:16+factor=power_of_two", 16)]
+)  # fmt: skip
 def test_the_switch_says_how_many_steps_count(text, steps):
     p = fp.Precision.parse(f"float8,operand_scale={text}")
     assert p.delay == steps == steps_of(text) and fp.Precision.parse(str(p)) == p
-    assert p.operand_scale == checked_scale(text) == ("delayed" if steps == 1024 else text)
+    shortest = text.replace(":1024", "").replace("+factor=power_of_two", "")
+    assert p.operand_scale == checked_scale(text) == shortest
     for wrong in ("delayed:0", "delayed:", "delayed:-1", "delayed:1.5", "delays", 16):
         with pytest.raises(fp.PrecisionError, match="expected current, row, delayed, delayed:N"):
             fp.Precision(operands="float8_e4m3fn", operand_scale=wrong)
 
 
-def test_the_scale_is_that_of_the_largest_of_the_last_steps():
-    """What is too large becomes 448 over the scale, which shows it."""
-    model, optimizer = made(lambda: nn.Linear(3, 1, bias=False), "delayed:2", lr=0.0)
+@pytest.mark.parametrize("factor", ["power_of_two", "exact"])
+def test_the_scale_is_that_of_the_largest_of_the_last_steps(factor):
+    """What is too large becomes 448 over the scale, which shows it: by the exact factor the largest
+    of the last steps, give or take its three roundings."""
+    scale = f"delayed:2+factor={factor}"
+    model, optimizer = made(lambda: nn.Linear(3, 1, bias=False), scale, lr=0.0)
     model.weight.data = np.ones((1, 3), "f4")
     take_step(model, optimizer, x_of(1.0))
     for amax, largest in zip((4.0, 2.0, 16.0, 1.0, 1.0, 0.5), (1.0, 4.0, 4.0, 16.0, 16.0, 1.0)):
         with fp.no_grad():
             y = model(fp.tensor([[1e4, 0, 0]])).item()
-        assert y == 448 / 2.0 ** np.floor(np.log2(448 / largest))
+        power = 448 / 2.0 ** np.floor(np.log2(448 / largest))
+        assert y == power if factor != "exact" else abs(y / largest - 1) < 6 * 2.0**-24
         take_step(model, optimizer, x_of(amax))
     assert amaxes(model) == [(1.0, 0.5)]
 
