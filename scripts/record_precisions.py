@@ -105,14 +105,14 @@ def read(path: Path) -> dict:
 
 def record(names: list[str]) -> None:
     """Run blocks, and write down what came out as each has ended."""
-    there = blocks()
+    there, at = blocks(), commit(ROOT)
     OUT.mkdir(exist_ok=True)
     for name in names:
         print(name, flush=True)
         with tempfile.TemporaryDirectory() as folder:
             said = run(*there[name], Path(folder))
             rows, courses, settings = kept(name, Path(folder))
-        made = {"block": there[name][1], "printed": said.splitlines(), "commit": commit(ROOT)}
+        made = {"block": there[name][1], "printed": said.splitlines(), "commit": at}
         made |= {"lanes": LANES, "environment": environment(), "settings": settings}
         texts = {
             "runs.csv": merged(OUT / "runs.csv", RUNS, [name], rows),
