@@ -31,6 +31,7 @@ check: $(VENV)/installed-test
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	$(RUN) scripts/write_lock.py --check
 
 check-results: $(VENV)/installed-test ## hold each number in documents against what was recorded
 	$(RUN) scripts/rejudge_gallery.py --check

@@ -219,10 +219,9 @@ def rounding_of(operand: Operand, precision: Any) -> Rounding | None:
     format = None if name is None else operand_format(name)
     if format is None:
         return None
-    if precision.operand_scale is None:
-        return Rounding(format, None, operand.summed)
-    is_state = operand.name == STATE
-    scale, is_exact = (ROW, False) if is_state else read_scale(precision.operand_scale)
+    scale, is_exact = read_scale(precision.operand_scale) or (None, False)
+    if scale is not None and operand.name == STATE:
+        scale, is_exact = ROW, False
     return Rounding(format, scale, operand.summed, is_exact)
 
 

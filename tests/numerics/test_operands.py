@@ -1,5 +1,6 @@
 """What enters products: its bits, its scale, and that all of it is rounded and nothing else."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -89,20 +90,13 @@ def test_compiled_and_reference_round_alike(stored, to, monkeypatch):
             np.clip(wide, -6e4, 6e4) if special[:1] != [np.inf] else wide, as_dtype(stored)
         )
         hows = [(CURRENT,), (ROW,), (None,), (CURRENT, (), True)]
-        for how in (Rounding(to, *how) for how in hows):
-            ours = rounded(x.T, how, (1,))
+        for a, how in itertools.product((x.T, x[2, 3, ...]), [Rounding(to, *how) for how in hows]):
+            ours = rounded(a, how, (1,))
             with monkeypatch.context() as m:
                 m.setattr("minifp.numerics.operands.worth_compiling", lambda *_: False)
-                theirs = rounded(x.T, how, (1,))
+                theirs = rounded(a, how, (1,))
             assert ours.dtype == theirs.dtype == (float32 if how.is_exact else x.dtype)
             np.testing.assert_array_equal(*(upcast(y, float32) for y in (ours, theirs)))
-
-
-@pytest.mark.parametrize("scale", [CURRENT, ROW, None])
-def test_a_number_without_dimensions_is_an_operand(scale):
-    pytest.importorskip("minifp.runtime.cpu.kernels.operands")  # not loaded for few numbers
-    x = np.full((), 0.3, float32)
-    np.testing.assert_array_equal(rounded(x, Rounding(E4M3, scale), ()), np.float32(0.3125))
 
 
 def test_tf32_is_float32_rounded_to_ten_bits_of_mantissa():

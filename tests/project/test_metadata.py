@@ -4,8 +4,6 @@ import re
 from configparser import ConfigParser
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 import minifp as fp
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,13 +42,3 @@ def test_the_citation_is_of_this_version_and_says_what_the_package_says():
     assert cited("keywords") == metadata["keywords"]
     assert f"name: {metadata['author']}" in CITATION
     assert "https://arxiv.org/abs/1710.03740" in CITATION
-
-
-def test_the_lock_has_a_version_of_all_that_is_tested_that_will_do():
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").lower().splitlines()
-    pins = dict(line.replace("_", "-").split("==") for line in lines if line[0] != "#")
-    options, extras = declared()["options"], declared()["options.extras_require"]
-    wanted = f"{options['install_requires']}\n{extras['test']}".strip().splitlines()
-    for one in map(Requirement, filter(None, wanted)):
-        pin = pins.get(one.name.lower().replace("_", "-"), "none")
-        assert pin == "none" and one.name == "tomli" or one.specifier.contains(pin), one
