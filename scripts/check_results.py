@@ -282,9 +282,9 @@ def task(exhibit: str, scale: str = "evening"):
 LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
 LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
 LOOKS += (lost, examples, stopped, precisions.ran, precisions.ended, precisions.outcome)
-LOOKS += (precisions.within, precisions.apart, precisions.average, precisions.at_step)
+LOOKS += (precisions.within, precisions.apart, precisions.mean_of, precisions.at_step)
 LOOKS += (precisions.said, precisions.shown, speeds.share, speeds.shares, speeds.above)
-LOOKS += (speeds.theirs, speeds.extremes, speeds.observed)
+LOOKS += (speeds.theirs, speeds.extremes, speeds.observed, speeds.ratios, speeds.geometric)
 FUNCTIONS = {look.__name__: look for look in LOOKS}
 FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation}
 ANYWHERE = {
@@ -294,6 +294,7 @@ ANYWHERE = {
     "abs": abs,
     "float": float,
     "log": math.log,
+    "log2": math.log2,
     "range": range,
     "task": task,
     "length": length,

@@ -62,7 +62,7 @@ def apart(block: str, arm: str, base: str, call: int = 0, cell: str = "") -> lis
     return [found.mean, found.low, found.high]
 
 
-def average(block: str, arm: str, column: str, call: int = 0) -> float:
+def mean_of(block: str, arm: str, column: str, call: int = 0) -> float:
     """The mean of a column."""
     return moments.mean(ended(block, arm, call, column=column))
 

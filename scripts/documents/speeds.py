@@ -1,8 +1,9 @@
 """What scripts/bench.py recorded of whole models beside PyTorch's, for docs/speed.md's markers."""
 
 import math
+import re
 
-from documents.records import read
+from documents.records import RESULTS, opened, read
 
 STEPS, OLDER, OF = "steps/bench.json", "bench.json", "gallery/{}/bench.json"
 PARTS = ("-narrow", "-inference", "-224")  # of the names of a network's variants
@@ -29,7 +30,7 @@ def shares(variant: str, threads: int = 1) -> list[float]:
     for case in models(name, threads):
         own = "".join(part for part in PARTS if part in case)
         found += [share(case, threads, name=name)] if own == variant else []
-    return [math.exp(sum(map(math.log, found)) / len(found)), max(found)]
+    return [geometric(found), max(found)]
 
 
 def above(limit: float, variant: str) -> int:
@@ -62,3 +63,16 @@ def observed(model: str, what: str) -> list[float]:
     values = [told[f"{model}, {p}, 1 threads"][what] for p in ("mixed", "float32")]
     ways = {"ratio": lambda v: 100 * (v - 1), "step": lambda v: 1000 * v}
     return [ways.get(what, float)(value) for value in values]
+
+
+def ratios(name: str = "steps/calls.md", start: str = "") -> list[float]:
+    """The last column of those rows of a recorded table that begin with a text."""
+    opened.append(name)
+    text = (RESULTS / name).read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| {start}.*\| ([\d.]+) \|$", text, re.M)
+    return [float(row) for row in rows]
+
+
+def geometric(values: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, values)) / len(values))

@@ -60,11 +60,7 @@ def test_codes_say_what_enters_the_product_bit_for_bit(stored, name, compiled, m
     wide[0, :3] = 65504.0, -1e-7, 0
     x = downcast(np.clip(wide, -65504, 65504), as_dtype(stored))
     for view in (x, x.T, x.reshape(4, 10, 50).transpose(1, 0, 2), x[:, ::3], x[0, 2:3]):
-        for scale, amax, exact in (
-            (CURRENT, amax_of(view), 0),
-            (None, None, 0),
-            ("delayed", 3.0, 1),
-        ):
+        for scale, amax, *exact in ((CURRENT, amax_of(view)), (None, None), ("delayed", 3.0, 1)):
             to = Rounding(format_of(name), scale, is_exact=bool(exact))
             codes = coded(view, to, amax, amax_of(view))
             ours, theirs = codes.decoded(), rounded(view, to, (), amax=amax)
