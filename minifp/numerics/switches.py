@@ -104,7 +104,7 @@ FLAG = Values("on or off", "on or off", WORDS.get)
 OPERATIONS = one_of(LOWS, True)
 OPERAND_SCALE = Values(
     f"{', '.join(SCALES)} or {OFF}",
-    f"{CURRENT}, {ROW}, {DELAYED}:N, {BY_DIVISION[0]} or {OFF}",
+    f"{CURRENT}, {ROW}, {DELAYED}:N, {', '.join(BY_DIVISION)} or {OFF}",
     lambda word: word if read_scale(word) else None,
     True,
 )
@@ -126,7 +126,8 @@ TABLE = {
     ),
     "gradient_operands": Switch("the same of gradients", OPERAND, "float8_e5m2"),
     "operand_scale": Switch(
-        "whose largest number scales them first, that of the tensor, its rows, or N earlier steps",
+        "whose largest number scales them first, that of the tensor, its rows, or N earlier steps, "
+        "to a power of two, or with factor=exact to the largest number of the format",
         OPERAND_SCALE,
         written_count(DELAYED, 16),
     ),
