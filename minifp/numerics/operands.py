@@ -195,10 +195,10 @@ def read_scale(scale: Any) -> tuple[str, bool] | None:
     base, settings = read_settings(scale) if isinstance(scale, str) else ("", [])
     word, steps = read_count(base, MOST_DIGITS) or ("", None)
     is_exact = FACTORS.get(tuple(settings))
-    if word == DELAYED and is_exact is not None:
-        return written_count(DELAYED, None if steps in (None, STEPS) else steps), is_exact
-    is_other = word == CURRENT and is_exact is not None or word == ROW and not settings
-    return (word, bool(is_exact)) if is_other and steps is None else None
+    is_now = steps is None and (word == CURRENT or word == ROW and not settings)
+    if is_exact is None or not (word == DELAYED or is_now):
+        return None
+    return written_count(word, None if steps == STEPS else steps), is_exact
 
 
 def steps_of(scale: Any) -> int | None:
@@ -301,7 +301,7 @@ def rounded(
     are not x's own."""
     dtype = to.enters_in(x.dtype)
     if not x.size:
-        return x.astype(dtype, copy=False)
+        return x if x.dtype == dtype else np.empty(x.shape, dtype)
     largest, top = to.limits(held or dtype)
     axes = None if to.scale != ROW else tuple(a for a in summed if -x.ndim <= a < x.ndim)
     if is_on_device(x):

@@ -97,8 +97,8 @@ def courses(gallery) -> list[list]:
             tests = {step: ends for step, *ends in run.evaluations}
             losses = dict(zip(run.history.get("step", ()), run.history["loss"]))
             for step in sorted({*tests, *(step for step in losses if step <= STEPS)}):
-                who = exhibit.name, run.precision, run.seed, step
-                rows.append([*who, losses.get(step), *tests.get(step, (None, None))])
+                ends = losses.get(step), *tests.get(step, (None, None))
+                rows.append([exhibit.name, run.precision, run.seed, step, *ends])
     return rows
 
 
@@ -110,8 +110,7 @@ def commit(gallery) -> str:
 def published(gallery) -> dict[str, str]:
     """What was published in place of data that are not quite the published ones: its name, and the
     archive with its hash."""
-    told = [c.config["training data"] for c in gallery.comparisons]
-    of = cifar.CIFAR10
+    of, told = cifar.CIFAR10, [c.config["training data"] for c in gallery.comparisons]
     is_packed = any(text.startswith(packed.NAME) for text in told)
     return {of.name: f"{of.archive}, sha256 {of.checksum}"} if is_packed else {}
 

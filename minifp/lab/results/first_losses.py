@@ -9,8 +9,6 @@ mixed with the old ones.
 from collections.abc import Sequence
 from contextlib import suppress
 
-import numpy as np
-
 from minifp.errors import ArgumentError
 from minifp.lab.run import Run, train
 from minifp.lab.workers.job import here
@@ -61,14 +59,11 @@ def first_losses(task, arm: str, seed: int, data=None, steps: int = STEPS) -> li
 
 def check_same(comparison, run: Run, losses: list[float]) -> None:
     """Raise ArgumentError where losses are not those with which a run began."""
-    before = run.history["loss"][: len(losses)]
-    other = [i for i, (a, b) in enumerate(zip(before, losses)) if not np.array_equal(a, b, True)]
-    if other:
-        step = other[0]
-        raise ArgumentError(
-            f"{comparison.out} holds {run.precision}, seed {run.seed}, whose loss at step "
-            f"{step + 1} was {before[step]!r} and is now {losses[step]!r}, on the same kind of "
-            "machine and with the same versions: what computes has changed since, or "
-            "MINIFP_KERNELS has. Runs of both do not belong into one comparison: give another "
-            "folder, or delete this one"
-        )
+    for step, (was, now) in enumerate(zip(run.history["loss"], losses), 1):
+        if str(was) != str(now):  # as texts: NaN is not equal to itself
+            raise ArgumentError(
+                f"{comparison.out} holds {run.precision}, seed {run.seed}, whose loss at step "
+                f"{step} was {was} and is now {now}, on the same kind of machine and with the same "
+                "versions: what computes has changed since, or MINIFP_KERNELS has. Runs of both "
+                "do not belong into one comparison: give another folder, or delete this one"
+            )

@@ -196,12 +196,9 @@ def runs_shown(folder: Path) -> set | None:
 def environment_of(folder: Path) -> dict[str, str] | None:
     """On what the runs in a folder were made, but for those that tell themselves; None where no
     results.json is there, or a damaged one."""
-    path = folder / RESULTS
-    if not path.is_file():
-        return None
     try:
-        held = read_json(folder, path)
-        schema.check(held, schema.RESULTS, path)
+        held = read_json(folder, folder / RESULTS)
+        schema.check(held, schema.RESULTS, folder / RESULTS)
         return held["environment"]
     except DataError:
         return None
