@@ -13,8 +13,8 @@ nothing where Markdown is read:
 
 A marker gives one value for each number since the marker before it: Python expressions, with the
 functions below; of texts the numbers are read. It is right where the value, rounded to the number's
-decimals, is the number. A marker alone on a line before a table is for the whole table: its
-expression gives the rows. Verdicts count as numbers do. What is no result is not looked at: code,
+decimals, is the number. A marker alone on a line before a table is for all of its rows, without
+the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked at: code,
 links, years, versions, and what is named by a number ("Table 1", "S = 8").
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
@@ -282,7 +282,7 @@ def task(exhibit: str, scale: str = "evening"):
 LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
 LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
 LOOKS += (lost, examples, stopped, precisions.ran, precisions.ended, precisions.outcome)
-LOOKS += (precisions.within, precisions.apart, precisions.mean_of, precisions.at_step)
+LOOKS += (precisions.apart, precisions.mean_of, precisions.at_step)
 LOOKS += (precisions.said, precisions.shown, speeds.share, speeds.shares, speeds.above)
 LOOKS += (speeds.theirs, speeds.extremes, speeds.observed, speeds.ratios, speeds.geometric)
 FUNCTIONS = {look.__name__: look for look in LOOKS}
@@ -354,6 +354,7 @@ def problems(document: str) -> list[str]:
             if rows is not None and line.startswith("|"):
                 if above < 2:  # its head
                     above += 1
+                    check_line(line)
                     continue
                 if not rows:
                     raise ValueError("a row more than was recorded")

@@ -4,7 +4,6 @@ import re
 from functools import cache
 
 from documents.records import read
-from minifp.lab.grids.points import interval
 from minifp.lab.settings import canonical
 from minifp.lab.statistics import moments
 from minifp.lab.statistics.paired import differ_by
@@ -47,13 +46,6 @@ def outcome(block: str, arm: str, call: int = 0, cell: str = "") -> list[float]:
     many."""
     values, n = ended(block, arm, call, cell), len(ran(block, arm, call, cell))
     return [moments.mean(values), moments.deviation(values)] if values else [n, n]
-
-
-def within(block: str, arm: str, call: int = 0, cell: str = "") -> list[float]:
-    """Mean, and by how much its interval goes up and down."""
-    values = ended(block, arm, call, cell)
-    low, high = interval(values)
-    return [moments.mean(values), (high - low) / 2]
 
 
 def apart(block: str, arm: str, base: str, call: int = 0, cell: str = "") -> list[float]:
