@@ -14,8 +14,8 @@ nothing where Markdown is read:
 A marker gives one value for each number since the marker before it: Python expressions, with the
 functions below; of texts the numbers are read. It is right where the value, rounded to the number's
 decimals, is the number. A marker alone on a line before a table is for all of its rows, without
-the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked at: code,
-links, years, versions, and what is named by a number ("Table 1", "S = 8").
+the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked
+at: code, links, years, versions, and what is named by a number ("Table 1", "S = 8").
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
 quoted is only from SOURCES.
