@@ -308,6 +308,8 @@ ANYWHERE = {
     "MOST": MOST,
     "TOLERANCE": TOLERANCE,
     "getattr": getattr,
+    "sorted": sorted,
+    "enumerate": enumerate,
     "zip": zip,
     "skips": skips,
     "costs": costs,
