@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-results changed test nightly lint gpu notebooks site site-test
+.PHONY: help demo check check-results changed test nightly lint locked gpu notebooks site site-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 14
@@ -31,6 +31,7 @@ check: $(VENV)/installed-test
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	$(RUN) scripts/write_lock.py --check
 
 check-results: $(VENV)/installed-test ## hold each number in documents against what was recorded
 	$(RUN) scripts/rejudge_gallery.py --check
@@ -85,6 +86,10 @@ site-test: $(VENV)/installed-test $(VENV)/installed-site ## test the site under 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
+
+locked: $(VENV)/made-$(ID) ## install the versions that were tested: requirements.lock
+	$(RUN) -m pip install --quiet --constraint requirements.lock --editable ".[test]"
+	@touch $(VENV)/installed-test $(VENV)/installed-plot
 
 # One stamp for each set of extras: installed again only when what is declared has changed.
 $(VENV)/installed-%: $(VENV)/made-$(ID) setup.cfg setup.py pyproject.toml

@@ -13,9 +13,9 @@ nothing where Markdown is read:
 
 A marker gives one value for each number since the marker before it: Python expressions, with the
 functions below; of texts the numbers are read. It is right where the value, rounded to the number's
-decimals, is the number. A marker alone on a line before a table is for the whole table: its
-expression gives the rows. Verdicts count as numbers do. What is no result is not looked at: code,
-links, years, versions, and what is named by a number ("Table 1", "S = 8").
+decimals, is the number. A marker alone on a line before a table is for all of its rows, without
+the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked
+at: code, links, years, versions, and what is named by a number ("Table 1", "S = 8").
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
 quoted is only from SOURCES.
@@ -23,15 +23,15 @@ quoted is only from SOURCES.
 
 import argparse
 import ast
-import csv
-import json
 import math
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from documents import precisions, speeds
+from documents.records import RESULTS, opened, read
 
 from minifp.data.whereabouts import SETS
 from minifp.lab import demo
@@ -42,12 +42,13 @@ from minifp.lab.statistics import moments
 from minifp.lab.statistics.paired import CONFIDENCE, differ_by
 from minifp.lab.statistics.power import POWER
 from minifp.lab.tasks import load_task
-from minifp.training.loss_scale import DynamicLossScale
+from minifp.numerics.operands import MOST, STEPS
+from minifp.scope.advice import TOLERANCE
+from minifp.training.loss_scale import DynamicLossScale, LogNormalLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "scripts" / "results"
 COVERED = ("README.md", "docs/evaluating.md", "docs/gallery.md", "docs/gpu.md")
-COVERED += ("docs/reproduce.md",)
+COVERED += ("docs/microscope.md", "docs/precision.md", "docs/reproduce.md", "docs/speed.md")
 SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3")
 KINDS = ("run", "bench", "constant", "quoted")
 MARKER = re.compile(r"<!-- (run|bench|constant|quoted): (.*?) -->")
@@ -62,30 +63,11 @@ SKIPPED = re.compile(
 )
 WORDS = r"EQUIVALENT|DIFFERENT|INCONCLUSIVE|DIVERGED|\(weak\b"
 TOKEN = re.compile(
-    rf"{WORDS}|(?<![\w.,:^/-])[+−-]?\d+(?:,\d{{3}})*(?:\.\d+)?(?:\^-?\d+)?(?![\w^:]|-D)"
+    rf"{WORDS}|(?<![\w.,:^/-])[+−-]?\d+(?:,\d{{3}})*(?:\.\d+)?(?:\^-?\d+|e-?\d+)?(?![\w^:]|-D)"
 )
 
 
 # ---- what markers may say ------------------------------------------------------------------------
-
-
-opened: list[str] = []  # the files that a marker has read
-
-
-def read(name: str) -> Any:
-    """A recorded file, seen from scripts/results: JSON as it is, CSV as dicts."""
-    opened.append(name)
-    return contents(name)
-
-
-@cache
-def contents(name: str) -> Any:
-    """The same, read once."""
-    path = RESULTS / name
-    if path.suffix == ".json":
-        return json.loads(path.read_text(encoding="utf-8"))
-    with path.open(encoding="utf-8", newline="") as lines:
-        return [*csv.DictReader(lines)]
 
 
 def record(name: str, *places: Any) -> Any:
@@ -299,7 +281,10 @@ def task(exhibit: str, scale: str = "evening"):
 
 LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
 LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
-LOOKS += (lost, examples, stopped)
+LOOKS += (lost, examples, stopped, precisions.ran, precisions.ended, precisions.outcome)
+LOOKS += (precisions.apart, precisions.mean_of, precisions.at_step)
+LOOKS += (precisions.said, precisions.shown, speeds.share, speeds.shares, speeds.above)
+LOOKS += (speeds.theirs, speeds.extremes, speeds.observed, speeds.ratios, speeds.geometric)
 FUNCTIONS = {look.__name__: look for look in LOOKS}
 FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation}
 ANYWHERE = {
@@ -309,6 +294,7 @@ ANYWHERE = {
     "abs": abs,
     "float": float,
     "log": math.log,
+    "log2": math.log2,
     "range": range,
     "task": task,
     "length": length,
@@ -316,6 +302,15 @@ ANYWHERE = {
     "slower": slower,
     "SETS": SETS,
     "DynamicLossScale": DynamicLossScale,
+    "LogNormalLossScale": LogNormalLossScale,
+    "extent": precisions.extent,
+    "LOOKED_BACK": STEPS,
+    "MOST": MOST,
+    "TOLERANCE": TOLERANCE,
+    "getattr": getattr,
+    "sorted": sorted,
+    "enumerate": enumerate,
+    "zip": zip,
     "skips": skips,
     "costs": costs,
     "demo": demo,
@@ -361,10 +356,11 @@ def problems(document: str) -> list[str]:
             if rows is not None and line.startswith("|"):
                 if above < 2:  # its head
                     above += 1
+                    check_line(line)
                     continue
                 if not rows:
                     raise ValueError("a row more than was recorded")
-                compare(tokens(line), tokens(rows.pop(0)))
+                compare(tokens(line), flat(rows.pop(0)))
                 continue
             if rows:
                 raise ValueError(f"{len(rows)} rows fewer than were recorded")
@@ -449,8 +445,9 @@ def written(value: float, like: str) -> str:
     if "^" in like:
         base, _, power = plain(like).partition("^")
         return plain(like) if float(base) ** int(power) == value else str(value)
-    decimals = len(like.partition(".")[2])
-    return plain(f"{value:.{decimals}f}")
+    mantissa, e, _ = plain(like).partition("e")
+    text = f"{value:.{len(mantissa.partition('.')[2])}{'e' if e else 'f'}}"
+    return plain(re.sub(r"e([+-])0*", r"e\1", text))
 
 
 def main(arguments: list[str] | None = None) -> int:

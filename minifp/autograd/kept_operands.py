@@ -126,7 +126,7 @@ class Keeping(InContext):
         """
         storage = self.storages[place_of(x)]
         view = address(x), x.dtype, x.shape, x.strides
-        key = view, storage.version, to.format, to.scale, amax
+        key = view, storage.version, to._replace(summed=()), amax
         if storage.codes is not None and storage.codes[0] == key:
             _, codes, others = storage.codes
             if codes() is not None:
@@ -140,7 +140,7 @@ class Keeping(InContext):
 def blank(x: np.ndarray, to: Rounding) -> OperandCodes:
     """Codes that nobody has written, where only their shape is asked for."""
     amax = None if to.scale is None else np.empty(())
-    return OperandCodes(np.empty(x.shape, to.format.stored), amax, None, to, x.dtype)
+    return OperandCodes(np.empty(x.shape, to.format.stored), amax, None, to, to.enters_in(x.dtype))
 
 
 def is_held_by_none(t: Tensor) -> bool:

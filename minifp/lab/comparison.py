@@ -255,6 +255,7 @@ def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison
     """
     config = settings(task, data)
     runs = store.load_runs(out, config) if out is not None else []
+    known = store.environment_of(out) if runs else None
     if keep_weights:
         runs = [run for run in runs if store.has_weights(out, run)]
     return Comparison(
@@ -264,7 +265,7 @@ def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison
         seeds=sorted({*seeds, *(r.seed for r in runs)}),
         runs=runs,
         config=config,
-        environment=environment(),
+        environment=known or environment(),
         asked=[(precision, seed) for seed in seeds for precision in precisions],
         registered=registration.read(out) if out is not None else [],
         out=out,

@@ -3,10 +3,11 @@
     s_t = 2^floor(log2(largest / max(amax_{t-1}, ..., amax_{t-n})))
 
 The amax is that of Transformer Engine's DelayedScaling, with amax_history_len = n,
-amax_compute_algo = "max" and margin = 0. Its scale is largest / amax; ours is the power of two at
-or below that (why: operands.py), so that after an amax of 1 E4M3 saturates above 448/256 = 1.75 and
-not above 1. On a GPU the numbers need then be read once and not twice. What it risks: what exceeds
-its history by more than the scale leaves room for saturates, until the history knows of it.
+amax_compute_algo = "max" and margin = 0. Its scale is largest / amax, as ours with factor=exact;
+without that it is the power of two at or below (why: operands.py), so that after an amax of 1 E4M3
+saturates above 448/256 = 1.75 and not above 1. On a GPU the numbers need then be read once and not
+twice. What it risks: what exceeds its history by more than the scale leaves room for saturates,
+until the history knows of it.
 
 A product is found again in the next step by the parameter that it multiplies, which has its
 histories (`Storage.histories`): of each kernel, of each call of it inside of one operation, of each

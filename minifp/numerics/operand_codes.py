@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.numerics.formats import downcast, float32, float64, is_compiled, upcast
-from minifp.numerics.operands import CURRENT, Rounding, compiles, limits, rounds, scale_of
+from minifp.numerics.operands import CURRENT, Rounding, compiles, rounds
 from minifp.runtime.cuda.arrays import collapsed, is_on_device, steps_of
 from minifp.runtime.device import address
 
@@ -25,7 +25,7 @@ class OperandCodes(NamedTuple):
 
     codes: of its shape, in its format. amax: what the scale follows from, an array without
     dimensions, or None where the scale is 1. largest: the largest magnitude, where it is another
-    number, or None. to: how it was rounded. dtype: that of x.
+    number, or None. to: how it was rounded. dtype: that of what enters.
     """
 
     codes: Any
@@ -40,19 +40,19 @@ class OperandCodes(NamedTuple):
         return float(self.amax if self.largest is None else self.largest)
 
     def decoded(self) -> Any:
-        """The operand as it entered the product, in the format of x."""
-        most, top = limits(self.to.format, self.dtype)
+        """The operand as it entered the product."""
+        most, top = self.to.limits(self.dtype)
         if is_on_device(self.codes):
             kernels = import_module("minifp.runtime.cuda.operands")
             is_scaled = self.to.scale is not None
             return kernels.decoded(self.codes, self.amax, self.dtype, is_scaled, most, top)
-        scale = scale_in(self.amax, most)
+        scale = scale_in(self.amax, self.to)
         if compiles_both(self.codes, self.dtype):
             kernels = import_module("minifp.runtime.cpu.kernels.operand_codes")
             return kernels.decoded(self.codes, self.dtype, scale, top)
         wide = upcast(self.codes, float64 if self.dtype == float64 else float32)
         with np.errstate(all="ignore"):  # Inf and NaN are values here
-            return downcast(within(wide / wide.dtype.type(scale), top), self.dtype)
+            return downcast(within(wide * (1 / wide.dtype.type(scale)), top), self.dtype)
 
 
 def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> OperandCodes | None:
@@ -64,16 +64,16 @@ def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> Op
     if is_on_device(x):
         kernels = import_module("minifp.runtime.cuda.operands")
         found, is_scaled = kernels.amax(x, tuple(range(x.ndim))), to.scale == CURRENT
-        most, _ = limits(to.format, x.dtype)
+        most, _ = to.limits(x.dtype)
         codes = kernels.encoded(x, to.format.stored, found, is_scaled, most)
         return OperandCodes(codes, found, None, to, x.dtype)
     assert largest is not None
     if not (isfinite(largest) or to.format.has_inf):
         return None
-    most, _ = limits(to.format, x.dtype)
-    codes = encoded(x, to, scale_in(amax, most), most)
+    codes = encoded(x, to, scale_in(amax, to), to.format.max)
     own = None if amax == largest else largest
-    return OperandCodes(codes, None if amax is None else np.asarray(amax), own, to, x.dtype)
+    scaled_by = None if amax is None else np.asarray(amax)
+    return OperandCodes(codes, scaled_by, own, to, to.enters_in(x.dtype))
 
 
 def encoded(x: np.ndarray, to: Rounding, scale: float, most: float) -> np.ndarray:
@@ -93,9 +93,9 @@ def within(x: np.ndarray, most: float) -> np.ndarray:
     return np.where(np.isfinite(x), np.clip(x, -most, most), x)
 
 
-def scale_in(amax: Any, most: float) -> float:
+def scale_in(amax: Any, to: Rounding) -> float:
     """The scale that follows from amax; 1 of None."""
-    return 1.0 if amax is None else float(scale_of(amax, most))
+    return 1.0 if amax is None else float(to.factor(amax))
 
 
 def compiles_both(x: np.ndarray, dtype: np.dtype) -> bool:

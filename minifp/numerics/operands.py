@@ -21,6 +21,17 @@ Which amax, is the switch operand_scale, in the words of the field:
                overlap, as a picture's channels; each result is a product of one row with another
     off        s = 1: what is too small becomes 0
 
+Which s follows from it, behind "current" and "delayed":
+
+    factor=power_of_two    the above, which is what they are by themselves
+    factor=exact           s = largest / amax, divided in float32 (Transformer Engine's
+                           DelayedScaling, and its Float8CurrentScaling by itself)
+
+With the exact factor the way back rounds: what enters is c (1 / s), c being the code, with 1 / s
+and the product each rounded to float32. No narrower format has such numbers, so they enter in
+float32, whatever x is stored in, and sums differ from those of the codes by these roundings, of
+2^-24.
+
 What s x exceeds the format by saturates. Inf and NaN stay, so that a step that overflowed is still
 skipped; a tensor (or row) with one of them, or with nothing but zeros, has s = 1.
 
@@ -47,16 +58,25 @@ from minifp.numerics.formats import (
     is_compiled,
     round_to,
     upcast,
+    wider,
     worth_compiling,
 )
 from minifp.numerics.number_format import Format, operand_format
-from minifp.numerics.precision_grammar import read_count, written_count
+from minifp.numerics.precision_grammar import (
+    read_count,
+    read_settings,
+    written_count,
+    written_settings,
+)
 from minifp.runtime.cuda.arrays import is_on_device
 
 CURRENT, ROW, DELAYED = "current", "row", "delayed"
 NOW = (None, CURRENT, ROW)  # what needs no history
 STEPS, MOST_DIGITS = 1024, 6  # of DELAYED, as in Transformer Engine; and of another count
-SCALES = (CURRENT, ROW, DELAYED, f"{DELAYED}:N (the largest of the last N steps)")
+FACTOR, EXACT, POWER_OF_TWO = "factor", "exact", "power_of_two"
+FACTORS: dict[tuple, bool] = {(): False, ((FACTOR, POWER_OF_TWO),): False, ((FACTOR, EXACT),): True}
+BY_DIVISION = tuple(f"{of}+{FACTOR}={EXACT}" for of in (CURRENT, f"{DELAYED}:N"))
+SCALES = (CURRENT, ROW, DELAYED, f"{DELAYED}:N (the largest of the last N steps)", *BY_DIVISION)
 OPERAND_FIELDS = ("operands", "gradient_operands")
 SAVED = ACTIVATIONS, OPERANDS = ("activations", "operands")  # what the tape keeps for backward
 STATE = "enter"  # what kernels of sequences call the rounding of a state that enters a product
@@ -78,16 +98,32 @@ class Operand(NamedTuple):
 
 class Rounding(NamedTuple):
     """To what an operand is rounded. scale: "current", "row", "delayed", perhaps with a count of
-    steps, or None. summed: as in Operand."""
+    steps, or None. summed: as in Operand. is_exact: whether the factor is no power of two."""
 
     format: Format
     scale: str | None
     summed: Axes = ()
+    is_exact: bool = False
 
     @property
     def words(self) -> str:
         """ "float8_e4m3fn (operand_scale=current)"."""
-        return f"{self.format.name} (operand_scale={self.scale or 'off'})"
+        factor = f"+{FACTOR}={EXACT}" if self.is_exact else ""
+        return f"{self.format.name} (operand_scale={self.scale or 'off'}{factor})"
+
+    def factor(self, amax: Any, dtype: np.dtype = float32) -> np.ndarray:
+        """s, of each amax (array of a dtype)."""
+        of = quotient_of if self.is_exact else scale_of
+        return of(amax, self.format.max).astype(dtype)
+
+    def enters_in(self, dtype: np.dtype) -> np.dtype:
+        """In what format an array of a dtype enters."""
+        return wider(dtype, float32) if self.is_exact else dtype
+
+    def limits(self, dtype: np.dtype) -> tuple[float, float]:
+        """The largest s x, and the largest number that enters in a dtype."""
+        largest, top = limits(self.format, dtype)
+        return largest, format_of(dtype).max if self.is_exact else top
 
 
 # ---- the switches -------------------------------------------------------------------------------
@@ -144,18 +180,32 @@ def checked_saved(precision: Any) -> None:
 
 def checked_scale(scale: Any) -> str | None:
     """An operand_scale as a precision keeps it. Raises PrecisionError for one that is none."""
-    if scale in NOW:
-        return scale
-    steps = steps_of(scale)
-    if steps is None:
+    if scale is None:
+        return None
+    read = read_scale(scale)
+    if read is None:
         raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
-    return written_count(DELAYED, None if steps == STEPS else steps)
+    word, is_exact = read
+    return written_settings(word, [(FACTOR, EXACT)] if is_exact else [])
+
+
+def read_scale(scale: Any) -> tuple[str, bool] | None:
+    """("delayed:16", True) of "delayed:16+factor=exact": whose amax, and whether the factor is no
+    power of two; None of what is no operand_scale."""
+    base, settings = read_settings(scale) if isinstance(scale, str) else ("", [])
+    word, steps = read_count(base, MOST_DIGITS) or ("", None)
+    is_exact = FACTORS.get(tuple(settings))
+    is_now = steps is None and (word == CURRENT or word == ROW and not settings)
+    if is_exact is None or not (word == DELAYED or is_now):
+        return None
+    return written_count(word, None if steps == STEPS else steps), is_exact
 
 
 def steps_of(scale: Any) -> int | None:
     """Of how many steps "delayed:16" takes the largest; None for another scale."""
-    word, steps = (isinstance(scale, str) and read_count(scale, MOST_DIGITS)) or ("", None)
-    return steps or STEPS if word == DELAYED else None
+    word, _ = read_scale(scale) or ("", False)
+    of, steps = read_count(word, MOST_DIGITS) or ("", None)
+    return steps or STEPS if of == DELAYED else None
 
 
 def rounds_operands(precision: Any) -> bool:
@@ -169,9 +219,10 @@ def rounding_of(operand: Operand, precision: Any) -> Rounding | None:
     format = None if name is None else operand_format(name)
     if format is None:
         return None
-    scale = precision.operand_scale
-    scale = ROW if scale is not None and operand.name == STATE else scale
-    return Rounding(format, scale, operand.summed)
+    scale, is_exact = read_scale(precision.operand_scale) or (None, False)
+    if scale is not None and operand.name == STATE:
+        scale, is_exact = ROW, False
+    return Rounding(format, scale, operand.summed, is_exact)
 
 
 # ---- rounding -----------------------------------------------------------------------------------
@@ -222,10 +273,9 @@ def entered(kernel: Any, args: Any, roundings: tuple, settings: dict[str, Any]) 
 def earlier_amax(current: Callable[[], float], to: Rounding, key: Any) -> float:
     """By which amax an operand is scaled with a delay. current: computes that of now; key: where
     its history is."""
-    largest = to.format.max
 
     def exceeds(now, before):
-        return bool(now * scale_of(before, largest) > largest)
+        return bool(now > before and now * to.factor(before) > to.format.max)
 
     return delayed_amax(key, current, exceeds)
 
@@ -246,12 +296,13 @@ def compiles(x: np.ndarray) -> bool:
 def rounded(
     x: np.ndarray, to: Rounding, summed: tuple[int, ...], held: Any = None, amax: Any = None
 ) -> np.ndarray:
-    """x rounded with a scale, in its own format. summed: the axes that share one, for "row"; held:
-    the dtype that is to hold it, and amax: what all of it is scaled by, if these are not x's own.
-    """
+    """x rounded with a scale, in the format in which it enters. summed: the axes that share one,
+    for "row"; held: the dtype that is to hold it, and amax: what all of it is scaled by, if these
+    are not x's own."""
+    dtype = to.enters_in(x.dtype)
     if not x.size:
-        return x
-    largest, top = limits(to.format, held or x.dtype)
+        return x if x.dtype == dtype else np.empty(x.shape, dtype)
+    largest, top = to.limits(held or dtype)
     axes = None if to.scale != ROW else tuple(a for a in summed if -x.ndim <= a < x.ndim)
     if is_on_device(x):
         along = tuple(range(x.ndim)) if to.scale == CURRENT else axes
@@ -263,15 +314,15 @@ def rounded(
         kernels = import_module("minifp.runtime.cpu.kernels.operands")
         if axes is not None:
             return kernels.rounded_rows(x, axes, form_of(to.format), largest, top)
-        scale = 1.0 if amax is None else float(scale_of(amax, largest))
-        return kernels.rounded(x, form_of(to.format), scale, largest, top)
+        scale = 1.0 if amax is None else float(to.factor(amax))
+        return kernels.rounded(x, dtype, form_of(to.format), scale, largest, top)
     wide = upcast(x, float64 if x.dtype == float64 else float32)
     with np.errstate(all="ignore"):  # Inf and NaN are values here, and small numbers become 0
         amax = np.abs(wide).max(axes, keepdims=True) if axes is not None else amax
-        scale = np.asarray(1 if amax is None else scale_of(amax, largest), wide.dtype)
+        scale = wide.dtype.type(1) if amax is None else to.factor(amax, wide.dtype)
         y = round_to(np.clip(wide * scale, -largest, largest), to.format.stored)
-        y = np.clip(y / scale, -top, top)
-    return downcast(np.where(np.isfinite(wide), y, wide), x.dtype)
+        y = np.clip(y * (1 / scale), -top, top)
+    return downcast(np.where(np.isfinite(wide), y, wide), dtype)
 
 
 def scale_of(amax: Any, largest: float) -> np.ndarray:
@@ -280,6 +331,15 @@ def scale_of(amax: Any, largest: float) -> np.ndarray:
     exponent = np.clip(above - power - (have > most), -MOST, MOST)
     is_usable = np.isfinite(amax) & (np.asarray(amax) > 0)
     return np.ldexp(float32.type(1), np.where(is_usable, exponent, 0))
+
+
+def quotient_of(amax: Any, largest: float) -> np.ndarray:
+    """largest / amax, rounded to float32, within 2^-126 and 2^126, for each amax (float32 array); 1
+    of 0, Inf and NaN."""
+    amax = np.asarray(amax, float64)
+    is_usable = np.isfinite(amax) & (amax > 0)
+    quotient = np.where(is_usable, largest / np.where(is_usable, amax, largest), 1)
+    return np.clip(quotient, 2.0**-MOST, 2.0**MOST).astype(float32)
 
 
 def rounds(format: Format) -> bool:

@@ -90,6 +90,11 @@ def _check_operands(kernel, floating, kinds, formats, precision):
         )
     if formats.operands and any(kind in ON_DEVICE for kind in kinds):
         roundings = [r for r in (*formats.operands, formats.state) if r is not None]
+        if any(r.is_exact for r in roundings):
+            raise PrecisionError(
+                f'{kernel.name} under "{precision}": operands are scaled by powers of two on a '
+                "GPU: expected arrays on the CPU, or operand_scale=current"
+            )
         if any(steps_of(r.scale) is not None for r in roundings):
             raise PrecisionError(
                 f'{kernel.name} under "{precision}": maxima of earlier steps are recorded on the '

@@ -69,7 +69,8 @@ class Precision(precision_parts.InParts):
     operands, gradient_operands: the formats to which activations and weights, and gradients, are
         rounded as they enter a product (FP8: float8_e4m3fn and float8_e5m2), or None.
     operand_scale: the scale by which they are multiplied first: "current", "delayed", "delayed:16"
-        (the largest of the last 16 steps), "row" or None (operands.py).
+        (the largest of the last 16 steps), "row" or None; "current+factor=exact" and so on, where
+        it is no power of two (operands.py).
     saved: what backward reads: "activations", as they are stored, or "operands", as they entered
         the product, in their codes (autograd/kept_operands.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.

@@ -17,7 +17,7 @@ GRAMMAR = """\
 precision = name {"," change} {";" part}
 change    = switch "=" value | operation "=" format | product ":" switch "=" value
 part      = pattern "=" name {"," change} | pattern "." product ":" switch "=" value
-value     = word [":" count] | word {"+" setting "=" word}
+value     = word [":" count] {"+" setting "=" word}
 """
 ON, OFF = "on", "off"
 FLAGS = {ON: True, OFF: False}

@@ -14,14 +14,14 @@ from minifp.numerics.number_format import (
     operand_format,
 )
 from minifp.numerics.operands import (
+    BY_DIVISION,
     CURRENT,
     DELAYED,
-    NOW,
     OPERAND_FIELDS,
     ROW,
     SAVED,
     SCALES,
-    steps_of,
+    read_scale,
 )
 from minifp.numerics.precision_grammar import FLAGS as WORDS
 from minifp.numerics.precision_grammar import OFF, ON, written_count
@@ -81,11 +81,6 @@ def sums(switch: str) -> Values:
     return Values(names(), brief, lambda word: sum_format(word, switch).name)
 
 
-def read_scale(word: str) -> Any:
-    """The value of operand_scale."""
-    return word if word in NOW or steps_of(word) is not None else None
-
-
 def read_loss_scale(word: str) -> Any:
     """The value of loss_scale, but "off"."""
     if word == ON:
@@ -108,7 +103,10 @@ OPERAND = formats(operand_format, f"{', '.join(OPERAND_FORMATS)}, ", True)
 FLAG = Values("on or off", "on or off", WORDS.get)
 OPERATIONS = one_of(LOWS, True)
 OPERAND_SCALE = Values(
-    f"{', '.join(SCALES)} or {OFF}", f"{CURRENT}, {ROW}, {DELAYED}:N or {OFF}", read_scale, True
+    f"{', '.join(SCALES)} or {OFF}",
+    f"{CURRENT}, {ROW}, {DELAYED}:N, {', '.join(BY_DIVISION)} or {OFF}",
+    lambda word: word if read_scale(word) else None,
+    True,
 )
 PER_STATE = f"{TENSOR}, {BLOCK}:N or {OFF}"
 LOSS_SCALES = f"{', '.join(KINDS)}, a positive number or {OFF}"
@@ -128,7 +126,8 @@ TABLE = {
     ),
     "gradient_operands": Switch("the same of gradients", OPERAND, "float8_e5m2"),
     "operand_scale": Switch(
-        "whose largest number scales them first, that of the tensor, its rows, or N earlier steps",
+        "whose largest number scales them first, that of the tensor, its rows, or N earlier steps, "
+        "to a power of two, or with factor=exact to the largest number of the format",
         OPERAND_SCALE,
         written_count(DELAYED, 16),
     ),

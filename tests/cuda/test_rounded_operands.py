@@ -77,8 +77,9 @@ def test_nothing_waits_for_a_scale():
 
 def test_formats_that_no_kernel_of_a_gpu_rounds_to_are_refused():
     x, w = (to_device(np.ones((2, 3), "f4")) for _ in range(2))
-    with fp.precision("float32,operands=e4m2"):
-        with pytest.raises(fp.PrecisionError, match="operands of e4m2 are rounded on the CPU only"):
+    exact = "float8_e4m3fn,operand_scale=current+factor=exact"
+    for text, why in (("e4m2", "of e4m2 are rounded on the CPU only"), (exact, "by powers of two")):
+        with fp.precision(f"float32,operands={text}"), pytest.raises(fp.PrecisionError, match=why):
             linear_forward(x, w, None)
     with fp.precision("float32,operands=float8_e4m3fn"):
         assert (to_host(linear_forward(x, w, None)) == 3).all()

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from lab_blobs import blobs, clouds, comparison_of
 from refusals import refuses
@@ -10,6 +11,7 @@ from minifp import optim
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
+from minifp.lab.results import store
 from minifp.lab.run import Run
 from minifp.lab.workers import here
 from minifp.numerics import policy
@@ -141,18 +143,29 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     assert (loaded.notes(), loaded.environment) == (result.notes(), result.environment)
 
 
+def again(folder, arms=BOTH, seeds=2):
+    return compare(blobs(steps=3), arms, seeds, out=folder, progress=False)
+
+
 def test_the_same_folder_again_trains_only_what_is_missing(tmp_path, trained):
-    first = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    first = again(tmp_path, seeds=1)
     trained.clear()
-    again = compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
-    assert trained == [] and again.rows() == first.rows()
-    compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
-    assert trained == [("float32", 1), ("mixed", 1)]
-    trained.clear()
-    grown = compare(blobs(steps=3), ["mixed,loss_scale=off"], 2, out=tmp_path, progress=False)
-    assert trained == [("mixed,loss_scale=off", 0), ("mixed,loss_scale=off", 1)]
-    assert set(grown.precisions) == {"float32", "mixed", "mixed,loss_scale=off"}
+    assert again(tmp_path, seeds=1).rows() == first.rows() and trained == []
+    again(tmp_path)
+    grown = again(tmp_path, ["mixed,loss_scale=off"])
+    assert trained == [(arm, 1) for arm in BOTH] + [("mixed,loss_scale=off", s) for s in (0, 1)]
     assert grown.baseline == "float32" and len(grown.runs) == 6
+
+
+def test_runs_are_not_mixed_with_those_that_began_otherwise_and_other_machines_are_named(tmp_path):
+    first = again(tmp_path, seeds=1)
+    first.runs[0].history["loss"][2] += 1
+    store.save_run(tmp_path, first.runs[0], first.config)
+    refuses(ArgumentError, "float32, seed 0, whose loss at step 3 was ", again, tmp_path)
+    first.environment["NumPy"] = "1.9"
+    first.save(tmp_path)
+    told = f"2 of 4 runs ran on another machine: NumPy {np.__version__} instead of 1.9."
+    assert told in again(tmp_path).notes()
 
 
 @pytest.mark.parametrize("finished", [0, 3])
@@ -167,22 +180,22 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
     with monkeypatch.context() as patch:
         patch.setattr(here, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+            again(tmp_path)
     left = Comparison.load(tmp_path)
     missing = [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)][finished:]
     assert len(left.runs) == finished and sorted(left.missing()) == sorted(missing)
     assert f"{4 - finished} of 4 runs are still missing" in " ".join(left.notes())
     assert left.row("mixed").pairs == finished // 2
     trained.clear()
-    compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    again(tmp_path)
     assert trained == missing
 
 
 def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name(tmp_path):
-    def again(**changes):
+    def other(**changes):
         compare(blobs(**{"steps": 3, **changes}), ["float32"], 1, out=tmp_path, progress=False)
 
-    again()
+    other()
     for change, named in (
         *(({"steps": 4}, "steps was 3 and is now 4"), ({"dial": 2}, "dial was 0 and is now 2")),
         ({"batch_size": 8}, "batch size was 16 and is now 8"),
@@ -190,10 +203,10 @@ def test_other_settings_in_the_same_folder_and_a_damaged_run_are_refused_by_name
         ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data was 'clouds, 160"),
         ({"optimizer": lambda p: optim.Adam(p, lr=0.05)}, "optimizer was .*0.02.* is now .*0.05"),
     ):
-        refuses(ArgumentError, named, again, **change)
+        refuses(ArgumentError, named, other, **change)
     (path,) = (tmp_path / "runs").glob("*.json")
     path.write_text("{", encoding="utf-8")
-    refuses(DataError, "Delete it and compare again", again)
+    refuses(DataError, "Delete it and compare again", other)
 
 
 def pictures(folder):

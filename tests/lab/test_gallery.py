@@ -60,6 +60,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert blob["seeds"] == [0, 1]
     assert blob["results"].keys() == {"float32", "mixed,loss_scale=1", "mixed"}
     assert len((tmp_path / "gallery.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
+    assert len(re.findall(r"(?m),1,\d\S+,,$", (tmp_path / "courses.csv").read_text("utf-8"))) == 6
     assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     assert "12 runs, 6 of which are there" in call(*words, "4", "--dry-run").output

@@ -1,5 +1,6 @@
 """What enters products: its bits, its scale, and that all of it is rounded and nothing else."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -15,7 +16,7 @@ from minifp.numerics import autocast, kernels, policy
 from minifp.numerics.formats import as_dtype, downcast, float32, float64, format_of, upcast
 from minifp.numerics.kernels import KERNELS
 from minifp.numerics.number_format import Format, operand_format
-from minifp.numerics.operands import CURRENT, ROW, Rounding, rounded, scale_of
+from minifp.numerics.operands import CURRENT, ROW, Rounding, quotient_of, rounded, scale_of
 from minifp.ops.products.linear import linear_dw, linear_dx, linear_forward
 
 E4M3, E5M2 = format_of("float8_e4m3fn"), format_of("float8_e5m2")
@@ -41,10 +42,13 @@ def test_the_scale_is_the_largest_power_of_two_that_keeps_the_maximum_in_the_for
     largest = format_of(name).max
     scale = float(scale_of(np.float32(amax), largest))
     assert np.frexp(scale)[0] == 0.5 and amax * scale <= largest < amax * scale * 2
+    exact = quotient_of(np.float32(amax), largest)
+    assert (exact.dtype, exact) == (float32, np.float32(min(largest / amax, 2.0**126)))
 
 
 def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_alone():
-    np.testing.assert_array_equal(scale_of(np.array([0, np.inf, np.nan], float32), 448.0), 1)
+    for of in (scale_of, quotient_of):
+        np.testing.assert_array_equal(of(np.array([0, np.inf, np.nan], float32), 448.0), 1)
     x = np.array([1e4, -1e4, 3, np.inf, -np.inf, np.nan], float32)
     y = rounded(x, Rounding(E4M3, CURRENT), (0,))
     np.testing.assert_array_equal(y, [448, -448, 3, np.inf, -np.inf, np.nan])
@@ -59,20 +63,20 @@ def test_what_has_no_maximum_is_not_scaled_too_large_saturates_and_a_row_scales_
     assert found == {"current": [16, 0], "row": [16, 2.0**-26], "off": [16, 0]}
 
 
-@pytest.mark.parametrize("scale", [CURRENT, ROW, None])
+@pytest.mark.parametrize("how", [(CURRENT,), (ROW,), (None,), (CURRENT, (), True)])
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
-def test_an_operand_is_what_ml_dtypes_rounds_over_the_scale(scale, name):
+def test_an_operand_is_what_ml_dtypes_rounds_over_the_scale(how, name):
+    """By the exact factor, as float64 arithmetic rounded where operands.py says so."""
     theirs = getattr(pytest.importorskip("ml_dtypes"), name)
-    x, format = numbers(3, 700, size=1e-4), format_of(name)
-    wide, axes = upcast(x, float32), {CURRENT: (0, 1), ROW: (1,)}
-    s = np.float32(1)
-    if scale:
-        amax = np.abs(wide).max(axes[scale], keepdims=True)
-        s = np.exp2(np.floor(np.log2(format.max / amax.astype("f8")))).astype("f4")
-    expected = (wide * s).astype(theirs).astype("f4") / s
-    np.testing.assert_array_equal(
-        upcast(rounded(x, Rounding(format, scale), (1,)), float32), expected
-    )
+    x, (format, axes) = numbers(3, 700, size=1e-4), (format_of(name), {CURRENT: (0, 1), ROW: (1,)})
+    wide, s = upcast(x, float64), np.float32(1)
+    if how[0]:
+        quotient = format.max / np.abs(wide).max(axes[how[0]], keepdims=True)
+        s = (quotient if len(how) > 1 else np.exp2(np.floor(np.log2(quotient)))).astype("f4")
+    codes = np.clip((wide * s).astype("f4"), -format.max, format.max).astype(theirs)
+    expected = (codes.astype(float64) * (1 / s.astype(float64)).astype("f4")).astype("f4")
+    ours = rounded(x, Rounding(format, *(how if len(how) > 1 else (*how, (1,)))), (1,))
+    np.testing.assert_array_equal(upcast(ours, float32), expected)
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
@@ -85,20 +89,14 @@ def test_compiled_and_reference_round_alike(stored, to, monkeypatch):
         x = downcast(
             np.clip(wide, -6e4, 6e4) if special[:1] != [np.inf] else wide, as_dtype(stored)
         )
-        for scale in (CURRENT, ROW, None):
-            ours = rounded(x.T, Rounding(to, scale), (1,))
+        hows = [(CURRENT,), (ROW,), (None,), (CURRENT, (), True)]
+        for a, how in itertools.product((x.T, x[2, 3, ...]), [Rounding(to, *how) for how in hows]):
+            ours = rounded(a, how, (1,))
             with monkeypatch.context() as m:
                 m.setattr("minifp.numerics.operands.worth_compiling", lambda *_: False)
-                theirs = rounded(x.T, Rounding(to, scale), (1,))
-            assert ours.dtype == x.dtype
+                theirs = rounded(a, how, (1,))
+            assert ours.dtype == theirs.dtype == (float32 if how.is_exact else x.dtype)
             np.testing.assert_array_equal(*(upcast(y, float32) for y in (ours, theirs)))
-
-
-@pytest.mark.parametrize("scale", [CURRENT, ROW, None])
-def test_a_number_without_dimensions_is_an_operand(scale):
-    pytest.importorskip("minifp.runtime.cpu.kernels.operands")  # not loaded for few numbers
-    x = np.full((), 0.3, float32)
-    np.testing.assert_array_equal(rounded(x, Rounding(E4M3, scale), ()), np.float32(0.3125))
 
 
 def test_tf32_is_float32_rounded_to_ten_bits_of_mantissa():
@@ -238,6 +236,7 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
     ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
     ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
     ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
+    ("float8,operand_scale=row+factor=exact", r"expected .* current\+factor=exact"),
     ("mixed,operands=float16", "has no effect on numbers stored in float16"),
     ("mixed,operands=tf32", "has no effect on numbers stored in float16"),
     ("float32,gradient_operands=float32", "no effect .* expected off, or a format of fewer"),

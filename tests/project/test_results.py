@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from minifp.lab.results.first_losses import STEPS, first_losses
+from minifp.lab.settings import adjusted
+from minifp.lab.tasks import load_task
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from check_results import COVERED, TOKEN, lines_of, masked, problems  # noqa: E402
+from check_results import COVERED, TOKEN, lines_of, masked, precisions, problems, read  # noqa: E402
 
 
 @pytest.mark.parametrize("name", COVERED)
@@ -21,6 +25,18 @@ def test_each_number_is_the_recorded_one_and_another_digit_is_noticed(name):
         other = f"{line[: i - 1]}{(int(line[i - 1]) + 1) % 10}{line[i:]}"
         assert problems(text.replace(line, other, 1)), other
         assert problems(text.replace(line, f"{line} A new 7.", 1)), line
+
+
+@pytest.mark.parametrize("call, name, epochs", [("0", "mlp", 10), ("1", "lenet", 5)])
+def test_recorded_runs_begin_today_as_they_began(call, name, epochs):
+    lanes = pytest.importorskip("minifp.runtime.cpu.kernels.tile").LANES
+    if read(precisions.MADE)["state"]["lanes"] != lanes:
+        pytest.skip("recorded with vectors of another width")
+    rows = [r for r in read(precisions.COURSES) if (r["block"], r["call"]) == ("state", call)]
+    task = adjusted(load_task(name, "digits"), epochs)
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        before = [float(row["loss"]) for row in rows if row["arm"] == arm][:STEPS]
+        assert str(first_losses(task, arm, 0)) == str(before), arm  # NaN is no other NaN
 
 
 @pytest.mark.parametrize("line, said", [

@@ -6,14 +6,16 @@ A kind is a module with `part`: the Document of a Gallery whose exhibits are all
 from dataclasses import replace
 from itertools import chain
 
+from minifp.data import cifar, packed
 from minifp.lab.exhibits import bathtub_part, doses_part, lines_part, techniques_part
 from minifp.lab.page.page_style import STYLE
+from minifp.lab.results.first_losses import STEPS
 from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.results.tidy import TIMED
 from minifp.report import words
 from minifp.report.content import Document, Links, Section
 
-NAME = "gallery"  # of the files in a folder
+NAME, COURSES = "gallery", "courses"  # of the files in a folder
 KINDS = {
     "lines": lines_part,
     "doses": doses_part,
@@ -32,8 +34,8 @@ def document(gallery) -> Document:
     claims = words.listed(dict.fromkeys(e.claim for e in gallery.exhibits if e.claim))
     notes = [*dict.fromkeys(notes)]
     pages = [links(gallery, exhibit) for exhibit in gallery.exhibits]
-    environment = gallery.comparisons[0].environment
-    head = {"scale": gallery.scale, "environment": environment, "notes": notes}
+    made_by = {"environment": gallery.comparisons[0].environment, "commit": commit(gallery)}
+    head = {"scale": gallery.scale, **made_by, "published data": published(gallery), "notes": notes}
     return Document(
         name=NAME,
         title="The gallery: mixed precision on a laptop",
@@ -42,7 +44,7 @@ def document(gallery) -> Document:
         sections=[*sections, Section("Each exhibit", [Links(pages)])],
         notes=notes,
         data={**head, "exhibits": exhibits},
-        records={NAME: runs(gallery)},
+        records={NAME: runs(gallery), COURSES: courses(gallery)},
         style=STYLE,
     )
 
@@ -84,6 +86,33 @@ def runs(gallery) -> list[list]:
             took = (round(getattr(run, name), 4) for name in TIMED)
             rows.append([exhibit.name, run.precision, run.seed, *ended, *took])
     return rows
+
+
+def courses(gallery) -> list[list]:
+    """Of each run the losses of its first steps, and metric and test loss at each evaluation: a row
+    a step."""
+    rows: list = [["exhibit", "arm", "seed", "step", "loss", "metric", "test_loss"]]
+    for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
+        for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
+            tests = {step: ends for step, *ends in run.evaluations}
+            losses = dict(zip(run.history.get("step", ()), run.history["loss"]))
+            for step in sorted({*tests, *(step for step in losses if step <= STEPS)}):
+                ends = losses.get(step), *tests.get(step, (None, None))
+                rows.append([exhibit.name, run.precision, run.seed, step, *ends])
+    return rows
+
+
+def commit(gallery) -> str:
+    """The commit with which it was made, as the folders of its exhibits tell."""
+    return words.listed(dict.fromkeys(c.origin.commit for c in gallery.comparisons))
+
+
+def published(gallery) -> dict[str, str]:
+    """What was published in place of data that are not quite the published ones: its name, and the
+    archive with its hash."""
+    of, told = cifar.CIFAR10, [c.config["training data"] for c in gallery.comparisons]
+    is_packed = any(text.startswith(packed.NAME) for text in told)
+    return {of.name: f"{of.archive}, sha256 {of.checksum}"} if is_packed else {}
 
 
 def links(gallery, exhibit) -> list[tuple[str, str]]:

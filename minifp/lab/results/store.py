@@ -193,6 +193,17 @@ def runs_shown(folder: Path) -> set | None:
         return set()
 
 
+def environment_of(folder: Path) -> dict[str, str] | None:
+    """On what the runs in a folder were made, but for those that tell themselves; None where no
+    results.json is there, or a damaged one."""
+    try:
+        held = read_json(folder, folder / RESULTS)
+        schema.check(held, schema.RESULTS, folder / RESULTS)
+        return held["environment"]
+    except DataError:
+        return None
+
+
 def check_arms(path: Path, pairs: Iterable[tuple[Any, Any]]) -> None:
     """Raise DataError for a precision, as `path` names it, that is not the text of an arm, or for
     what is no seed."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from minifp.lab.results import store
+from minifp.lab.results import first_losses, store
 from minifp.lab.workers.job import Outcome, here
 from minifp.lab.workers.progress import Progress
 from minifp.lab.workers.wanted import Wanted
@@ -13,9 +13,11 @@ def carry_out(title: str, wanted: Sequence[Wanted], engine: Any, progress: bool)
     """Let an engine make runs, and add each to its comparison, and to the folder of that.
 
     engine: Here, Local or Cluster: its `outcomes` gives runs in whatever order they come home.
+    Raises ArgumentError where a run that is kept there would now have other losses.
     """
     if not wanted:
         return
+    first_losses.check(wanted)
     with engine, Progress(title, wanted, engine.lanes, progress) as shown:
         for one, outcome in engine.outcomes(wanted, shown):
             shown.end(one)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from minifp.lab.run import train
-from minifp.lab.workers.job import Outcome
+from minifp.lab.workers.job import Outcome, here
 from minifp.lab.workers.progress import Progress
 from minifp.lab.workers.wanted import Wanted
 from minifp.runtime.device import default_device
@@ -32,4 +32,4 @@ class Here:
                     lambda run, one=one: progress.reached(one, run.steps),
                     snapshots=True, weights=one.comparison.keeps_weights,
                 )  # fmt: skip
-            yield one, Outcome(run)
+            yield one, Outcome(run, here())

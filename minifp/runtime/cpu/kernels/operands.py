@@ -112,11 +112,11 @@ def amax(x):
     return found.max().view(np.float32)
 
 
-def rounded(x, form, scale, largest, top):
-    """x, rounded to a format's numbers over the scale, in its own format. form: as round_to has
-    it."""
+def rounded(x, dtype, form, scale, largest, top):
+    """x, rounded to a format's numbers over the scale, as an array of a dtype. form: as round_to
+    has it."""
     x = x if x.flags.forc else np.ascontiguousarray(x)
-    out = np.empty_like(x, order="K")
+    out = np.empty_like(x, dtype, order="K")
     chunks, length = spans(x.size, CHUNK)
     numbers = map(np.float32, (scale, 1 / scale, largest, top))
     source, target = (view(a.reshape(-1, order="A")) for a in (x, out))
