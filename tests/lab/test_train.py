@@ -10,12 +10,13 @@ import sys
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from lab_blobs import clouds
+from lab_blobs import blobs, clouds
 from snapshots import frozen
 from terminals import call
 
@@ -133,6 +134,41 @@ def interrupted_after(steps):
 
     with each_step(interrupt), pytest.raises(KeyboardInterrupt):
         yield
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "mixed,master_weights=off"])
+def test_averages_are_of_unrounded_weights_go_on_to_the_bit_and_are_judged_as_stored(
+    tmp_path, precision
+):
+    nn, noted = fp.nn, []
+    parts = (
+        partial(nn.Linear, 2, 8),
+        partial(nn.BatchNorm1d, 8),
+        nn.ReLU,
+        partial(nn.Linear, 8, 4),
+    )
+    task = blobs(model=lambda: nn.Sequential(*(part() for part in parts)), average=0.1)  # 4 steps
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    settings = {"precision": precision, "progress": False}
+    with each_step(lambda t: noted.append(t.state.weights()[""])):
+        first = train_one(task, save=whole, **settings)
+    with interrupted_after(17):
+        train_one(task, save=part, every=7, **settings)
+    last = train_one(task, resume=part, progress=False)
+    assert frozen(last.metrics) == frozen(first.metrics) and content(part) == content(whole)
+    saved = fp.load(whole)["averaged"][""]
+    trained = tensor_file.read(whole)[0]
+    for name in ("0.weight", "3.weight"):
+        mean = noted[1][name]
+        for n, weights in enumerate([*(w[name] for w in noted[2:]), trained[name]], 2):
+            mean = mean + (weights - mean) / min(n, 4)
+        np.testing.assert_allclose(saved[name], mean, 1e-5, 1e-6)
+    inputs = task.data()[0][np.arange(160)][0] @ saved["0.weight"].T + saved["0.bias"]
+    np.testing.assert_allclose(saved["1.running_mean"], inputs.mean(0), 1e-2, 1e-3)
+    judged = fp.evaluate(whole, [precision], task=task, repeats=1, progress=False).judged[1]
+    assert judged.trained.name.endswith(f"({precision}, seed 0, averaged)")
+    assert judged.base.metrics["accuracy"] == first.metrics["averaged accuracy"][-1]
+    assert judged.base.loss == pytest.approx(first.metrics["averaged test loss"][-1], rel=2e-3)
 
 
 @pytest.mark.parametrize("meant", [5, 9], ids=["finished", "stopped"])

@@ -81,8 +81,13 @@ def about_end(comparison) -> str:
     )
     if len(comparison.precisions) == 1:
         return about
+    whose = "its whole interval"
+    if task.decider != task.metric_name:
+        decides = next((c for c in comparison.claims() if c.decides), None)
+        whose = f"that of the {task.decider}, which was declared to decide,"
+        margin = margin if decides is None else f"{decides.score.margin:.3g}"
     return (
-        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where its whole interval "
+        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where {whose} "
         f"is within ±{margin}."
     )
 

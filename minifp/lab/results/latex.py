@@ -5,10 +5,13 @@ above it as a comment.
 """
 
 import math
+from functools import partial
 from itertools import chain
 from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.scores import has_loss, test_loss
+from minifp.lab.metrics import TEST_LOSS
 from minifp.lab.page.captions import metric_places
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
@@ -23,7 +26,7 @@ def table(comparison) -> str:
     task, rows = comparison.task, comparison.rows()
     claims = {claim.arm: claim for claim in claims_of(comparison) if claim.decides}
     units = {metric.name: metric.unit for metric in [task.primary, *task.metrics]}
-    names = metric_names(comparison)
+    names = [*metric_names(comparison), *[TEST_LOSS] * has_loss(comparison)]
     head = ["Arm", "Runs", *(with_unit(name, units.get(name)) for name in names)]
     head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE:.0%} interval"]
     head += ["Verdict", "p"]
@@ -70,7 +73,8 @@ def cells(comparison, row, metrics, claim) -> list[str]:
         spread(row.mean, row.sd, metric_places(task)),
     ]
     for name in metrics[1:]:
-        values = [final(run, name, primary) for run in ended]
+        of = test_loss if name == TEST_LOSS else partial(final, metric=name, primary=primary)
+        values = [of(run) for run in ended]
         texts += [spread(*moments([value for value in values if words.is_number(value)]))]
     if row.precision == comparison.baseline:
         return [*texts, "baseline", "", "", ""]
@@ -78,7 +82,7 @@ def cells(comparison, row, metrics, claim) -> list[str]:
     ends = ", ".join(words.signed(end, places) for end in (row.low, row.high))
     interval = f"[{ends}]" if words.is_number(row.low) else ""
     decided = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", primary)
-    by = f" by {row.decided_by}" if decided else ""
+    by = f" by {row.decided_by}, {claim.difference:+.3g}" if decided and claim else ""
     p = claim.holm_of_verdict if claim is not None else None
     verdict = (badge(row) or "no verdict") + by
     return [*texts, difference, interval, verdict, "" if p is None else p_text(p)]

@@ -1,0 +1,78 @@
+"""By how much averaged weights spread less: LeNet on digits, float32 and mixed precision, by seed.
+
+    python scripts/measure_averages.py            # 8 seeds, some minutes
+    python scripts/measure_averages.py --record   # and the runs into results/averages
+
+For each share of the run that an average remembers (Task.average), the standard deviation of the
+paired differences (mixed minus float32) of the test loss and of the accuracy, with the last weights
+and with averaged ones; and how many seeds as many it takes with the last ones for the same verdict,
+which is the square of the ratio.
+"""
+
+import argparse
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import minifp as fp
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
+from minifp.lab.statistics.moments import deviation
+from minifp.report.csv_text import csv_text
+from minifp.report.plain_text import columns
+
+RECORDED = Path(__file__).resolve().parent / "results" / "averages" / "lenet-digits.csv"
+SHARES, SEEDS = (0.1, 0.3, 1.0), 8
+ARMS = ("float32", "mixed")
+SCORES = (TEST_LOSS, "accuracy")
+HEADER = ("average", "arm", "seed", *SCORES, *(AVERAGED + name for name in SCORES))
+
+
+def measured(shares, seeds: int) -> list[list]:
+    """Lines of HEADER: what each run ends with."""
+    lines = []
+    for share in shares:
+        task = replace(fp.load_task("lenet", data="digits"), average=share)
+        for run in fp.compare(task, ARMS, seeds=seeds, progress=False).runs:
+            last = {TEST_LOSS: run.evaluations[-1][2], "accuracy": run.metric}
+            last |= {name: values[-1] for name, values in run.metrics.items()}
+            lines.append([share, run.precision, run.seed, *(last[name] for name in HEADER[3:])])
+    return lines
+
+
+def spreads(lines: list[list]) -> list[list[str]]:
+    """A line for each share and score: deviations of paired differences, and seeds as many."""
+    found = [["average", "score", "last weights", "averaged", "times as many seeds"]]
+    for share in dict.fromkeys(line[0] for line in lines):
+        for name in SCORES:
+            last, averaged = (paired(lines, share, n) for n in (name, AVERAGED + name))
+            numbers = (last, averaged, (last / averaged) ** 2)
+            found.append([f"{share:g}", name, *(f"{number:.3g}" for number in numbers)])
+    return found
+
+
+def paired(lines: list[list], share: float, name: str) -> float:
+    """The deviation of mixed minus float32 over seeds."""
+    of = {(line[1], line[2]): line[HEADER.index(name)] for line in lines if line[0] == share}
+    seeds = sorted({seed for _, seed in of})
+    return deviation([of[ARMS[1], seed] - of[ARMS[0], seed] for seed in seeds])
+
+
+def recorded() -> list[list]:
+    """The lines that are recorded."""
+    with RECORDED.open(encoding="utf-8", newline="") as file:
+        rows = [*csv.reader(file)][1:]
+    return [[float(r[0]), r[1], int(r[2]), *map(float, r[3:])] for r in rows]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="write the runs into the results")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    options = parser.parse_args()
+    lines = measured(SHARES, options.seeds)
+    if options.record:
+        RECORDED.parent.mkdir(parents=True, exist_ok=True)
+        RECORDED.write_text(csv_text([HEADER, *lines]), encoding="utf-8")
+    print(columns(spreads(lines)))
