@@ -13,6 +13,7 @@ from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.scores import has_loss, test_loss
 from minifp.lab.metrics import TEST_LOSS
 from minifp.lab.page.captions import metric_places
+from minifp.lab.page.tests_table import places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
@@ -29,6 +30,8 @@ def table(comparison) -> str:
     names = [*metric_names(comparison), *[TEST_LOSS] * has_loss(comparison)]
     head = ["Arm", "Runs", *(with_unit(name, units.get(name)) for name in names)]
     head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE:.0%} interval"]
+    if task.decider != task.metric_name:
+        head += [f"Difference of {task.decider}", f"{CONFIDENCE:.0%} interval"]
     head += ["Verdict", "p"]
     groups = [[r for r in rows if r.is_control == is_control] for is_control in (False, True)]
     lines = [cells(comparison, r, names, claims.get(r.precision)) for r in chain(*groups)]
@@ -44,7 +47,7 @@ def with_unit(name, unit) -> str:
 def caption(comparison) -> list[str]:
     """What must be said with the table, and the answers in words."""
     task = comparison.task
-    count = max((claim.together for claim in claims_of(comparison)), default=0)
+    count = max((claim.together for claim in claims_of(comparison) if claim.decides), default=0)
     better = "higher" if task.goal == "max" else "lower"
     steps, seeds = comparison.config.get("steps"), len(comparison.seeds)
     return [
@@ -76,16 +79,25 @@ def cells(comparison, row, metrics, claim) -> list[str]:
         of = test_loss if name == TEST_LOSS else partial(final, metric=name, primary=primary)
         values = [of(run) for run in ended]
         texts += [spread(*moments([value for value in values if words.is_number(value)]))]
+    of_decider = claim if claim is not None and claim.score.name == task.decider else None
+    other = [] if task.decider == primary else difference_cells(of_decider)
     if row.precision == comparison.baseline:
-        return [*texts, "baseline", "", "", ""]
-    difference = words.signed(row.difference, places) if words.is_number(row.difference) else ""
-    ends = ", ".join(words.signed(end, places) for end in (row.low, row.high))
-    interval = f"[{ends}]" if words.is_number(row.low) else ""
+        return [*texts, "baseline", *[""] * len(other), "", "", ""]
     decided = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", primary)
-    by = f" by {row.decided_by}, {claim.difference:+.3g}" if decided and claim else ""
+    by = f" by {row.decided_by}" if decided else ""
     p = claim.holm_of_verdict if claim is not None else None
     verdict = (badge(row) or "no verdict") + by
-    return [*texts, difference, interval, verdict, "" if p is None else p_text(p)]
+    both = [*difference_cells(row, places), *other]
+    return [*texts, *both, verdict, "" if p is None else p_text(p)]
+
+
+def difference_cells(of, places=None) -> list[str]:
+    """The difference and the interval of a row, or of a claim, by whose margin they are written."""
+    if of is None or not words.is_number(of.difference):
+        return ["", ""]
+    places = places_of(of) if places is None else places
+    ends = ", ".join(words.signed(end, places) for end in (of.low, of.high))
+    return [words.signed(of.difference, places), f"[{ends}]" if words.is_number(of.low) else ""]
 
 
 def p_text(p) -> str:
