@@ -123,11 +123,11 @@ def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
     text = (folder / "table.tex").read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("% ")]
     body = [line for line in text.splitlines() if not line.startswith("% ")]
-    assert body[0] == r"\begin{tabular}{lrrrrrrlr}" and body[-1] == r"\end{tabular}"
+    assert body[0] == r"\begin{tabular}{lrrrrrrrlr}" and body[-1] == r"\end{tabular}"
     rows = [line.removesuffix(r" \\").split(" & ") for line in body if line.endswith(r"\\")]
-    assert {len(row) for row in rows} == {9} and r"\textbf" not in text
+    assert {len(row) for row in rows} == {10} and r"\textbf" not in text
     head, base, gave_up, control = rows
-    assert head[2] == r"accuracy (\%)" and head[3:5] == ["seed", "twice"]
+    assert head[2] == r"accuracy (\%)" and head[3:6] == ["seed", "twice", "test loss"]
     assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "0/2", ""]
     assert gave_up[-2:] == ["DIVERGED", ""] and base[-4:] == ["baseline", "", "", ""]
     assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[2])
