@@ -1,7 +1,7 @@
 """By how much averaged weights spread less: LeNet on digits, float32 and mixed precision, by seed.
 
-    python scripts/measure_averages.py            # 8 seeds, some minutes
-    python scripts/measure_averages.py --record   # and the runs into results/averages
+    python scripts/measure_averages.py            # of the runs in results/averages
+    python scripts/measure_averages.py --record   # makes these runs anew: a minute of a core
 
 With the task's schedule, by which the rate falls to 0, and with a constant rate; and for shares of
 the run that an average remembers (Task.average): the standard deviation of the paired differences
@@ -75,11 +75,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", action="store_true", help="write the runs into the results")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    options = parser.parse_args()
-    lines = measured(SHARES, options.seeds)
-    if options.record:
+    parser.add_argument("--record", action="store_true", help="make the runs anew, and record them")
+    if parser.parse_args().record:
         RECORDED.parent.mkdir(parents=True, exist_ok=True)
-        RECORDED.write_text(csv_text([HEADER, *lines]), encoding="utf-8")
-    print(columns(spreads(lines)))
+        RECORDED.write_text(csv_text([HEADER, *measured(SHARES, SEEDS)]), encoding="utf-8")
+    print(columns(spreads(recorded())))

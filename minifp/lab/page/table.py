@@ -4,6 +4,7 @@ from minifp.lab.arms import is_control
 from minifp.lab.conclusions import special
 from minifp.lab.conclusions.notes import notes
 from minifp.lab.memory import KINDS
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.page.captions import metric_places
 from minifp.lab.page.tests_table import ends, mean_text, p_text, places_of
 from minifp.lab.page.verdicts import badge
@@ -49,7 +50,6 @@ def text_table(comparison) -> str:
 
 def run_table(task, run) -> str:
     """What one run came to, a line for each figure."""
-    unit = f" {task.metric_unit}" if task.metric_unit else ""
     losses = [loss for loss in run.history["loss"] if words.is_number(loss)]
     rows = [
         ("task", task.name),
@@ -57,13 +57,29 @@ def run_table(task, run) -> str:
         ("status", run.status + (f": {run.note}" if run.note else "")),
         ("steps", f"{run.steps}, of which {run.skipped} skipped"),
         ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
-        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit),
+        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit_text(task)),
+        *averaged_rows(task, run),
         ("loss scale", words.scale_text(run.final_scale)),
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
         ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+def unit_text(task) -> str:
+    """The unit of a task's metric, behind a number."""
+    return f" {task.metric_unit}" if task.metric_unit else ""
+
+
+def averaged_rows(task, run) -> list[tuple[str, str]]:
+    """What averages of the weights came to, where there are any."""
+    known = {AVERAGED + task.metric_name: unit_text(task), AVERAGED + TEST_LOSS: ""}
+    return [
+        (name, f"{words.fixed(run.metrics[name][-1], None)}{unit}")
+        for name, unit in known.items()
+        if name in run.metrics
+    ]
 
 
 def about_end(comparison) -> str:

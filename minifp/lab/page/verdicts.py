@@ -108,7 +108,9 @@ def reasons(row, base, claim, comparison) -> str:
         return f"{words.typeset(text)}, too few for a verdict: at least {row.needed} are needed."
     if row.verdict is None:
         why = row.coarse or f"no run has its {comparison.task.decider}"
-        return f"{words.typeset(text)}; but {why}, and no test loss with a margin is there to decide."
+        return (
+            f"{words.typeset(text)}; but {why}, and no test loss with a margin is there to decide."
+        )
     score = claim.score
     if score.name == comparison.task.metric_name:
         return words.typeset(text) + closing(row, f"the task's margin of ±{score.margin:g}")
