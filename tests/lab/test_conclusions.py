@@ -143,8 +143,8 @@ def test_what_was_declared_decides_and_the_metric_stands_beside_it():
     assert "averaged test loss: DIFFERENT at a margin of 0.005" in whole.verdict_sentence()
     assert "as declared, the averaged test loss decides" in verdicts.statements(whole)[0].text
     assert "that of the averaged test loss, which was" in " ".join(whole.table().split())
-    told = "$-0.0100$ & $[-0.0100, -0.0100]$ & DIFFERENT by averaged test loss"
-    assert told in latex.table(whole)
+    told = "$-0.0100$ & $[-0.0100, -0.0100]$ & DIFFERENT by averaged test loss & $<0.001$"
+    assert told in latex.table(whole)  # with its adjusted p
 
 
 def test_a_margin_of_the_loss_lies_between_checkpoints_a_point_apart_or_is_a_tenth_of_the_end():

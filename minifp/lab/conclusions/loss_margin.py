@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from minifp.lab.statistics.moments import mean
 
 SHARE = 0.1  # of what the second half of training does
@@ -47,9 +49,11 @@ def loss_margin_of(courses: Sequence[Course], worse_by: Callable, margin: float)
     steps, metrics, losses = zip(*points)
     behind = [worse_by(metric, metrics[-1]) for metric in metrics]
     at, half = last_crossing(steps, behind, margin), max(steps[-1] / 2, steps[0])
-    apart = None if at is None else between(steps, losses, at) - losses[-1]
-    half_lost = between(steps, losses, half) - losses[-1]
-    return LossMargin(apart, half_lost, between(steps, behind, half))
+    apart, half_lost = (
+        None if step is None else float(np.interp(step, steps, losses)) - losses[-1]
+        for step in (at, half)
+    )
+    return LossMargin(apart, half_lost, float(np.interp(half, steps, behind)))
 
 
 def mean_course(courses: Sequence[Course]) -> list[tuple]:
@@ -67,13 +71,6 @@ def last_crossing(steps, values, level) -> float | None:
             done = (before - level) / (before - after)
             return steps[i - 1] + done * (steps[i] - steps[i - 1])
     return None
-
-
-def between(steps, values, step) -> float:
-    """The value of a course at a step, along straight lines."""
-    i = next(i for i in range(1, len(steps)) if step <= steps[i])
-    done = (step - steps[i - 1]) / (steps[i] - steps[i - 1])
-    return values[i - 1] + done * (values[i] - values[i - 1])
 
 
 def rounded_down(value: float) -> float:
