@@ -23,20 +23,21 @@ def final_table(comparison) -> Markup:
         f"At the end of training: mean ± standard deviation over seeds. Differences are paired by "
         f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
     )
+    if task.decider != task.metric_name:
+        caption += f" The verdict is that of the {task.decider}, as declared."
     rows = [
         [code(row.precision), *final_cells(row, comparison, places)] for row in comparison.rows()
     ]
-    head = final_head(comparison)
-    return table(caption, head, rows, text_columns=(len(head) - 1,))
+    return table(caption, final_head(comparison), rows, text_columns=(6,))
 
 
 def final_head(comparison) -> list:
     """The names of its columns."""
     head = ["precision", captions.metric_label(comparison.task), "finished", "pairs", "difference"]
-    head += [f"{CONFIDENCE:.0%} interval"]
+    head += [f"{CONFIDENCE:.0%} interval", "verdict"]
     for name in beside(comparison):
         head += [name, "difference"]
-    return [*head, "verdict"]
+    return head
 
 
 def beside(comparison) -> list[str]:
@@ -71,7 +72,7 @@ def final_cells(row, comparison, places) -> list:
     sd = f" ± {words.fixed(row.sd, own)}" if words.is_number(row.sd) else ""
     cells = [words.fixed(row.mean, own) + sd, f"{row.n - row.diverged} of {row.n}"]
     cells.append("-" if is_baseline else str(row.pairs))
-    cells += [difference, interval, *beside_cells(row, comparison), badge(row) or "-"]
+    cells += [difference, interval, badge(row) or "-", *beside_cells(row, comparison)]
     return [words.typeset(cell) for cell in cells]
 
 

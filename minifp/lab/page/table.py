@@ -133,8 +133,8 @@ def tests(comparison) -> list[str]:
     told = (
         "p values: how often data this far out would come up if the hypothesis of the test were "
         "true. Below 0.05 the test of equivalence (TOST) rejects that the difference is beyond the "
-        "margin, that of difference that it is within it. In brackets: adjusted for all tests of "
-        "its kind here (Holm)."
+        "margin, that of difference that it is within it. In brackets: adjusted (Holm), of what "
+        "decides for all that decides, of the other scores for all here."
     )
     return [fill(told), columns(lines, text_columns=(0, 5))]
 

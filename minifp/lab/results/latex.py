@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.scores import has_loss, test_loss
-from minifp.lab.metrics import TEST_LOSS
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.page.captions import metric_places
 from minifp.lab.page.tests_table import places_of
 from minifp.lab.page.verdicts import badge
@@ -27,6 +27,7 @@ def table(comparison) -> str:
     task, rows = comparison.task, comparison.rows()
     claims = {claim.arm: claim for claim in claims_of(comparison) if claim.decides}
     units = {metric.name: metric.unit for metric in [task.primary, *task.metrics]}
+    units |= {AVERAGED + name: unit for name, unit in units.items()}
     names = [*metric_names(comparison), *[TEST_LOSS] * has_loss(comparison)]
     head = ["Arm", "Runs", *(with_unit(name, units.get(name)) for name in names)]
     head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE:.0%} interval"]
@@ -47,7 +48,12 @@ def with_unit(name, unit) -> str:
 def caption(comparison) -> list[str]:
     """What must be said with the table, and the answers in words."""
     task = comparison.task
-    count = max((claim.together for claim in claims_of(comparison) if claim.decides), default=0)
+    deciding = [claim for claim in claims_of(comparison) if claim.decides]
+    count = max((claim.together for claim in deciding), default=0)
+    margin, of = f"{task.margin:g} {task.difference_unit}".rstrip(), ""
+    if task.decider != task.metric_name and deciding:
+        margin = f"{deciding[0].score.margin:.3g} {deciding[0].score.difference_unit}".rstrip()
+        of = f" of the {task.decider}, which was declared to decide,"
     better = "higher" if task.goal == "max" else "lower"
     steps, seeds = comparison.config.get("steps"), len(comparison.seeds)
     return [
@@ -56,9 +62,9 @@ def caption(comparison) -> list[str]:
         "better). Runs: how many finished, of all.",
         f"Difference of {task.metric_name} from {comparison.baseline} (of a control, from what it "
         f"disturbs), paired by seed, with its {CONFIDENCE * 100:.0f}% interval (Student's t).",
-        f"EQUIVALENT: the whole interval is within ±{task.margin:g} {task.difference_unit} (two "
-        "one-sided tests at 5%); DIFFERENT: outside of it. p: of what the verdict claims, adjusted "
-        f"for {words.plural(count, 'claim')} (Holm).",
+        f"EQUIVALENT: the whole interval{of} is within ±{margin} (two one-sided tests at 5%); "
+        "DIFFERENT: outside of it. p: of what the verdict claims, adjusted for "
+        f"{words.plural(count, 'claim')} (Holm).",
         comparison.verdict_sentence(),
         *comparison.answer_sentences(),
         *comparison.notes(),
