@@ -42,23 +42,29 @@ class LossMargin:
 
 def loss_margin_of(courses: Sequence[Course], worse_by: Callable, margin: float) -> LossMargin:
     """That of runs of one precision. worse_by(metric, at the end): by how much the first is worse,
-    on the scale of `margin`. Evaluations count that all runs have, with finite numbers."""
+    on the scale of `margin`. Evaluations count that all runs have, with a metric. A task without a
+    test loss has but the metric's own course."""
     points = mean_course(courses)
     if len(points) < 2:
         return LossMargin()
     steps, metrics, losses = zip(*points)
     behind = [worse_by(metric, metrics[-1]) for metric in metrics]
     at, half = last_crossing(steps, behind, margin), max(steps[-1] / 2, steps[0])
-    apart, half_lost = (
-        None if step is None else float(np.interp(step, steps, losses)) - losses[-1]
-        for step in (at, half)
-    )
-    return LossMargin(apart, half_lost, float(np.interp(half, steps, behind)))
+
+    def lost(step):
+        fall = math.nan if step is None else np.interp(step, steps, losses) - losses[-1]
+        return None if math.isnan(fall) else float(fall)
+
+    return LossMargin(lost(at), lost(half), float(np.interp(half, steps, behind)))
 
 
 def mean_course(courses: Sequence[Course]) -> list[tuple]:
-    """(step, metric, loss) of the mean over runs, at the steps at which all were evaluated."""
-    known = [{e[0]: e[1:3] for e in course if None not in e[:3]} for course in courses]
+    """(step, metric, loss) of the mean over runs, at the steps at which all were evaluated; NaN is
+    the loss of a task that has none."""
+    known = [
+        {step: (metric, math.nan if loss is None else loss) for step, metric, loss in course}
+        for course in ([e for e in course if e[1] is not None] for course in courses)
+    ]
     steps = sorted(set.intersection(*map(set, known))) if known else []
     return [(step, *map(mean, zip(*(k[step] for k in known)))) for step in steps]
 
