@@ -333,7 +333,9 @@ class Training:
         self.run.kept = {**self.run.kept, **found.kept}
         if self.averages:
             found = self.averages.evaluate(self.test_set, self.new_loader)
-            for name, value in {**found.metrics, TEST_LOSS: found.loss}.items():
+            is_metric = self.task.metric is None and self.task.evaluate is None
+            losses = {} if is_metric else {TEST_LOSS: found.loss}
+            for name, value in {**found.metrics, **losses}.items():
                 self.note(AVERAGED + name, value)
 
     def note(self, name, value):
