@@ -98,10 +98,8 @@ def others(comparison) -> list[Panel]:
     for score in scores_of(comparison)[1:] if curves.has_course(comparison) else ():
         lines = lines_of(comparison, partial(curves.measured, name=score.name))
         unit = f" ({score.unit})" if score.unit else ""
-        slug, title = (
-            re.sub(r"\W+", "-", f"further {score.name}"),
-            f"{sentence_case(score.name)}{unit}",
-        )
+        slug = re.sub(r"\W+", "-", f"further {score.name}")
+        title = sentence_case(score.name) + unit
         found.append(Panel(slug, title, lines, said, band_text(comparison), points=True))
     return found
 
