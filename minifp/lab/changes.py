@@ -22,7 +22,7 @@ from minifp.runtime import random
 from minifp.runtime.nearest import nearest
 
 TASK, OPTIMIZER, PRECISION = "task", "optimizer", "precision"
-FIELDS = ("epochs", "steps", "dial", "batch_size", "accumulate", "clip_norm")
+FIELDS = ("epochs", "steps", "dial", "batch_size", "accumulate", "clip_norm", "average")
 COUNTS = ("epochs", "steps", "dial", "batch_size", "accumulate")
 SWITCHES = tuple(name for name in policy.SWITCHES if name != "operations")
 PLAIN = (policy.SINGLE, policy.DOUBLE)  # in which no switch of the precision is changed

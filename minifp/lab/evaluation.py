@@ -14,7 +14,7 @@ from minifp.data import DataLoader
 from minifp.data.structure import leaves, mapped
 from minifp.errors import ArgumentError
 from minifp.lab.batches import called, checked
-from minifp.lab.metrics import Metric
+from minifp.lab.metrics import TEST_LOSS, Metric
 from minifp.numerics.formats import is_float
 
 LOSS = "loss"  # what a task's own `evaluate` calls the test loss, if it has one
@@ -52,6 +52,10 @@ def own_evaluation(task, found) -> Evaluation:
         raise ArgumentError(
             f"task {task.name!r}: evaluate returned {', '.join(map(repr, found)) or 'nothing'}, "
             f"but no {', '.join(map(repr, missing))}, the task's metric"
+        )
+    if LOSS not in found and (task.decides or "").endswith(TEST_LOSS):
+        raise ArgumentError(
+            f"task {task.name!r}: evaluate returned no {LOSS!r}, but {task.decides} is to decide"
         )
     metrics = {m.name: finite(number(found.pop(m.name))) for m in task.all_metrics}
     loss = finite(number(found.pop(LOSS))) if LOSS in found else None

@@ -7,6 +7,8 @@ the names of the model, and beside them
     extra["settings"]    what was trained, as `settings` tells it
     extra["origin"]      {"task", "data"}: by what `load_task` finds the task; None for one without
                          a name
+    extra["averaged"]    averages of the weights, by name, for each model by its name; only of a
+                         task that has them
 
 The former has the optimizer, the schedule and the loader as well, to go on from.
 """
@@ -18,12 +20,13 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.lab.arms import as_arm
+from minifp.lab.metrics import AVERAGED
 from minifp.lab.run import Run
 from minifp.saving import checkpoint
 
 
-def extra_of(run: Run, settings: dict, origin) -> dict:
-    """What stands beside the weights. origin: an Origin."""
+def extra_of(run: Run, settings: dict, origin, averaged: dict[str, dict]) -> dict:
+    """What stands beside the weights. origin: an Origin; averaged: see Averages.weights."""
     told = asdict(replace(run, kept={}, snapshots={}, weights={}))
     # as arrays, which JSON would write out
     told["history"] = {name: np.array(column) for name, column in run.history.items()}
@@ -31,16 +34,19 @@ def extra_of(run: Run, settings: dict, origin) -> dict:
         "run": told,
         "settings": settings,
         "origin": {"task": origin.task, "data": origin.data},
+        **({"averaged": averaged} if averaged else {}),
     }
 
 
 def save(path: Path, run: Run, settings: dict, origin) -> None:
     """Write the weights of a finished run."""
     precision = as_arm(run.precision).precision
-    models = {name: Weights(arrays, precision) for name, arrays in run.weights.items()}
+    plain = {n: arrays for n, arrays in run.weights.items() if not n.startswith(AVERAGED)}
+    averaged = {n.removeprefix(AVERAGED): run.weights[n] for n in run.weights if n not in plain}
+    models = {name: Weights(arrays, precision) for name, arrays in plain.items()}
     alone = models.get("")
     whole = models if alone is None else alone
-    checkpoint.save(path, whole, extra=extra_of(run, settings, origin))
+    checkpoint.save(path, whole, extra=extra_of(run, settings, origin, averaged))
 
 
 class Weights:

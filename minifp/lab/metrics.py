@@ -8,6 +8,9 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 
+AVERAGED = "averaged "  # what the name of a score begins with that averaged weights reach
+TEST_LOSS = "test loss"  # the name of that score
+
 
 @dataclass(frozen=True)
 class Metric:

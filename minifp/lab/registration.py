@@ -23,7 +23,8 @@ from minifp.saving import files
 FILE = "registered.json"
 PILOT, COMPARISON = "pilot", "comparison"
 CLAIMS = ("metric_name", "metric_unit", "goal", "margin", "metrics", "loss_margin", "target")
-CLAIMS += ("relative",)  # where it is
+CLAIMS += ("relative", "decides")  # where they are
+LATER = {"relative": False, "decides": None}  # what they are in entries without them
 
 
 def register(comparison, pilot: bool = False) -> None:
@@ -48,9 +49,9 @@ def register(comparison, pilot: bool = False) -> None:
 
 
 def claimed(task: dict) -> dict:
-    """Without "relative" where it is not, as earlier versions wrote it."""
-    metrics = [{k: v for k, v in m.items() if k != "relative" or v} for m in task["metrics"]]
-    return {k: v for k, v in {**task, "metrics": metrics}.items() if k != "relative" or v}
+    """Without what earlier versions did not know, where it is as it was for them."""
+    metrics = [{k: v for k, v in m.items() if k not in LATER or v} for m in task["metrics"]]
+    return {k: v for k, v in {**task, "metrics": metrics}.items() if k not in LATER or v}
 
 
 def covers(held, entry) -> bool:
@@ -140,6 +141,8 @@ def margin_text(claims) -> str:
     for name in ("loss_margin", "target"):
         if claims[name] is not None:
             texts.append(f"{words.spaced(name)} {claims[name]:g}")
+    if claims.get("decides"):
+        texts.append(f"decided by the {claims['decides']}")
     return ", ".join(texts)
 
 
@@ -148,7 +151,7 @@ def changes(entry, before) -> list[str]:
     if not before or before[-1]["claims"] == entry["claims"]:
         return []
     old, new = before[-1]["claims"], entry["claims"]
-    pairs = {k: (old.get(k, False), new.get(k, False)) for k in CLAIMS}
+    pairs = {k: (old.get(k, LATER.get(k)), new.get(k, LATER.get(k))) for k in CLAIMS}
     return [f"{words.spaced(k)} was {a} and is {b}" for k, (a, b) in pairs.items() if a != b]
 
 

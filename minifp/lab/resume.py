@@ -85,6 +85,7 @@ def checked_extra(path, tree) -> dict:
     try:
         extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
         extra["origin"] = dict(tree["extra"].get("origin") or {})  # older ones have none
+        extra["averaged"] = {n: dict(a) for n, a in tree["extra"].get("averaged", {}).items()}
         if not all(isinstance(extra["origin"].get(k), str | None) for k in ("task", "data")):
             raise TypeError
         history = extra["run"]["history"]
@@ -170,6 +171,13 @@ class Checkpoints:
             )
         checkpoint.load(self.resume, **parts)
         training.run = run
+        if training.averages:
+            try:
+                training.averages.load(extra["averaged"], run.steps)
+            except ArgumentError as error:
+                raise CheckpointError(
+                    f"checkpoint {str(self.resume)!r}: averages: {error}"
+                ) from error
 
     def after_step(self, training):
         """Save, if it is time."""
@@ -179,5 +187,6 @@ class Checkpoints:
         due = evaluation_steps(total, len(training.loader))
         if steps in due if self.every is None else steps % self.every == 0 or steps == total:
             training.read()
-            extra = extra_of(training.run, self.settings, self.origin)
+            averaged = training.averages.weights() if training.averages else {}
+            extra = extra_of(training.run, self.settings, self.origin, averaged)
             checkpoint.save(self.path, **training.parts(), extra=extra)

@@ -18,9 +18,11 @@ import numpy as np
 from minifp.data import DataLoader
 from minifp.errors import ArgumentError, CaptureError, TrainingError
 from minifp.lab.arms import as_arm
+from minifp.lab.averaging import Averages
 from minifp.lab.batches import called, checked
 from minifp.lab.evaluation import count, evaluate
 from minifp.lab.memory import measure_bytes
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.snapshots import Snapshots, is_due
 from minifp.lab.state import State, results_of
 from minifp.lab.task import Task
@@ -51,13 +53,14 @@ class Run:
         gradients, unscaled; the loss scale before the step; whether it was skipped (0 or 1); and
         for whatever else the task's own step returns.
     evaluations: (step, metric, test loss), about once an epoch; the last is the final one.
-    metrics: of each metric by its name, the primary first, the value at each evaluation.
+    metrics: of each metric by its name, the primary first, the value at each evaluation; behind
+        "averaged " that of averaged weights, and their test loss.
     kept: what the task's own `evaluate` returned beside numbers, by name: of each name the last; of
         a run that was read from a folder, the names of the files.
     snapshots: weights and outputs after some steps, for distances: see snapshots.py; {} where they
         were not asked for.
-    weights: those at its end, unrounded, and buffers, by name, for each model by its name; {} where
-        they were not asked for.
+    weights: those at its end, unrounded, and buffers, by name, for each model by its name, and of
+        averages behind "averaged "; {} where they were not asked for.
     bytes: held at the peak of one step, by kind.
     seconds_per_step: the median; seconds: of the whole run, evaluations included;
     processor_seconds: that all threads of the process computed meanwhile, which is about what a
@@ -113,7 +116,7 @@ def train(
             data = data or task.data()
             training = Training(task, Run(str(arm), seed), data, graph, snapshots)
             run = training.to_the_end(on_step, checkpoints)
-            run.weights = training.state.weights() if weights else {}
+            run.weights = training.weights() if weights else {}
             return run
     finally:
         random.set_state(before)
@@ -123,19 +126,15 @@ class Training:
     """A run that is under way."""
 
     def __init__(self, task, run, data, graph=None, snapshots=False):
-        self.task, self.run, arm = task, run, as_arm(run.precision)
+        self.task, self.run = task, run
         self.train_set, self.test_set = data
-        sampler = task.sampler and task.sampler(self.train_set, task.batch_size)
-        self.loader = DataLoader(
-            self.train_set, task.batch_size, shuffle=sampler is None, sampler=sampler,
-            seed=arm.order_seed(run.seed), collate_fn=task.collate, transform=task.transform,
-        )  # fmt: skip
+        self.loader = self.new_loader()
         check_whole(task, self.train_set, self.loader)
         self.total, self.epoch = (
             total_steps(task, self.train_set),
             epoch_steps(task, self.train_set),
         )
-        self.state = State(task, arm, run.seed)
+        self.state = State(task, as_arm(run.precision), run.seed)
         by_step = task.schedule_by == "step"
         self.state.schedule(self.total if by_step else -(-self.total // self.epoch))
         if task.step is None and [*self.state.models] + [*self.state.optimizers] != ["", ""]:
@@ -143,6 +142,7 @@ class Training:
                 f"task {task.name!r} builds several models or optimizers: give it a `step` that "
                 "trains them"
             )
+        self.averages = Averages(task, self.state, self.total) if task.average else None
         self.snapshots = Snapshots(task, self.state, self.test_set) if snapshots else None
         self.seconds = []
         self.pending = []  # (step, what it returned, its result) of steps not read yet
@@ -151,6 +151,17 @@ class Training:
         captures = graph is not False and self.on_device and task.step is None
         self.repeated: Any = capture(lambda *batch: self.update([batch])) if captures else None
         self.graph, self.refusal = graph, None  # why there is no graph
+
+    def new_loader(self):
+        """A loader of the training set, from its first epoch on."""
+        task, sampler = self.task, None
+        if task.sampler is not None:
+            sampler = task.sampler(self.train_set, task.batch_size)
+        return DataLoader(
+            self.train_set, task.batch_size, shuffle=sampler is None, sampler=sampler,
+            seed=as_arm(self.run.precision).order_seed(self.run.seed), collate_fn=task.collate,
+            transform=task.transform,
+        )  # fmt: skip
 
     @property
     def model(self):
@@ -177,6 +188,8 @@ class Training:
         try:
             for batches in self.batches():
                 self.step(batches)
+                if self.averages:
+                    self.averages.update()
                 if self.run.steps in due:
                     self.read()
                     self.evaluate()
@@ -318,6 +331,24 @@ class Training:
         for name, value in found.metrics.items():
             self.run.metrics.setdefault(name, []).append(value)
         self.run.kept = {**self.run.kept, **found.kept}
+        if self.averages:
+            found = self.averages.evaluate(self.test_set, self.new_loader)
+            is_metric = self.task.metric is None and self.task.evaluate is None
+            losses = {} if is_metric else {TEST_LOSS: found.loss}
+            for name, value in {**found.metrics, **losses}.items():
+                self.note(AVERAGED + name, value)
+
+    def note(self, name, value):
+        """Write down what averages reached at the last evaluation, from the first number on."""
+        if value is not None or name in self.run.metrics:
+            column = self.run.metrics.setdefault(name, [])
+            column += [None] * (len(self.run.evaluations) - 1 - len(column)) + [value]
+
+    def weights(self):
+        """All of them, and the averages: see `Run.weights`."""
+        averages = self.averages.weights() if self.averages else {}
+        named = {AVERAGED + name: arrays for name, arrays in averages.items()}
+        return {**self.state.weights(), **named}
 
     def is_stopped_early(self) -> bool:
         """Whether the metric has not become better for long enough; says so in the note."""

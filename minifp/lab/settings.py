@@ -113,6 +113,7 @@ def others(task) -> dict:
         "order": name_of(task.sampler),
         "accumulated batches": task.accumulate,
         "early stopping": task.early_stopping and str(task.early_stopping),
+        "averaged weights": task.average and f"over {task.average:g} of the run",
     }
     return {k: v for k, v in found.items() if v not in (None, 1, "step", "each")}
 

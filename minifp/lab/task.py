@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.lab.metrics import Metric, accuracy, is_finite, is_positive
+from minifp.lab.metrics import AVERAGED, TEST_LOSS, Metric, accuracy, is_finite, is_positive
 
 OPTIONAL = (  # functions that may be None
     *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
@@ -101,7 +101,12 @@ class Task:
     target: a value of the metric; the comparison then reports the steps until a run first reaches
         it, as in MLPerf.
     loss_margin: the margin of the test loss, which decides if the metric is too coarse for its
-        margin; by default 5% of the baseline's loss.
+        margin; by default what follows from the baseline's runs: see conclusions/loss_margin.py.
+    average: if given, averages of the weights over steps are judged too, at each evaluation: each
+        metric and the test loss, by names that begin with "averaged ", with the same margins. It is
+        the share of the run that the average remembers, above 0, at most 1: see averaging.py.
+    decides: which score's verdict counts, declared before training: a metric by its name, "test
+        loss", or one of the averages, such as "averaged test loss"; by default metric_name.
 
     `origin` is not a field: it is the (name, data set) with which `load_task` found the task, so
     that another process finds it too. A changed copy has none.
@@ -140,6 +145,8 @@ class Task:
     sampler: Callable | None = None
     skip: str = "each"
     relative: bool = False
+    average: float | None = None
+    decides: str | None = None
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
@@ -167,6 +174,9 @@ class Task:
         if not _is_integer(self.dial):
             self._refuse("dial", "expected an integer, the k of a factor 2^-k")
         self._check_metrics()
+        if self.average is not None and not (is_positive(self.average) and self.average <= 1):
+            self._refuse("average", "expected a share of the run above 0, at most 1, or None")
+        self._check_decides()
         if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
             self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
         if self.step is not None and self.accumulate != 1:
@@ -193,6 +203,18 @@ class Task:
                 self._refuse(
                     "metrics", f"but {m.name!r} has no function, and the task has no evaluate"
                 )
+
+    def _check_decides(self):
+        margins = {m.name: m.margin for m in self.all_metrics}
+        if self.metric is not None or self.evaluate is not None:
+            margins[TEST_LOSS] = self.loss_margin
+        if self.average is not None:
+            margins |= {AVERAGED + name: margin for name, margin in margins.items()}
+        if self.decides is not None and self.decides not in margins:
+            self._refuse("decides", f"expected one of {', '.join(margins)}")
+        if self.decides is not None and margins[self.decides] is None:
+            field = "loss_margin" if self.decides.endswith(TEST_LOSS) else "the metric's margin"
+            self._refuse("decides", f"but {field} is None: give it before training")
 
     def _check_functions(self):
         on_its_own = self.step is not None and self.evaluate is not None

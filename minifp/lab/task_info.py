@@ -43,6 +43,8 @@ class TaskInfo:
     target: float | None = None
     test_examples: int | None = None
     relative: bool = False
+    average: float | None = None
+    decides: str | None = None
 
     def __post_init__(self):
         read = [MetricInfo(**m) if isinstance(m, dict) else m for m in self.metrics]
@@ -56,8 +58,13 @@ class TaskInfo:
         return cls(**{**own, "metrics": further}, test_examples=len(test_set))
 
     @property
+    def decider(self) -> str:
+        """The name of the score that was declared to decide."""
+        return self.decides or self.metric_name
+
+    @property
     def primary(self) -> MetricInfo:
-        """The metric that decides."""
+        """The first metric, which decides where no other score was declared to."""
         how = self.metric_unit, self.goal, self.margin, self.relative
         return MetricInfo(self.metric_name, *how)
 

@@ -2,7 +2,8 @@
 AveragedModel` (Izmailov et al. 2018, arXiv:1803.05407; Polyak and Juditsky 1992)."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,18 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     loader: batches, of which the first field is the model's input. device: where it is moved.
     """
+    with statistics_anew(model) as norms:
+        for batch in loader if norms else ():
+            x = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(x if device is None else x.to(device))
+
+
+@contextmanager
+def statistics_anew(model: Module) -> Iterator[list[Any]]:
+    """Within, a model trains, and the running statistics of its batch norms, which are yielded, are
+    averages over all batches that it is called with."""
     norms: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     before, training = [m.momentum for m in norms], model.training
-    if not norms:
-        return
     for m in norms:
         m.running_mean.zero_()
         m.running_var.fill_(1)
@@ -126,9 +135,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         m.momentum = None
     try:
         model.train()
-        for batch in loader:
-            x = batch[0] if isinstance(batch, (list, tuple)) else batch
-            model(x if device is None else x.to(device))
+        yield norms
     finally:
         for m, momentum in zip(norms, before):
             m.momentum = momentum

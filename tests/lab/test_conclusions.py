@@ -7,7 +7,9 @@ import pytest
 from lab_blobs import blobs, comparison_of
 
 import minifp as fp
+from minifp.lab.conclusions.scores import margin_of, primary
 from minifp.lab.page import controls_section, verdicts
+from minifp.lab.results import latex
 from minifp.lab.run import Run
 
 
@@ -47,9 +49,10 @@ def moved(by, seed):
 
 def test_several_claims_are_adjusted_together_and_the_raw_p_stay():
     whole = from_runs(ends(float32=BASE, mixed=moved(0.9, 1), autocast=moved(0.2, 2)))
-    claims = [c for c in whole.claims() if c.verdict]
+    claims = [c for c in whole.claims() if c.decides]
     raw = [c.paired.p_equivalent for c in claims]
     assert len(claims) == 2 and not any(c.is_weak or c.score.name != "accuracy" for c in claims)
+    assert {c.together for c in whole.claims() if c.verdict and not c.decides} == {4}  # with all
     low, high = sorted((0, 1), key=lambda i: raw[i])
     assert claims[low].holm["equivalent"] == pytest.approx(2 * raw[low])
     assert claims[high].holm["equivalent"] == pytest.approx(max(2 * raw[low], raw[high]))
@@ -120,14 +123,36 @@ def test_a_metric_that_moves_in_steps_larger_than_the_margin_leaves_it_to_the_lo
     assert row.coarse.endswith("moves in steps of 0.33 points, too coarse for a margin of 0.1")
     assert (row.verdict, row.decided_by) == ("EQUIVALENT", "test loss")
     loss = next(c for c in whole.claims() if c.decides)
-    assert loss.score.margin == pytest.approx(0.05 * 0.54)
+    assert loss.score.margin == 0.046  # a tenth of what the last half does
     said = whole.verdict_sentence()
-    assert "so the test loss decides (the margin is 5% of float32's mean test loss" in said
+    assert "decides (the test loss's margin of 0.046 follows from these runs: at its end" in said
     (statement,) = verdicts.statements(whole)
     assert "so the test loss decides: 0.000" in statement.text and "inside its" in statement.text
     given = from_runs(runs, margin=0.1, loss_margin=0.004)
     assert next(c for c in given.claims() if c.decides).score.margin == 0.004
     assert from_runs(runs, margin=0.5).row("mixed").decided_by == "accuracy"
+
+
+def test_what_was_declared_decides_and_the_metric_stands_beside_it():
+    runs = ends(float32=BASE, mixed=BASE[:5])
+    for run in runs:
+        run.metrics = {"averaged test loss": [0.3 + run.seed - 0.01 * (run.precision == "mixed")]}
+    whole = from_runs(runs, average=0.5, loss_margin=0.005, decides="averaged test loss")
+    row = whole.row("mixed")
+    assert (row.verdict, row.decided_by, row.difference) == ("DIFFERENT", "averaged test loss", 0)
+    assert "averaged test loss: DIFFERENT at a margin of 0.005" in whole.verdict_sentence()
+    assert "as declared, the averaged test loss decides" in verdicts.statements(whole)[0].text
+    assert "that of the averaged test loss, which was" in " ".join(whole.table().split())
+    told = "$-0.0100$ & $[-0.0100, -0.0100]$ & DIFFERENT by averaged test loss & $<0.001$"
+    assert told in latex.table(whole)  # with its adjusted p
+
+
+def test_a_margin_of_the_loss_lies_between_checkpoints_a_point_apart_or_is_a_tenth_of_the_end():
+    course = [(10, 80.0, 1.0), (20, 90.0, 0.6), (30, 92.0, 0.5), (40, 93.5, 0.4)]
+    score = primary(from_runs(ends(float32=BASE)))
+    found, steep = (margin_of(score, [[(s, m, k * y) for s, m, y in course]] * 2) for k in (1, -1))
+    assert found.apart == pytest.approx(0.1 / 1.5) and found.half == pytest.approx(0.2)
+    assert (found.value, found.metric) == (0.02, pytest.approx(3.5)) and steep.value is None
 
 
 def test_the_steps_of_an_accuracy_are_those_of_its_test_examples():
@@ -140,7 +165,8 @@ def test_the_steps_of_an_accuracy_are_those_of_its_test_examples():
     draw = np.random.default_rng(7)
     runs = ends(float32=draw.uniform(90, 99, 4), mixed=draw.uniform(90, 99, 4))
     assert not from_runs(runs, margin=1e-4).row("mixed").coarse  # it has no steps
-    for field, value in (("target", math.nan), ("target", "90"), ("loss_margin", 0)):
+    wrong = {"target": math.nan, "loss_margin": 0, "average": 2, "decides": "test loss"}
+    for field, value in (*wrong.items(), ("target", "90"), ("decides", "averaged accuracy")):
         with pytest.raises(fp.ArgumentError, match=f"Task 'blobs': {field} is"):
             blobs(**{field: value})
 

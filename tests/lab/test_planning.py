@@ -88,13 +88,13 @@ def test_margin_and_plan_are_hashed_before_the_first_run(tmp_path, monkeypatch, 
 
 
 def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path, no_page):
-    plan = fp.plan(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
+    plan = fp.plan(blobs(steps=2, loss_margin=1), BOTH, 2, out=tmp_path, progress=False)
     assert f"The pilot's runs are in {tmp_path}" in " ".join(repr(plan).split())
-    result = fp.compare(blobs(steps=2), BOTH, 3, out=tmp_path, progress=False)
+    result = fp.compare(blobs(steps=2, loss_margin=1), BOTH, 3, out=tmp_path, progress=False)
     assert [e["kind"] for e in result.registered] == ["pilot", "comparison"]
     assert [e["runs"] for e in result.registered] == [0, 4] and len(result.runs) == 6
     assert registration.warnings(result.registered) == []
-    more = fp.compare(blobs(steps=2), BOTH, 4, out=tmp_path, progress=False)
+    more = fp.compare(blobs(steps=2, loss_margin=1), BOTH, 4, out=tmp_path, progress=False)
     assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
 
 

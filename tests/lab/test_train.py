@@ -10,12 +10,13 @@ import sys
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from lab_blobs import clouds
+from lab_blobs import blobs, clouds
 from snapshots import frozen
 from terminals import call
 
@@ -133,6 +134,32 @@ def interrupted_after(steps):
 
     with each_step(interrupt), pytest.raises(KeyboardInterrupt):
         yield
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "mixed,master_weights=off"])
+def test_averages_of_unrounded_weights_go_on_to_the_bit_and_are_judged_as_stored(
+    tmp_path, precision
+):
+    parts = partial(fp.nn.Linear, 2, 8), partial(fp.nn.BatchNorm1d, 8), partial(fp.nn.Linear, 8, 4)
+    task = blobs(model=lambda: fp.nn.Sequential(*(part() for part in parts)), average=0.1)
+    whole, part, noted = tmp_path / "whole", tmp_path / "part", []
+    with each_step(lambda t: noted.append(t.state.weights()[""]["0.weight"])):
+        first = train_one(task, precision, save=whole, progress=False)
+    with interrupted_after(17):
+        train_one(task, precision, save=part, every=7, progress=False)
+    last = train_one(task, resume=part, progress=False)
+    assert frozen(last.metrics) == frozen(first.metrics) and content(part) == content(whole)
+    saved = fp.load(whole)["averaged"][""]
+    mean, *after = map(np.float32, [*noted[1:], tensor_file.read(whole)[0]["0.weight"]])
+    for n, weights in enumerate(after, 2):
+        mean = mean + (weights - mean) / min(n, 4)  # a tenth of 40 steps
+    np.testing.assert_allclose(saved["0.weight"], mean, 1e-5, 1e-6)
+    inputs = task.data()[0][np.arange(160)][0] @ mean.T + saved["0.bias"]
+    np.testing.assert_allclose(saved["1.running_mean"], inputs.mean(0), 1e-2, 1e-3)
+    judged = fp.evaluate(whole, [precision], task=task, repeats=1, progress=False).judged[1]
+    assert judged.trained.name.endswith(f"({precision}, seed 0, averaged)")
+    assert judged.base.metrics["accuracy"] == first.metrics["averaged accuracy"][-1]
+    assert judged.base.loss == pytest.approx(first.metrics["averaged test loss"][-1], rel=2e-3)
 
 
 @pytest.mark.parametrize("meant", [5, 9], ids=["finished", "stopped"])

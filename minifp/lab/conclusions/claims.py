@@ -1,8 +1,9 @@
 """Each arm's difference in each score from what it is held against, with its tests.
 
-Where several claims are made, of arms and metrics, their p values are adjusted together (Holm), so
-that any false one among them has a chance of 5%. The claims of equivalence are one family, those of
-a difference another, those of not being worse a third. Controls make no claims.
+Where several claims are made, their p values are adjusted together (Holm), so that any false one
+among them has a chance of 5%: those that decide on the arms, which were declared before, and those
+of other scores together with all. The claims of equivalence are one family, those of a difference
+another, those of not being worse a third. Controls make no claims.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from minifp.lab.arms import is_control, partner
 from minifp.lab.conclusions import resolution
 from minifp.lab.conclusions.scores import Score, ended, primary, scores_of
+from minifp.lab.metrics import TEST_LOSS
 from minifp.lab.statistics.course import olympic_mean
 from minifp.lab.statistics.holm import holm
 from minifp.lab.statistics.moments import deviation, mean
@@ -118,23 +120,24 @@ class Claim:
 def claims_of(comparison) -> list[Claim]:
     """Those of all arms but the baseline, in order, one for each score."""
     arms = [a for a in comparison.precisions if partner(a, comparison.baseline) is not None]
-    coarse = {arm: coarse_for(comparison, arm) for arm in arms}
-    scores = scores_of(comparison, loss_decides=any(coarse.values()))
+    scores = scores_of(comparison)
+    coarse = {arm: coarse_for(comparison, arm, scores) for arm in arms}
     found = [claim(comparison, arm, s, coarse[arm]) for arm in arms for s in scores]
     return adjusted(found)
 
 
-def coarse_for(comparison, arm) -> str:
-    """Why the primary metric cannot decide on an arm, in words; empty where it can."""
-    if is_control(arm):
+def coarse_for(comparison, arm, scores: list[Score]) -> str:
+    """Why the score that was declared cannot decide on an arm, in words; empty where it can."""
+    score = next((s for s in scores if s.name == comparison.task.decider), None)
+    if is_control(arm) or score is None or score.kind != "metric":
         return ""
-    score, both = primary(comparison), pairs_of(comparison, arm)
+    both = pairs_of(comparison, arm)
     return nothing_told(score, both, len(both)) or resolution.too_coarse(comparison, score)
 
 
 def nothing_told(score: Score, both: list[tuple], pairs: int) -> str:
     """Why a metric cannot decide where it is the same in (run, run), of so many pairs."""
-    if pairs < LEAST_PAIRS or not resolution.tells_nothing(both):
+    if pairs < LEAST_PAIRS or not resolution.tells_nothing(both, score):
         return ""
     return f"{score.name} is exactly the same in all {pairs} pairs, where losses are not"
 
@@ -160,7 +163,7 @@ def lost_of(comparison, arm) -> int:
 
 
 def claim(comparison, arm, score, coarse) -> Claim:
-    """That of one arm and score. coarse: why the primary metric cannot decide."""
+    """That of one arm and score. coarse: why the one that was declared cannot decide."""
     values = [v for v in map(score.of, filter(ended, comparison.runs_of(arm))) if v is not None]
     both = [(score.of(a), score.of(b)) for a, b in pairs_of(comparison, arm)]
     both = [(a, b) for a, b in both if a is not None and b is not None]
@@ -173,9 +176,9 @@ def claim(comparison, arm, score, coarse) -> Claim:
         sd=deviation(values) if len(values) > 1 else None,
         **(arrivals(comparison.runs_of(arm), score) if score.kind == "steps" else {}),
     )
-    is_primary = score.kind == "metric" and score.name == comparison.task.metric_name
-    reason = coarse if is_primary else resolution.too_coarse(comparison, score)
-    decides = score.kind == "loss" and score.margin is not None if coarse else is_primary
+    is_declared = score.name == comparison.task.decider
+    reason = coarse if is_declared else resolution.too_coarse(comparison, score)
+    decides = score.name == TEST_LOSS and score.margin is not None if coarse else is_declared
     may_claim = not is_control(arm) and not lost_of(comparison, arm)
     made = replace(made, coarse=reason, decides=decides and not is_control(arm))
     return tested(made, both, may_claim)
@@ -216,14 +219,16 @@ def arrivals(runs, score) -> dict:
 
 
 def adjusted(claims) -> list[Claim]:
-    """The same with p values adjusted over all that have a verdict, of whatever they are."""
-    made = [i for i, c in enumerate(claims) if c.verdict is not None]
+    """The same with p values adjusted: of those that decide together, as they were declared to;
+    of those that stand beside them, together with all that have a verdict."""
     found = list(claims)
-    families = {
-        name: holm([claims[i].p[name] for i in made])
-        for name in ("equivalent", "different", "not_worse")
-    }
-    for place, i in enumerate(made):
-        own = {name: p[place] for name, p in families.items()}
-        found[i] = replace(found[i], holm=own, together=len(made))
+    made = [i for i, c in enumerate(claims) if c.verdict is not None]
+    for family in (made, [i for i in made if claims[i].decides]):
+        families = {
+            name: holm([claims[i].p[name] for i in family])
+            for name in ("equivalent", "different", "not_worse")
+        }
+        for place, i in enumerate(family):
+            own = {name: p[place] for name, p in families.items()}
+            found[i] = replace(found[i], holm=own, together=len(family))
     return found

@@ -48,9 +48,9 @@ def coarse_notes(comparison) -> list[str]:
         if not claim.coarse:
             continue
         loss = next((c.score for c in claims if c.arm == claim.arm and c.decides), None)
-        is_primary = claim.score.name == comparison.task.metric_name
+        is_declared = claim.score.name == comparison.task.decider
         after = ": test on more examples"
-        if loss is not None and is_primary:
+        if loss is not None and is_declared:
             note = f" ({loss.note})" if loss.note else ""
             after = f": so the {loss.name} decides{note}"
         found.append(f"{sentence_case(claim.coarse)}{after}.")

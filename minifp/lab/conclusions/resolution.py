@@ -62,8 +62,8 @@ def too_coarse(comparison, score: Score) -> str:
     )
 
 
-def tells_nothing(pairs) -> bool:
-    """Whether all metrics are equal, pair by pair, of (run, run) pairs that are not."""
-    if not pairs or any(one.metric != other.metric for one, other in pairs):
+def tells_nothing(pairs, score: Score) -> bool:
+    """Whether a metric is the same, pair by pair, of (run, run) pairs that are not."""
+    if not pairs or any(score.of(one) != score.of(other) for one, other in pairs):
         return False
     return any(one.history["loss"] != other.history["loss"] for one, other in pairs)

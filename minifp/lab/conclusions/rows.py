@@ -21,11 +21,11 @@ class Row:
     the baseline, and for a control what it disturbs. difference, low, high: from that, paired by
     seed, and its 90% interval; pairs: how many. verdict: see `minifp.lab.statistics.paired`;
     "DIVERGED" if a run did not finish where the baseline's did; None for a control. decided_by: the
-    score whose verdict it is. weak: whether it rests on fewer than five pairs. coarse: why the
-    metric cannot decide, in words. needed: seeds, about, where it is "INCONCLUSIVE", or at least
-    for a verdict. improving: by how much the metric still became better over the last quarter of
-    the steps. skipped, final_scale: means. bytes: held at the peak of a step, by kind. What does
-    not apply is None.
+    score whose verdict it is. weak: whether it rests on fewer than five pairs. coarse: why the one
+    that was declared to decide cannot, in words. needed: seeds, about, where it is "INCONCLUSIVE",
+    or at least for a verdict. improving: by how much the metric still became better over the last
+    quarter of the steps. skipped, final_scale: means. bytes: held at the peak of a step, by kind.
+    What does not apply is None.
     """
 
     precision: str
@@ -88,11 +88,12 @@ def judge(comparison, row, claims) -> None:
     """Give a row its difference and its verdict."""
     first = claims[0]
     decides = next((c for c in claims if c.decides), first)
+    declared = next((c for c in claims if c.score.name == comparison.task.decider), first)
     row.pairs, row.difference = first.pairs, first.difference
-    row.low, row.high, row.paired, row.coarse = first.low, first.high, first.paired, first.coarse
+    row.low, row.high, row.paired, row.coarse = first.low, first.high, first.paired, declared.coarse
     if row.is_control:
         return
-    row.verdict, row.needed = decides.verdict, decides.needed
+    row.verdict, row.needed = decides.verdict if decides.decides else None, decides.needed
     row.decided_by, row.weak = decides.score.name, decides.is_weak
     finished = sum(map(ended, comparison.runs_of(row.against)))
     if lost_of(comparison, row.precision) and finished > 1:

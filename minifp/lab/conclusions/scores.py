@@ -6,15 +6,13 @@ is what `scaled` makes of a value and `shown` turns back into percent.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from minifp.lab.conclusions.loss_margin import LossMargin, loss_margin_of
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.statistics import course
-from minifp.lab.statistics.moments import mean
 from minifp.lab.task_info import unit_of_difference
-
-LOSS = "test loss"
-LOSS_SHARE = 0.05  # of the baseline's mean test loss: its margin where none was given
 
 
 @dataclass(frozen=True)
@@ -74,16 +72,18 @@ def primary(comparison) -> Score:
     return Score(task.metric_name, "metric", unit, goal, task.margin, of, relative=relative)
 
 
-def scores_of(comparison, loss_decides: bool = False) -> list[Score]:
-    """All scores, the primary first. loss_decides: whether the test loss needs a margin."""
-    task, first = comparison.task, primary(comparison)
-    found = [first]
+def scores_of(comparison) -> list[Score]:
+    """All scores, the primary first, and those of averaged weights after those of weights."""
+    task = comparison.task
+    found = [primary(comparison)]
     for m in task.metrics:
         of = partial(last, m.name)
         found.append(Score(m.name, "metric", m.unit, m.goal, m.margin, of, relative=m.relative))
     if has_loss(comparison):
-        margin, note = loss_margin(comparison) if loss_decides else (task.loss_margin, "")
-        found.append(Score(LOSS, "loss", "", "min", margin, test_loss, note))
+        margin, note = loss_margin(comparison)
+        found.append(Score(TEST_LOSS, "loss", "", "min", margin, test_loss, note))
+    names = [AVERAGED + score.name for score in found]
+    found += [replace(s, name=n, of=partial(last, n)) for s, n in zip(found, names)]
     if task.target is not None:
         name = f"steps to {task.metric_name} {task.target:g}{task.metric_unit and ' '}"
         steps = partial(steps_to_target, task.target, task.goal)
@@ -100,19 +100,36 @@ def has_loss(comparison) -> bool:
 
 
 def loss_margin(comparison) -> tuple[float | None, str]:
-    """The margin of the test loss, and where it comes from if the task has none."""
-    task = comparison.task
-    if task.loss_margin is not None:
-        return task.loss_margin, ""
-    losses = [test_loss(r) for r in comparison.runs_of(comparison.baseline) if ended(r)]
-    known = [loss for loss in losses if loss is not None]
-    if not known or mean(known) <= 0:
+    """The margin of the test loss, and what it follows from, in words; none where the baseline's
+    runs give none and the task has none."""
+    task, base = comparison.task, comparison.baseline
+    measured = measured_margin(comparison)
+    margin = measured.value if task.loss_margin is None else task.loss_margin
+    if margin is None:
         return None, ""
-    note = (
-        f"the margin is {LOSS_SHARE:.0%} of {comparison.baseline}'s mean {LOSS}, because the task "
-        "has none; to publish, give loss_margin before training"
-    )
-    return LOSS_SHARE * mean(known), note
+    given = "is the task's" if task.loss_margin is not None else "follows from these runs"
+    parts = []
+    if measured.apart is not None:
+        step = f"{task.margin:g} {task.difference_unit}".rstrip()
+        parts.append(
+            f"{measured.apart:.2g} than where its {task.metric_name} was last {step} worse"
+        )
+    if measured.half is not None:
+        parts.append(f"{measured.half:.2g} than at half of the steps, of which a tenth counts")
+    lower = f": at its end {base}'s {TEST_LOSS} is lower by {', and by '.join(parts)}"
+    return margin, f"the {TEST_LOSS}'s margin of {margin:.2g} {given}{lower if parts else ''}"
+
+
+def measured_margin(comparison) -> LossMargin:
+    """What the baseline's runs say of the margin of the test loss."""
+    runs = [run for run in comparison.runs_of(comparison.baseline) if ended(run)]
+    return margin_of(primary(comparison), [run.evaluations for run in runs])
+
+
+def margin_of(score: Score, courses: list) -> LossMargin:
+    """The same of a metric, from what (step, metric, test loss) were at each run's evaluations."""
+    sign = -1 if score.goal == "max" else 1
+    return loss_margin_of(courses, lambda a, b: sign * score.between(a, b), score.margin or 0.0)
 
 
 # ---- of one run ----------------------------------------------------------------------------------

@@ -35,14 +35,16 @@ def sentence(row, claims, comparison) -> str:
         f"{against}, {decides.score.name}: {row.verdict}{weak} at a margin of "
         f"{f'{margin:.3g} {unit}'.strip()};{more} difference {decides.difference:+.3g} {unit}"
     ).rstrip()
-    text += f", 90% interval {decides.low:+.3g} to {decides.high:+.3g}, {row.pairs} paired seeds."
+    text += (
+        f", 90% interval {decides.low:+.3g} to {decides.high:+.3g}, {decides.pairs} paired seeds."
+    )
     told = [text, *[f"{WEAK}."] * row.weak, *instead(row, decides)]
     return " ".join([*told, *beside(decides)])
 
 
 def instead(row, decides) -> list[str]:
-    """Why it is not the metric that decides."""
-    if not row.coarse or decides.score.kind != "loss":
+    """Why it is not the declared score that decides."""
+    if not row.coarse or decides.coarse:
         return []
     note = f" ({decides.score.note})" if decides.score.note else ""
     return [f"{sentence_case(row.coarse)}: so the {decides.score.name} decides{note}."]

@@ -1,4 +1,8 @@
-"""What is in the gallery: for each claim a task, the arms that test it, published numbers."""
+"""What is in the gallery: for each claim a task, the arms that test it, published numbers.
+
+The task says what decides: here the metric that trained weights reach, as in the papers, and as
+rates fall to zero, where averages of weights gain little (docs/comparing.md).
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -69,7 +69,7 @@ def rows(gallery) -> list[list[str]]:
         paper = "-" if numbers is None else numbers.text
         base = mean_text(line.baseline, metric_places(c.task)) if line.baseline.n else "-"
         each = [
-            difference(row, places, line.failures[arm], line.claims.get(arm))
+            difference(row, places, line.failures[arm], line.claims.get(arm), line.metric)
             for arm, row in line.tested.items()
         ]
         cells = [line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"]
@@ -82,21 +82,25 @@ def command(exhibit, scale) -> str:
     return f"minifp gallery {exhibit.name}{'' if scale == 'evening' else f' --{scale}'}"
 
 
-def difference(row, places, failures, claim=None) -> str:
+def difference(row, places, failures, claim=None, metric="") -> str:
     """A difference with its interval, its verdict, what takes from it, and what became of runs that
     came to nothing."""
     parts = []
     if words.is_number(row.difference) and not row.diverged:
         parts.append(words.interval_text(row.difference, row.low, row.high, places))
     if row.verdict is not None:
-        parts.append(verdict_text(row, claim))
+        parts.append(verdict_text(row, claim, metric))
     parts += [failures_text(failures, row.n)] if failures else []
     return "; ".join(parts) or "-"
 
 
-def verdict_text(row, claim) -> str:
-    """The verdict, and what takes from it."""
+def verdict_text(row, claim, metric="") -> str:
+    """The verdict, of which score if that is not the metric, and what takes from it."""
     told = ["weak"] * row.weak
+    if claim is not None and claim.verdict and claim.score.name != metric:
+        places = words.decimals(claim.score.margin)
+        numbers = words.interval_text(claim.difference, claim.low, claim.high, places)
+        told.append(f"by its {claim.score.name} {numbers}")
     if claim is not None and claim.verdict == row.verdict:
         p = claim.contradicted_by
         if not holds_together(claim):

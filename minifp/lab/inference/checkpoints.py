@@ -23,25 +23,27 @@ SETTINGS = {"minifp": "minifp", "task file": "the task's file", "test data": "th
 @dataclass
 class Trained:
     """One checkpoint. test_set: of its task. run: what was written down while it was trained; {}
-    of weights alone. notes: what is not as it was then."""
+    of weights alone. notes: what is not as it was then. averaged: the averages of its weights, by
+    name, for each model by its name, which are judged in their place; {} of weights."""
 
     path: Path
     task: Task
     test_set: Any
     run: dict = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    averaged: dict[str, dict] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
         """What was trained, and how, as far as is known."""
         how = f"{self.run['precision']}, seed {self.run['seed']}" if self.run else self.path.stem
-        return f"{self.task.name} ({how})"
+        return f"{self.task.name} ({how}{', averaged' if self.averaged else ''})"
 
 
 def open_all(
     places: Any, task: Any = None, data: str | None = None, examples: int | None = None
 ) -> list[Trained]:
-    """The checkpoints in files and folders.
+    """The checkpoints in files and folders, with averages of weights behind the weights.
 
     task, data: as `load_task` takes them, where files do not tell of which task they are, or name
     one that is not minifp's own. examples:
@@ -50,7 +52,7 @@ def open_all(
     another task, or does not tell of which.
     """
     loaded: dict[Any, tuple] = {}
-    found = [opened(path, task, data, loaded) for path in paths_of(places)]
+    found = [one for path in paths_of(places) for one in opened(path, task, data, loaded)]
     for trained in found if examples is not None else ():
         count = min(examples or 0, len(trained.test_set))
         trained.test_set = Subset(trained.test_set, range(count))
@@ -79,8 +81,8 @@ def paths_of(places: Any) -> list[Path]:
     return [*found]
 
 
-def opened(path: Path, task: Any, data: str | None, loaded: dict) -> Trained:
-    """One of them. loaded: tasks with their test sets, by name, for those of the same."""
+def opened(path: Path, task: Any, data: str | None, loaded: dict) -> list[Trained]:
+    """Those of one file. loaded: tasks with their test sets, by name, for those of the same."""
     tree = tensor_file.read(path)[1]
     extra: Any = tree.get("extra") if isinstance(tree, dict) else None
     ours = isinstance(extra, dict) and "run" in extra
@@ -93,7 +95,9 @@ def opened(path: Path, task: Any, data: str | None, loaded: dict) -> Trained:
         loaded[key] = one, check_data(one.data())[1]
     one, test_set = loaded[key]
     notes = changes(path, told_by_file["settings"], one, test_set)
-    return Trained(path, one, test_set, told_by_file["run"], notes)
+    averaged = told_by_file.get("averaged")
+    each = [{}, averaged] if averaged else [{}]
+    return [Trained(path, one, test_set, told_by_file["run"], [*notes], a) for a in each]
 
 
 def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:

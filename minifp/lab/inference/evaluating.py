@@ -9,6 +9,7 @@ from typing import Any
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.data.structure import mapped
+from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab import evaluation
 from minifp.lab.arms import Arm
 from minifp.lab.conclusions.scores import primary
@@ -220,10 +221,20 @@ def state_in(trained: Trained, precision: str) -> State:
         with policy.precision(precision):
             state = State(trained.task, Arm(policy.as_precision(precision)), 0, trains=False)
             checkpoint.load(trained.path, model=state.models.get("", state.models))
+            for name, arrays in trained.averaged.items():
+                load_averaged(trained.path, state.models, name, arrays)
     finally:
         random.set_state(before)
     state.forget_unrounded()
     return state
+
+
+def load_averaged(path, models: dict, name: str, arrays: dict) -> None:
+    """Let a model have averages of its weights. Raises CheckpointError where they are another's."""
+    try:
+        models[name].load_state_dict(arrays)
+    except (ArgumentError, KeyError) as error:
+        raise CheckpointError(f"checkpoint {str(path)!r}: averages of {name!r}: {error}") from error
 
 
 def judged_in(trained: Trained, state: State, precision: str) -> Result:

@@ -171,6 +171,7 @@ def data(judged) -> dict:
         "checkpoint": trained.path.name,
         "task": task.name,
         "trained": {key: run[key] for key in ("precision", "seed", "steps") if key in run},
+        "averaged": bool(trained.averaged),
         "metric": task.metric_name,
         "examples": len(trained.test_set),
         "batch": judged.batch,
@@ -218,10 +219,12 @@ def change_records(inference) -> list:
 
 
 def names_of(inference) -> list[str]:
-    """The file of each checkpoint, seen from the innermost folder that holds them all."""
+    """The file of each checkpoint, seen from the innermost folder that holds them all; of averages
+    of its weights, with that word."""
     paths = [judged.trained.path.resolve() for judged in inference.judged]
     root = os.path.commonpath([path.parent for path in paths])
-    return [path.relative_to(root).as_posix() for path in paths]
+    words = [", averaged" * bool(judged.trained.averaged) for judged in inference.judged]
+    return [path.relative_to(root).as_posix() + word for path, word in zip(paths, words)]
 
 
 # ---- pictures -----------------------------------------------------------------------------------

@@ -26,6 +26,13 @@ def evaluations(run, column=1) -> tuple:
     return table[:, 0], table[:, 1]
 
 
+def measured(run, name) -> tuple:
+    """(steps, values) of a further metric, by its name, or of what averaged weights reach."""
+    values = run.metrics.get(name, ())
+    rows = [(e[0], math.nan if v is None else v) for e, v in zip(run.evaluations, values)]
+    return tuple(np.array(rows, np.float64).reshape(-1, 2).T)
+
+
 def has_course(comparison) -> bool:
     """Whether the metric was measured often enough for a line."""
     steps = {evaluation[0] for run in comparison.runs for evaluation in run.evaluations}

@@ -1,6 +1,7 @@
 """What a comparison's page lets people explore: everything over the steps of training."""
 
 import math
+import re
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,8 @@ from markupsafe import Markup
 
 from minifp.lab import divergence
 from minifp.lab.arms import split
+from minifp.lab.conclusions.scores import scores_of
+from minifp.lab.conclusions.sentences import sentence_case
 from minifp.lab.page import captions, curves
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.statistics.distributions import t_quantile
@@ -60,7 +63,8 @@ def histories(comparison, names=None) -> list[Panel]:
     """Loss, metric, test loss, gradients and the loss scale, or some of them; without lines where
     there is nothing to show."""
     wanted = [make for name, make in HISTORIES.items() if names is None or name in names]
-    return [make(comparison) for make in wanted]
+    found = [make(comparison) for make in wanted]
+    return [*found[:3], *others(comparison), *found[3:]] if names is None else found
 
 
 def loss(comparison) -> Panel:
@@ -86,6 +90,18 @@ def test_loss(comparison) -> Panel:
     if curves.has_course(comparison) and "loss" not in comparison.task.metric_name:
         lines = lines_of(comparison, partial(curves.evaluations, column=2))
     return Panel("test-loss", "Test loss", lines, said, band_text(comparison), points=True)
+
+
+def others(comparison) -> list[Panel]:
+    """Each further metric, and what averaged weights reach, at each evaluation."""
+    said, found = "At each evaluation, of the whole test set.", []
+    for score in scores_of(comparison)[1:] if curves.has_course(comparison) else ():
+        lines = lines_of(comparison, partial(curves.measured, name=score.name))
+        unit = f" ({score.unit})" if score.unit else ""
+        slug = re.sub(r"\W+", "-", f"further {score.name}")
+        title = sentence_case(score.name) + unit
+        found.append(Panel(slug, title, lines, said, band_text(comparison), points=True))
+    return found
 
 
 def gradients(comparison) -> Panel:

@@ -1,9 +1,14 @@
 """The tables of a page: what its figures show, in numbers."""
 
+from statistics import fmean
+
 from markupsafe import Markup
 
+from minifp.lab.conclusions.scores import ended, has_loss, scores_of
 from minifp.lab.memory import KINDS
+from minifp.lab.metrics import TEST_LOSS
 from minifp.lab.page import captions, curves
+from minifp.lab.page.tests_table import places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
@@ -18,16 +23,42 @@ def final_table(comparison) -> Markup:
         f"At the end of training: mean ± standard deviation over seeds. Differences are paired by "
         f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
     )
+    if task.decider != task.metric_name:
+        caption += f" The verdict is that of the {task.decider}, as declared."
     rows = [
         [code(row.precision), *final_cells(row, comparison, places)] for row in comparison.rows()
     ]
-    return table(caption, final_head(task), rows, text_columns=(6,))
+    return table(caption, final_head(comparison), rows, text_columns=(6,))
 
 
-def final_head(task) -> list:
+def final_head(comparison) -> list:
     """The names of its columns."""
-    head = ["precision", captions.metric_label(task), "finished", "pairs", "difference"]
-    return [*head, f"{CONFIDENCE:.0%} interval", "verdict"]
+    head = ["precision", captions.metric_label(comparison.task), "finished", "pairs", "difference"]
+    head += [f"{CONFIDENCE:.0%} interval", "verdict"]
+    for name in beside(comparison):
+        head += [name, "difference"]
+    return head
+
+
+def beside(comparison) -> list[str]:
+    """The scores that stand in a row beside the metric: the test loss, and what was declared to
+    decide."""
+    names = [TEST_LOSS] * has_loss(comparison) + [comparison.task.decider]
+    known = {score.name for score in scores_of(comparison)} - {comparison.task.metric_name}
+    return [name for name in dict.fromkeys(names) if name in known]
+
+
+def beside_cells(row, comparison) -> list[str]:
+    """The mean and the difference of each of these."""
+    cells, claims = [], {c.score.name: c for c in comparison.claims() if c.arm == row.precision}
+    scores = {score.name: score for score in scores_of(comparison)}
+    for name in beside(comparison):
+        values = [scores[name].of(r) for r in comparison.runs_of(row.precision) if ended(r)]
+        known, claim = [v for v in values if v is not None], claims.get(name)
+        cells.append(words.fixed(fmean(known) if known else None, None))
+        ends = () if claim is None else (claim.difference, claim.low, claim.high, places_of(claim))
+        cells.append(words.interval_text(*ends) if ends else "-")
+    return cells
 
 
 def final_cells(row, comparison, places) -> list:
@@ -41,15 +72,15 @@ def final_cells(row, comparison, places) -> list:
     sd = f" ± {words.fixed(row.sd, own)}" if words.is_number(row.sd) else ""
     cells = [words.fixed(row.mean, own) + sd, f"{row.n - row.diverged} of {row.n}"]
     cells.append("-" if is_baseline else str(row.pairs))
-    cells += [difference, interval, badge(row) or "-"]
+    cells += [difference, interval, badge(row) or "-", *beside_cells(row, comparison)]
     return [words.typeset(cell) for cell in cells]
 
 
 def plain_final_table(comparison) -> Markup:
     """The same in a notebook's own style."""
-    task, places = comparison.task, words.decimals(comparison.task.margin)
+    places = words.decimals(comparison.task.margin)
     rows = [[row.precision, *final_cells(row, comparison, places)] for row in comparison.rows()]
-    return plain_table(final_head(task), rows)
+    return plain_table(final_head(comparison), rows)
 
 
 def scale_table(comparison) -> Markup:

@@ -25,8 +25,8 @@ def plan_text(plan) -> str:
     """A plan as plain text."""
     pilot, needs = plan.pilot, plan.needs
     if not needs:
-        least = "the pilot has fewer than two pairs of runs that finished"
-        return fill(f"{pilot.task.name}: no plan is possible, because {least}.")
+        least = "fewer than two pairs of runs finished, or what decides has no margin"
+        return fill(f"{pilot.task.name}: no plan is possible from the pilot: {least}.")
     seeds = words.plural(len(pilot.seeds), "seed")
     rows = [(f"{n.arm}, {n.score}", *cells(n)) for n in needs]
     few = counts(needs)

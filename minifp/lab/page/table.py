@@ -4,6 +4,7 @@ from minifp.lab.arms import is_control
 from minifp.lab.conclusions import special
 from minifp.lab.conclusions.notes import notes
 from minifp.lab.memory import KINDS
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.page.captions import metric_places
 from minifp.lab.page.tests_table import ends, mean_text, p_text, places_of
 from minifp.lab.page.verdicts import badge
@@ -49,7 +50,6 @@ def text_table(comparison) -> str:
 
 def run_table(task, run) -> str:
     """What one run came to, a line for each figure."""
-    unit = f" {task.metric_unit}" if task.metric_unit else ""
     losses = [loss for loss in run.history["loss"] if words.is_number(loss)]
     rows = [
         ("task", task.name),
@@ -57,13 +57,29 @@ def run_table(task, run) -> str:
         ("status", run.status + (f": {run.note}" if run.note else "")),
         ("steps", f"{run.steps}, of which {run.skipped} skipped"),
         ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
-        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit),
+        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit_text(task)),
+        *averaged_rows(task, run),
         ("loss scale", words.scale_text(run.final_scale)),
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
         ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+def unit_text(task) -> str:
+    """The unit of a task's metric, behind a number."""
+    return f" {task.metric_unit}" if task.metric_unit else ""
+
+
+def averaged_rows(task, run) -> list[tuple[str, str]]:
+    """What averages of the weights came to, where there are any."""
+    known = {AVERAGED + task.metric_name: unit_text(task), AVERAGED + TEST_LOSS: ""}
+    return [
+        (name, f"{words.fixed(run.metrics[name][-1], None)}{unit}")
+        for name, unit in known.items()
+        if name in run.metrics
+    ]
 
 
 def about_end(comparison) -> str:
@@ -81,8 +97,13 @@ def about_end(comparison) -> str:
     )
     if len(comparison.precisions) == 1:
         return about
+    whose = "its whole interval"
+    if task.decider != task.metric_name:
+        decides = next((c for c in comparison.claims() if c.decides), None)
+        whose = f"that of the {task.decider}, which was declared to decide,"
+        margin = margin if decides is None else f"{decides.score.margin:.3g}"
     return (
-        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where its whole interval "
+        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where {whose} "
         f"is within ±{margin}."
     )
 
@@ -112,8 +133,8 @@ def tests(comparison) -> list[str]:
     told = (
         "p values: how often data this far out would come up if the hypothesis of the test were "
         "true. Below 0.05 the test of equivalence (TOST) rejects that the difference is beyond the "
-        "margin, that of difference that it is within it. In brackets: adjusted for all tests of "
-        "its kind here (Holm)."
+        "margin, that of difference that it is within it. In brackets: adjusted (Holm), of what "
+        "decides for all that decides, of the other scores for all here."
     )
     return [fill(told), columns(lines, text_columns=(0, 5))]
 

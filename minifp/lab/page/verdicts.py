@@ -106,13 +106,17 @@ def reasons(row, base, claim, comparison) -> str:
         return f"{words.typeset(text)} from a single pair of runs, which is no evidence."
     if row.pairs < LEAST_PAIRS:
         return f"{words.typeset(text)}, too few for a verdict: at least {row.needed} are needed."
-    if not row.coarse:
-        return words.typeset(text) + closing(row, f"the task's margin of ±{claim.score.margin:g}")
     if row.verdict is None:
-        return f"{words.typeset(text)}; but {row.coarse}, and no test loss is there to decide."
+        why = row.coarse or f"no run has its {comparison.task.decider}"
+        return (
+            f"{words.typeset(text)}; but {why}, and no test loss with a margin is there to decide."
+        )
     score = claim.score
-    text += f"; but {row.coarse}, so the {score.name} decides: {difference_text(claim, score)}"
-    note = f" {score.note[:1].upper()}{score.note[1:]}." if score.note else ""
+    if score.name == comparison.task.metric_name:
+        return words.typeset(text) + closing(row, f"the task's margin of ±{score.margin:g}")
+    why = f"but {row.coarse}, so the" if row.coarse else "as declared, the"
+    text += f"; {why} {score.name} decides: {difference_text(claim, score)}"
+    note = f" {score.note[:1].upper()}{score.note[1:]}." if row.coarse and score.note else ""
     return words.typeset(text) + closing(row, f"its margin of ±{score.margin:.2g}") + note
 
 

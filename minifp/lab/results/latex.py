@@ -5,11 +5,15 @@ above it as a comment.
 """
 
 import math
+from functools import partial
 from itertools import chain
 from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.scores import has_loss, test_loss
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.page.captions import metric_places
+from minifp.lab.page.tests_table import places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
@@ -23,9 +27,12 @@ def table(comparison) -> str:
     task, rows = comparison.task, comparison.rows()
     claims = {claim.arm: claim for claim in claims_of(comparison) if claim.decides}
     units = {metric.name: metric.unit for metric in [task.primary, *task.metrics]}
-    names = metric_names(comparison)
+    units |= {AVERAGED + name: unit for name, unit in units.items()}
+    names = [*metric_names(comparison), *[TEST_LOSS] * has_loss(comparison)]
     head = ["Arm", "Runs", *(with_unit(name, units.get(name)) for name in names)]
     head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE:.0%} interval"]
+    if task.decider != task.metric_name:
+        head += [f"Difference of {task.decider}", f"{CONFIDENCE:.0%} interval"]
     head += ["Verdict", "p"]
     groups = [[r for r in rows if r.is_control == is_control] for is_control in (False, True)]
     lines = [cells(comparison, r, names, claims.get(r.precision)) for r in chain(*groups)]
@@ -41,7 +48,12 @@ def with_unit(name, unit) -> str:
 def caption(comparison) -> list[str]:
     """What must be said with the table, and the answers in words."""
     task = comparison.task
-    count = max((claim.together for claim in claims_of(comparison)), default=0)
+    deciding = [claim for claim in claims_of(comparison) if claim.decides]
+    count = max((claim.together for claim in deciding), default=0)
+    margin, of = f"{task.margin:g} {task.difference_unit}".rstrip(), ""
+    if task.decider != task.metric_name and deciding:
+        margin = f"{deciding[0].score.margin:.3g} {deciding[0].score.difference_unit}".rstrip()
+        of = f" of the {task.decider}, which was declared to decide,"
     better = "higher" if task.goal == "max" else "lower"
     steps, seeds = comparison.config.get("steps"), len(comparison.seeds)
     return [
@@ -50,9 +62,9 @@ def caption(comparison) -> list[str]:
         "better). Runs: how many finished, of all.",
         f"Difference of {task.metric_name} from {comparison.baseline} (of a control, from what it "
         f"disturbs), paired by seed, with its {CONFIDENCE * 100:.0f}% interval (Student's t).",
-        f"EQUIVALENT: the whole interval is within ±{task.margin:g} {task.difference_unit} (two "
-        "one-sided tests at 5%); DIFFERENT: outside of it. p: of what the verdict claims, adjusted "
-        f"for {words.plural(count, 'claim')} (Holm).",
+        f"EQUIVALENT: the whole interval{of} is within ±{margin} (two one-sided tests at 5%); "
+        "DIFFERENT: outside of it. p: of what the verdict claims, adjusted for "
+        f"{words.plural(count, 'claim')} (Holm).",
         comparison.verdict_sentence(),
         *comparison.answer_sentences(),
         *comparison.notes(),
@@ -70,18 +82,28 @@ def cells(comparison, row, metrics, claim) -> list[str]:
         spread(row.mean, row.sd, metric_places(task)),
     ]
     for name in metrics[1:]:
-        values = [final(run, name, primary) for run in ended]
+        of = test_loss if name == TEST_LOSS else partial(final, metric=name, primary=primary)
+        values = [of(run) for run in ended]
         texts += [spread(*moments([value for value in values if words.is_number(value)]))]
+    of_decider = claim if claim is not None and claim.score.name == task.decider else None
+    other = [] if task.decider == primary else difference_cells(of_decider)
     if row.precision == comparison.baseline:
-        return [*texts, "baseline", "", "", ""]
-    difference = words.signed(row.difference, places) if words.is_number(row.difference) else ""
-    ends = ", ".join(words.signed(end, places) for end in (row.low, row.high))
-    interval = f"[{ends}]" if words.is_number(row.low) else ""
+        return [*texts, "baseline", *[""] * len(other), "", "", ""]
     decided = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", primary)
     by = f" by {row.decided_by}" if decided else ""
     p = claim.holm_of_verdict if claim is not None else None
     verdict = (badge(row) or "no verdict") + by
-    return [*texts, difference, interval, verdict, "" if p is None else p_text(p)]
+    both = [*difference_cells(row, places), *other]
+    return [*texts, *both, verdict, "" if p is None else p_text(p)]
+
+
+def difference_cells(of, places=None) -> list[str]:
+    """The difference and the interval of a row, or of a claim, by whose margin they are written."""
+    if of is None or not words.is_number(of.difference):
+        return ["", ""]
+    places = places_of(of) if places is None else places
+    ends = ", ".join(words.signed(end, places) for end in (of.low, of.high))
+    return [words.signed(of.difference, places), f"[{ends}]" if words.is_number(of.low) else ""]
 
 
 def p_text(p) -> str:
