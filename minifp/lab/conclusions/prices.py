@@ -1,0 +1,132 @@
+"""What a verdict on an arm costs: the seconds until a look, over the chance of a verdict there.
+
+The chance is by the differences that there are (statistics/looks.py), at the level of the first
+step of Holm's correction; the seconds are by how long finished runs of each arm took.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minifp.lab.arms import is_control, split
+from minifp.lab.conclusions.claims import Claim, in_order, lost_of
+from minifp.lab.conclusions.sentences import holds_together
+from minifp.lab.statistics.looks import outlook
+from minifp.lab.statistics.moments import mean
+from minifp.lab.statistics.paired import DIFFERENT, EQUIVALENT, LEAST_PAIRS
+from minifp.lab.statistics.power import LEVEL
+from minifp.lab.workers.progress import spoken
+from minifp.report import words
+
+
+@dataclass(frozen=True)
+class Way:
+    """To train an arm until it has so many pairs. seconds: that this takes; chance: of a verdict
+    then."""
+
+    pairs: int
+    seconds: float
+    chance: float
+
+    @property
+    def price(self) -> float:
+        """Seconds for a verdict."""
+        return self.seconds / self.chance if self.chance else math.inf
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is open: whether an arm differs from the baseline.
+
+    ways: to each later look, and beyond the last one. wanted: the runs until the next look; none
+    where no seeds are left for it. is_weak: whether there is a verdict, of few pairs.
+    """
+
+    comparison: Any
+    arm: str
+    ways: list[Way]
+    wanted: list[tuple[str, int]]
+    is_weak: bool = False
+
+    @property
+    def best(self) -> Way:
+        """That of the least price."""
+        return min(self.ways, key=lambda way: way.price)
+
+
+def affordable(lines: list[Line], left: float) -> list[Line]:
+    """Those that the seconds left are enough for, as is to be expected: what is cheapest first, and
+    what would only be made firmer last."""
+    able = [line for line in lines if line.wanted and line.best.price <= left]
+    able = [line for line in able if line.ways[0].seconds <= left]
+    return sorted(able, key=lambda line: (line.is_weak, line.best.price))
+
+
+def lines_of(comparison, decisive: Mapping[str, Claim], lanes: int = 1) -> list[Line]:
+    """Those of a comparison with a budget. decisive: what decides on each arm, adjusted; lanes:
+    runs at a time."""
+    found = []
+    for arm in comparison.precisions:
+        claim = decisive.get(arm)
+        if is_control(arm) or arm == comparison.baseline or is_settled(comparison, arm, claim):
+            continue
+        found.append(line_of(comparison, arm, claim, lanes))
+    return found
+
+
+def is_settled(comparison, arm: str, claim: Claim | None) -> bool:
+    """Whether its verdict stands, or none can come: runs diverged, or nothing decides."""
+    if lost_of(comparison, arm):
+        return True
+    if claim is None:
+        return len(in_order(comparison, arm)) >= LEAST_PAIRS
+    return claim.score.margin is None or (is_decided(claim) and not claim.is_weak)
+
+
+def is_decided(claim: Claim | None) -> bool:
+    """Whether it has a verdict that holds together with the others."""
+    return claim is not None and claim.verdict in (EQUIVALENT, DIFFERENT) and holds_together(claim)
+
+
+def line_of(comparison, arm: str, claim: Claim | None, lanes: int) -> Line:
+    """That of one arm, with the baseline and the controls of both."""
+    together = [comparison.baseline, arm]
+    together += [a for a in comparison.precisions if is_control(a) and split(a)[0] in together]
+    looks, have, done = comparison.budget.looks, len(in_order(comparison, arm)), comparison.done()
+    rounds = [[(a, s) for a in together if (a, s) not in done] for s in comparison.budget.seeds]
+    rounds = [runs for runs in rounds if {comparison.baseline, arm} & {a for a, _ in runs}]
+    chances = [(n, 1.0) for n in looks if n > have]  # as nothing is known yet
+    if claim is not None and claim.paired is not None:
+        level = LEVEL / max(1, claim.together)
+        chances = outlook(claim.paired, claim.score.scaled_margin, looks, level)
+    takes = {a: seconds_of(comparison, a) / lanes for a in together}
+    whole = [sum(takes[a] for a, _ in runs) for runs in rounds]
+    ways = [
+        Way(n, sum(whole[: n - have]) + max(0, n - have - len(whole)) * sum(takes.values()), chance)
+        for n, chance in chances
+    ]
+    count = next((n - have for n in looks if n > have), len(rounds) + 1)
+    if not {*together} <= {run.precision for run in comparison.runs}:
+        count = 1  # which shows how long each takes
+    wanted = sum(rounds[:count], []) if count <= len(rounds) else []
+    return Line(comparison, arm, ways, wanted, is_decided(claim))
+
+
+def seconds_of(comparison, arm: str) -> float:
+    """How long a run of an arm takes, by those that there are, of all arms if there is none."""
+    taken = [run.seconds for run in comparison.runs_of(arm) or comparison.runs]
+    return mean(taken) if taken else 0.0
+
+
+def price_notes(comparison, decisive: Mapping[str, Claim]) -> list[str]:
+    """What a verdict costs where the budget has not brought one."""
+    if comparison.budget is None or not comparison.runs:
+        return []
+    return [
+        f"{line.arm}: no verdict yet within {comparison.budget.limit}. One costs about "
+        f"{spoken(line.best.price)} more on this machine ({line.best.chance:.0%} likely at "
+        f"{words.plural(line.best.pairs, 'seed')})."
+        for line in lines_of(comparison, decisive)
+        if not line.is_weak
+    ]

@@ -1,0 +1,60 @@
+"""Runs within a budget: the next seeds go where a verdict is cheapest, from look to look."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from minifp.lab.conclusions.claims import Claim, claims_of
+from minifp.lab.conclusions.prices import Line, affordable, lines_of
+from minifp.lab.workers.carry_out import carry_out
+from minifp.lab.workers.wanted import Wanted
+
+Decisive = Mapping[str, Claim]  # by the arm
+
+
+def decisive_of(comparison) -> Decisive:
+    """What decides on each arm of a comparison by itself."""
+    return {c.arm: c for c in claims_of(comparison) if c.decides}
+
+
+def spend(
+    title: str, comparisons: Sequence, wanted: Sequence[Wanted], engine: Any, progress: bool,
+    decisive: Callable[[], Sequence[Decisive]],
+) -> None:  # fmt: skip
+    """Have those runs made that bring verdicts, until all are there or no other is to be expected
+    within the budget, and add each to its comparison.
+
+    comparisons: with the same Budget. wanted: the runs of all seeds that are missing. decisive:
+    what decides on each arm of each comparison by now, adjusted together.
+    """
+    there, lanes = {(id(o.comparison), o.arm, o.seed): o for o in wanted}, engine.lanes
+    for comparison in comparisons:
+        ask(comparison, [])
+    while lines := next_of(comparisons, decisive(), lanes):
+        runs = {}
+        for line in lines:
+            ask(line.comparison, line.wanted)
+            runs |= {(id(line.comparison), *pair): None for pair in line.wanted}
+        carry_out(title, [there[run] for run in runs], engine, progress)
+
+
+def ask(comparison, pairs: Sequence[tuple[str, int]]) -> None:
+    """Ask for these runs, beside those that are there."""
+    there = [(run.precision, run.seed) for run in comparison.runs]
+    comparison.asked = [*dict.fromkeys([*there, *pairs])]
+    comparison.seeds = sorted({seed for _, seed in comparison.asked})
+
+
+def next_of(comparisons, decisive: Sequence[Decisive], lanes: int) -> list[Line]:
+    """What goes on to its next look: the line of the cheapest verdict, and more where that has not
+    as many runs as there are lanes; none where nothing is open that can be paid."""
+    taken = sum(run.seconds for comparison in comparisons for run in comparison.runs)
+    left = comparisons[0].budget.seconds - taken / lanes
+    every = [lines_of(*one, lanes) for one in zip(comparisons, decisive)]
+    chosen: list[Line] = []
+    for line in affordable([*chain(*every)], left):
+        takes = line.ways[0].seconds
+        if sum(len(other.wanted) for other in chosen) < lanes and takes <= left:
+            chosen.append(line)
+            left -= takes
+    return chosen
