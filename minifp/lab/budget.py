@@ -1,4 +1,4 @@
-"""A budget of time for a comparison, and the looks at its verdicts, planned before the first run."""
+"""A budget of time for runs, and the looks at verdicts that are planned before the first one."""
 
 import re
 from dataclasses import dataclass
@@ -62,6 +62,6 @@ def seeds_within(budget, seeds, usual: int) -> tuple[list[int], Budget | None]:
     which = sorted(seed_list(MOST if seeds is None else seeds))
     if len(which) > MOST_LOOKED_AT:
         raise ArgumentError(
-            f"{len(which):,} seeds: expected at most {MOST_LOOKED_AT} with a budget, whose looks are planned"
+            f"{len(which):,} seeds with a budget: expected at most {MOST_LOOKED_AT}"
         )
     return which, Budget(seconds, tuple(which), planned_looks(len(which)))

@@ -11,7 +11,7 @@ from minifp.lab import divergence, registration
 from minifp.lab.arms import is_control
 from minifp.lab.budget import Budget, seeds_within
 from minifp.lab.conclusions import controls, notes, sentences, special
-from minifp.lab.conclusions.claims import Claim, claims_of
+from minifp.lab.conclusions.claims import Claim, claims_of, decisive_of
 from minifp.lab.conclusions.controls import Answer
 from minifp.lab.conclusions.rows import Row, rows_of
 from minifp.lab.divergence import Distances
@@ -23,7 +23,7 @@ from minifp.lab.results.products import products_of
 from minifp.lab.results.summary import read
 from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, settings
-from minifp.lab.spending import decisive_of, spend
+from minifp.lab.spending import spend
 from minifp.lab.task import Task
 from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task

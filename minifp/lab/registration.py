@@ -211,10 +211,10 @@ def budget_warnings(entry, before) -> list[str]:
         return []
     if old is None:
         return [
-            f"LOOKS PLANNED {after(entry).upper()}: {budget}. Had the results until then had a say, "
-            "false verdicts would be likelier than is said."
+            f"LOOKS PLANNED {after(entry).upper()}: {budget}. If the results until then had a say, "
+            "false verdicts are likelier than is said."
         ]
     return [
-        f"The budget was {spoken(old.seconds)} and is {spoken(budget.seconds)}, {after(entry)}; the "
-        "looks stayed, and so did the error rates."
+        f"The budget was {spoken(old.seconds)} and is {spoken(budget.seconds)}, {after(entry)}. "
+        "The looks stayed, and so did the error rates."
     ]

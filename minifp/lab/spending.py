@@ -4,17 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from minifp.lab.conclusions.claims import Claim, claims_of
+from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.prices import Line, affordable, lines_of
 from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.wanted import Wanted
 
-Decisive = Mapping[str, Claim]  # by the arm
-
-
-def decisive_of(comparison) -> Decisive:
-    """What decides on each arm of a comparison by itself."""
-    return {c.arm: c for c in claims_of(comparison) if c.decides}
+Decisive = Mapping[str, Claim]  # what decides on an arm, by its text
 
 
 def spend(

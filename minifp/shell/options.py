@@ -199,6 +199,12 @@ dry_run = click.option(
 )
 
 
+budget = click.option(
+    "--budget",
+    metavar="TIME",
+    help="Spend seeds where a verdict is cheapest, within a time such as 2h or 90m for all runs in "
+    "DIR; --seeds is then the most of an arm.  [default seeds: 32]",
+)
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",

@@ -131,6 +131,11 @@ def claims_of(comparison) -> list[Claim]:
     return adjusted(found)
 
 
+def decisive_of(comparison) -> dict[str, Claim]:
+    """What decides on each arm, by its text."""
+    return {c.arm: c for c in claims_of(comparison) if c.decides}
+
+
 def coarse_for(comparison, arm) -> str:
     """Why the primary metric cannot decide on an arm, in words; empty where it can."""
     if is_control(arm):

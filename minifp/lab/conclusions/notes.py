@@ -5,7 +5,8 @@ from collections import Counter
 from minifp.lab import registration
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions import courses
-from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.claims import claims_of, decisive_of
+from minifp.lab.conclusions.prices import price_notes
 from minifp.lab.conclusions.sentences import sentence_case
 from minifp.lab.statistics.moments import mean
 from minifp.report import words
@@ -23,6 +24,7 @@ def notes(comparison) -> list[str]:
             "rest on 10."
         )
     found += registration.warnings(comparison.registered)
+    found += price_notes(comparison, decisive_of(comparison))
     found += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):

@@ -19,6 +19,8 @@ from minifp.lab.statistics.power import LEVEL
 from minifp.lab.workers.progress import spoken
 from minifp.report import words
 
+FUTILE = 0.1  # chance of a verdict within what is left, below which nothing more is spent
+
 
 @dataclass(frozen=True)
 class Way:
@@ -49,6 +51,10 @@ class Line:
     wanted: list[tuple[str, int]]
     is_weak: bool = False
 
+    def chance(self, left: float) -> float:
+        """Of a verdict within so many seconds."""
+        return max((way.chance for way in self.ways if way.seconds <= left), default=0.0)
+
     @property
     def best(self) -> Way:
         """That of the least price."""
@@ -56,10 +62,9 @@ class Line:
 
 
 def affordable(lines: list[Line], left: float) -> list[Line]:
-    """Those that the seconds left are enough for, as is to be expected: what is cheapest first, and
-    what would only be made firmer last."""
-    able = [line for line in lines if line.wanted and line.best.price <= left]
-    able = [line for line in able if line.ways[0].seconds <= left]
+    """Those that may well be decided in the seconds left: what is cheapest first, and what would
+    only be made firmer last."""
+    able = [line for line in lines if line.wanted and line.chance(left) >= FUTILE]
     return sorted(able, key=lambda line: (line.is_weak, line.best.price))
 
 
@@ -91,11 +96,12 @@ def is_decided(claim: Claim | None) -> bool:
 
 def line_of(comparison, arm: str, claim: Claim | None, lanes: int) -> Line:
     """That of one arm, with the baseline and the controls of both."""
-    together = [comparison.baseline, arm]
+    both = comparison.baseline, arm
+    together = [*both]
     together += [a for a in comparison.precisions if is_control(a) and split(a)[0] in together]
     looks, have, done = comparison.budget.looks, len(in_order(comparison, arm)), comparison.done()
     rounds = [[(a, s) for a in together if (a, s) not in done] for s in comparison.budget.seeds]
-    rounds = [runs for runs in rounds if {comparison.baseline, arm} & {a for a, _ in runs}]
+    rounds = [runs for runs in rounds if {*both} & {a for a, _ in runs}]
     chances = [(n, 1.0) for n in looks if n > have]  # as nothing is known yet
     if claim is not None and claim.paired is not None:
         level = LEVEL / max(1, claim.together)

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import chebfit, chebpts1, chebval
 
+from minifp.errors import ArgumentError
 from minifp.lab.statistics.distributions import normal, t_cdf
 from minifp.lab.statistics.moments import deviation, mean
-from minifp.errors import ArgumentError
 from minifp.lab.statistics.paired import (
     INCONCLUSIVE,
     LEAST_PAIRS,
@@ -38,7 +38,7 @@ from minifp.lab.statistics.paired import (
     compare_paired,
     judge,
 )
-from minifp.lab.statistics.power import LEVEL
+from minifp.lab.statistics.power import LEVEL, POWER, tost_power
 
 FIRST = (LEAST_PAIRS, 4, 6)  # pairs at the first looks; from there on twice as many as two before
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -115,8 +115,9 @@ def one_more(inside: Chebyshev, n: int, cut: float) -> Chebyshev:
         low, high = (np.clip(end - turn, -far, far) for end in (-half, half))
         b = low + (high - low) / 2 * (1 + NODES)
         before = np.arctan((start + np.sin(b)) / (math.sqrt(n + 1) * np.cos(b)))
-        found = density(n, b) * inside(np.clip(before, *inside.domain)) * (before <= inside.domain[1])
-        return ((high - low) / 2 * WEIGHTS * found).sum(1)
+        height = density(n, b) * inside(np.clip(before, *inside.domain))
+        height *= before <= inside.domain[1]
+        return ((high - low) / 2 * WEIGHTS * height).sum(1)
 
     last = min(widest(n + 1), math.atan(reach / root))  # beyond which it must have been beyond
     return Chebyshev.interpolate(chance, DEGREE, [-widest(n + 1), last])
@@ -215,3 +216,14 @@ def chance_at(d: Difference, margin: float, n: int, half: float) -> float:
     inner, outer = ([t_cdf((e - d.mean) / spread, d.n - 1) for e in (-m, m)]
                     for m in (margin - half, margin + half))  # fmt: skip
     return max(0.0, inner[1] - inner[0]) + outer[0] + 1 - outer[1]
+
+
+def decisive_spread(n: int, c: float) -> float:
+    """The deviation of differences, in margins, up to which n pairs with the bound c show
+    equivalence with a chance of POWER, if there is truly no difference."""
+    low, high, level = 0.0, math.sqrt(n), 1 - t_cdf(c, n - 1)
+    for _ in range(30):
+        middle = (low + high) / 2
+        enough = tost_power(n, middle, 1.0, level=level) >= POWER
+        low, high = (middle, high) if enough else (low, middle)
+    return low
