@@ -44,7 +44,7 @@ class Budget:
 
     def __str__(self) -> str:
         looks = words.listed(map(str, self.looks))
-        return f"a budget of {spoken(self.seconds)}, with looks at {looks} seeds"
+        return f"a budget of {spoken(self.seconds)}, looks at {looks} seeds"
 
 
 def seeds_within(budget, seeds, usual: int) -> tuple[list[int], Budget | None]:

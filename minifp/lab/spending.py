@@ -25,11 +25,12 @@ def spend(
     there, lanes = {(id(o.comparison), o.arm, o.seed): o for o in wanted}, engine.lanes
     for comparison in comparisons:
         ask(comparison, [])
-    while lines := next_of(comparisons, decisive(), lanes):
-        runs = {}
+    while lines := next_of(comparisons, decisive(), lanes, there):
+        runs: dict[tuple, None] = {}
         for line in lines:
-            ask(line.comparison, line.wanted)
             runs |= {(id(line.comparison), *pair): None for pair in line.wanted}
+        for comparison in comparisons:
+            ask(comparison, [run[1:] for run in runs if run[0] == id(comparison)])
         carry_out(title, [there[run] for run in runs], engine, progress)
 
 
@@ -40,15 +41,20 @@ def ask(comparison, pairs: Sequence[tuple[str, int]]) -> None:
     comparison.seeds = sorted({seed for _, seed in comparison.asked})
 
 
-def next_of(comparisons, decisive: Sequence[Decisive], lanes: int) -> list[Line]:
+def next_of(comparisons, decisive: Sequence[Decisive], lanes: int, there=None) -> list[Line]:
     """What goes on to its next look: the line of the cheapest verdict, and more where that has not
-    as many runs as there are lanes; none where nothing is open that can be paid."""
+    as many runs as there are lanes; none where nothing is open that can be paid.
+
+    there: (id of the comparison, arm, seed) of the runs that may be made; None for all.
+    """
     taken = sum(run.seconds for comparison in comparisons for run in comparison.runs)
     left = comparisons[0].budget.seconds - taken / lanes
     every = [lines_of(*one, lanes) for one in zip(comparisons, decisive)]
     chosen: list[Line] = []
     for line in affordable([*chain(*every)], left):
-        takes = line.ways[0].seconds
+        takes, whose = line.ways[0].seconds, id(line.comparison)
+        if there is not None and not {(whose, *pair) for pair in line.wanted} <= there.keys():
+            continue
         if sum(len(other.wanted) for other in chosen) < lanes and takes <= left:
             chosen.append(line)
             left -= takes

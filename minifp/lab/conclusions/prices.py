@@ -129,10 +129,15 @@ def price_notes(comparison, decisive: Mapping[str, Claim]) -> list[str]:
     """What a verdict costs where the budget has not brought one."""
     if comparison.budget is None or not comparison.runs:
         return []
-    return [
-        f"{line.arm}: no verdict yet within {comparison.budget.limit}. One costs about "
-        f"{spoken(line.best.price)} more on this machine ({line.best.chance:.0%} likely at "
-        f"{words.plural(line.best.pairs, 'seed')})."
-        for line in lines_of(comparison, decisive)
-        if not line.is_weak
-    ]
+    lines = lines_of(comparison, decisive)
+    return [price_note(comparison, line) for line in lines if not line.is_weak]
+
+
+def price_note(comparison, line: Line) -> str:
+    """That of one arm."""
+    best, costs = line.best, f"{spoken(line.best.price)} more on this machine"
+    at = words.plural(best.pairs, "seed")
+    said = f"a verdict costs about {costs}, and is {best.chance:.0%} likely at {at}"
+    if len(in_order(comparison, line.arm)) < 2:
+        said = f"the first look, at {at}, takes about {costs}"
+    return f"{line.arm} is not decided within {comparison.budget.limit}: {said}."

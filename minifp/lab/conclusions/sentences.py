@@ -62,7 +62,7 @@ def at_look(claim) -> list[str]:
         return []
     d, of = claim.paired, f"of {words.plural(len(claim.looks), 'planned look')}"
     when = f"Decided at look {d.decided} {of}" if d.decided else f"Open after {d.made} {of}"
-    return [f"{when}; interval and p hold at all looks together."]
+    return [f"{when}: the interval holds at all of them together."]
 
 
 def after_holm(claim) -> list[str]:
