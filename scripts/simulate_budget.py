@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from scipy.stats import binomtest
 
 from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison
@@ -30,7 +31,6 @@ from minifp.lab.run import Run
 from minifp.lab.spending import next_of
 from minifp.lab.statistics import paired
 from minifp.lab.statistics.paired import DIFFERENT, EQUIVALENT
-from minifp.lab.statistics.proportion import clopper_pearson
 
 RESULT = Path(__file__).resolve().parent / "results" / "budget" / "simulation.json"
 COUNT, SEEDS, MARGIN = 2_000, 32, 1.0
@@ -115,7 +115,9 @@ def counted(one: Imagined) -> Counter:
     for way, of in held.items():
         found[way, "any wrong EQUIVALENT"] += any(of.get(arm) == EQUIVALENT for arm in ARMS[:3])
         found[way, "any wrong DIFFERENT"] += DIFFERENT in of.values()
-        found[way, "right verdicts"] += sum(of.get(arm) == EQUIVALENT for arm in ARMS[3:])
+        right = [arm for arm in ARMS[3:] if of.get(arm) == EQUIVALENT]
+        found[way, "right verdicts"] += len(right)
+        found[way, "right and not weak"] += sum(not ways[way][arm].is_weak for arm in right)
     return found
 
 
@@ -128,9 +130,9 @@ def simulated(count: int) -> dict:
             total += counted(Imagined(seed))
     shares: dict = {"comparisons": count, "level": 0.05}
     for (way, what), n in sorted(total.items()):
-        of = 3 * count if what == "right verdicts" else count
-        interval = [] if of > count else [round(end, 4) for end in clopper_pearson(n, of)]
-        shares.setdefault(way, {})[what] = [round(n / of, 4), *interval]
+        of = 3 * count if what.startswith("right") else count
+        ends = binomtest(n, of).proportion_ci(0.95, "exact")
+        shares.setdefault(way, {})[what] = [round(x, 4) for x in (n / of, ends.low, ends.high)]
     return shares
 
 

@@ -50,8 +50,8 @@ def looks_notes(comparison) -> list[str]:
         return []
     told = [f"{arm}: {text}" for arm, c in decisive.items() for text in look_text(c)]
     said = (
-        f"Verdicts are read at planned looks ({budget}); intervals and p values hold at all of them "
-        f"together. {'; '.join(told)}{'.' * bool(told)}"
+        f"Verdicts are read at planned looks ({budget}); intervals and p values hold at all "
+        f"of them together. {'; '.join(told)}{'.' * bool(told)}"
     )
     return [said.strip(), *price_notes(comparison, decisive)]
 

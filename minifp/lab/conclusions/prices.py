@@ -1,7 +1,7 @@
 """What a verdict on an arm costs: the seconds until a look, over the chance of a verdict there.
 
-The chance is by the differences that there are (statistics/looks.py), at the level of the first
-step of Holm's correction; the seconds are by how long finished runs of each arm took.
+The chance is by the differences that there are (statistics/looks.py), at the level of the next step
+of Holm's correction; the seconds are by how long finished runs of each arm took.
 """
 
 import math
@@ -71,12 +71,13 @@ def affordable(lines: list[Line], left: float) -> list[Line]:
 def lines_of(comparison, decisive: Mapping[str, Claim], lanes: int = 1) -> list[Line]:
     """Those of a comparison with a budget. decisive: what decides on each arm, adjusted; lanes:
     runs at a time."""
-    found = []
+    found, decided = [], sum(map(is_decided, decisive.values()))
     for arm in comparison.precisions:
         claim = decisive.get(arm)
         if is_control(arm) or arm == comparison.baseline or is_settled(comparison, arm, claim):
             continue
-        found.append(line_of(comparison, arm, claim, lanes))
+        family = max(1, claim.together - decided) if claim else 1
+        found.append(line_of(comparison, arm, claim, LEVEL / family, lanes))
     return found
 
 
@@ -94,8 +95,8 @@ def is_decided(claim: Claim | None) -> bool:
     return claim is not None and claim.verdict in (EQUIVALENT, DIFFERENT) and holds_together(claim)
 
 
-def line_of(comparison, arm: str, claim: Claim | None, lanes: int) -> Line:
-    """That of one arm, with the baseline and the controls of both."""
+def line_of(comparison, arm: str, claim: Claim | None, level: float, lanes: int) -> Line:
+    """That of one arm, with the baseline and the controls of both. level: of its tests."""
     both = comparison.baseline, arm
     together = [*both]
     together += [a for a in comparison.precisions if is_control(a) and split(a)[0] in together]
@@ -104,7 +105,6 @@ def line_of(comparison, arm: str, claim: Claim | None, lanes: int) -> Line:
     rounds = [runs for runs in rounds if {*both} & {a for a, _ in runs}]
     chances = [(n, 1.0) for n in looks if n > have]  # as nothing is known yet
     if claim is not None and claim.paired is not None:
-        level = LEVEL / max(1, claim.together)
         chances = outlook(claim.paired, claim.score.scaled_margin, looks, level)
     takes = {a: seconds_of(comparison, a) / lanes for a in together}
     whole = [sum(takes[a] for a, _ in runs) for runs in rounds]
