@@ -3,16 +3,15 @@
     python scripts/recompute_with_scipy.py     # says how many agree; fails where one does not
 
 Read are the runs in scripts/results (gallery.csv, results.json) and what was concluded from them
-(gallery.json, verdicts.json, results.json, evaluation.json). Nothing of minifp's statistics is
-used: of minifp come only what was claimed of an exhibit (margins, arms), and the random numbers of
-nothing. gallery.json is held to the rules of when it was written: differences, never ratios.
+(gallery.json, verdicts.json, results.json, evaluation.json). Of minifp comes only what is claimed
+of an exhibit, its margin and its arms, and none of its statistics. gallery.json is held to the
+rules of when it was written: differences, never ratios, and each verdict by itself.
 """
 
 import argparse
 import csv
 import json
 import math
-import re
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -140,10 +139,10 @@ def of_gallery(folder: Path, name: str) -> None:
             found = of_pairs(*pairs_of(ends, arm), margin, relative) if values else {}
             if arm == BASELINE or not found:
                 continue
-            is_judged = r["verdict"] in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE")
-            hold(f"{place}, {arm}", r, found, ("difference", "low", "high"))
-            hold(f"{place}, {arm}", r, found, ("verdict",) if is_judged else ())
-            if is_judged:
+            if any(a == arm and (BASELINE, seed) in ends for a, seed in lost):
+                found["verdict"] = "DIVERGED"
+            hold(f"{place}, {arm}", r, found, ("difference", "low", "high", "verdict"))
+            if r["verdict"] in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE"):
                 families[e["claim"]].append((f"{place}, {arm}", r, found))
         of_effects(place, exhibit, e.get("effects", ()), ends, margin, relative, is_new)
     for family in families.values():
@@ -216,6 +215,18 @@ def of_evaluation(path: Path) -> None:
                 )
 
 
+def of_simulation(path: Path) -> None:
+    """Shares of errors, which must not be significantly above the level."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    for name, (share, low, high) in told["budget"].items():
+        of = told["comparisons"] * (3 if name.startswith("right") else 1)
+        ends = stats.binomtest(round(share * of), of).proportion_ci(0.95, "exact")
+        found = {k: round(end, 4) for k, end in ends._asdict().items()}
+        hold(f"{path.name}, {name}", {"low": low, "high": high}, found, ("low", "high"))
+        if "right" not in name and low > LEVEL:
+            wrong.append(f"{path.name}, {name}: {share:.1%}, expected at most {LEVEL:.0%}")
+
+
 def main(arguments: list[str] | None = None) -> int:
     raw = argparse.RawDescriptionHelpFormatter
     argparse.ArgumentParser(description=__doc__, formatter_class=raw).parse_args(arguments)
@@ -227,6 +238,8 @@ def main(arguments: list[str] | None = None) -> int:
             of_comparison(path.parent)
         elif path.name == "evaluation.json":
             of_evaluation(path)
+        elif path.name == "simulation.json":
+            of_simulation(path)
     print(*wrong, sep="\n")
     each = ", ".join(f"{n} {name}" for name, n in agreed.items())
     print(f"{sum(agreed.values())} recorded numbers and verdicts agree with SciPy: {each}.")

@@ -1,5 +1,6 @@
 """A budget of time for runs, and the looks at verdicts that are planned before the first one."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -55,9 +56,12 @@ def seeds_within(budget, seeds, usual: int) -> tuple[list[int], Budget | None]:
     """
     if budget is None:
         return seed_list(usual if seeds is None else seeds), None
-    match = re.fullmatch(r"(\d+(?:\.\d*)?) ?(s|m|min|h|d)?", str(budget).strip())
-    seconds = float(match[1]) * UNITS[match[2] or "s"] if match else 0.0
-    if not seconds:
+    match = re.fullmatch(r"([\d.]+(?:e-?\d+)?) ?(s|m|min|h|d)?", str(budget).strip())
+    try:
+        seconds = float(match[1]) * UNITS[match[2] or "s"] if match else 0.0
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
         raise ArgumentError(f"budget={budget!r}: expected a time, such as 2h, 90m or 45s")
     which = sorted(seed_list(MOST if seeds is None else seeds))
     if len(which) > MOST_LOOKED_AT:

@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+import recompute_with_scipy as scipys  # noqa: E402
 from check_results import COVERED, TOKEN, lines_of, masked, problems  # noqa: E402
 
 
@@ -34,3 +35,9 @@ def test_each_number_is_the_recorded_one_and_another_digit_is_noticed(name):
 def test_a_number_without_a_source_of_its_kind_is_refused(line, said):
     assert [said in problem for problem in problems(line)] == [True]
     assert problems("It is 1.75 <!-- constant: 448 / 256 -->, `3`, Table 1.") == []
+
+
+def test_scipy_finds_what_is_recorded_and_another_digit_is_noticed(capsys):
+    assert scipys.main([]) == 0 and scipys.agreed["holm"] > 20, capsys.readouterr().out
+    scipys.hold("here", {"low": 1.234567}, {"low": 1.234577}, ("low",))
+    assert [line[:9] for line in scipys.wrong] == ["here, low"]
