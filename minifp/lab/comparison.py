@@ -27,7 +27,6 @@ from minifp.lab.spending import spend
 from minifp.lab.task import Task
 from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task
-from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
@@ -292,11 +291,11 @@ def train_missing(
 
     engine: who trains, this process by default; ticket: how the task gets to another.
     """
-    wanted, engine = wanted_of(comparison, task, data, device, ticket), engine or Here()
-    if budget is None:
-        carry_out(task.name, wanted, engine, progress)
-    else:
-        spend(task.name, [comparison], wanted, engine, progress, lambda: [decisive_of(comparison)])
+    wanted, whole = wanted_of(comparison, task, data, device, ticket), [comparison]
+    spend(
+        task.name, whole, wanted, engine or Here(), progress, budget,
+        lambda: [*map(decisive_of, whole)],
+    )  # fmt: skip
 
 
 def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from minifp.lab.budget import Budget
 from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.prices import Line, affordable, lines_of
 from minifp.lab.workers.carry_out import carry_out
@@ -14,14 +15,16 @@ Decisive = Mapping[str, Claim]  # what decides on an arm, by its text
 
 def spend(
     title: str, comparisons: Sequence, wanted: Sequence[Wanted], engine: Any, progress: bool,
-    decisive: Callable[[], Sequence[Decisive]],
+    budget: Budget | None, decisive: Callable[[], Sequence[Decisive]],
 ) -> None:  # fmt: skip
     """Have those runs made that bring verdicts, until all are there or no other is to be expected
-    within the budget, and add each to its comparison.
+    within the budget, and add each to its comparison; without a budget all.
 
-    comparisons: with the same Budget. wanted: the runs of all seeds that are missing. decisive:
-    what decides on each arm of each comparison by now, adjusted together.
+    wanted: the runs of all seeds that are missing. decisive: what decides on each arm of each
+    comparison by now, adjusted together.
     """
+    if budget is None:
+        return carry_out(title, wanted, engine, progress)
     there, lanes = {(id(o.comparison), o.arm, o.seed): o for o in wanted}, engine.lanes
     for comparison in comparisons:
         ask(comparison, [])

@@ -165,11 +165,10 @@ def gallery(
         shown, wanted = found(
             names, scale, seeds, out, device, travels, keep_weights=keep_weights, budget=budget
         )
-        limit = seeds_within(budget, seeds, 1)[1]
-        shown.begin(products, limit)
+        shown.begin(products)
         look_beforehand(shown, look, progress)
         title = words.plural(len(shown.exhibits), "exhibit")
-        shown.train(title, wanted, engine, progress, products, limit)
+        shown.train(title, wanted, engine, progress, products)
     return shown
 
 
@@ -193,10 +192,10 @@ def estimate(
     until each look."""
     out = None if out is None else files.as_path(out)
     check_keep_weights(keep_weights, out)
-    how = {"keep_weights": keep_weights, "budget": budget}
-    shown, wanted = found(names, scale, seeds, out, device, **how)
-    limit = seeds_within(budget, seeds, 1)[1]
-    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs, limit)
+    shown, wanted = found(
+        names, scale, seeds, out, device, keep_weights=keep_weights, budget=budget
+    )  # fmt: skip
+    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs, shown.budget)
 
 
 def found(
@@ -209,7 +208,7 @@ def found(
     for exhibit in shown.exhibits:
         task, spec = exhibit.task(scale), spec_of(exhibit, scale)
         task = task if spec is None else found_by(task, spec)
-        which, _ = seeds_within(budget, seeds, exhibit.seeds[scale])
+        which, shown.budget = seeds_within(budget, seeds, exhibit.seeds[scale])
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else files.place_within(out, exhibit.name)

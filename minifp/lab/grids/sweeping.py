@@ -95,10 +95,10 @@ def sweep(
     products = products_of(out, figures)
     with alone_in(out):
         swept, wanted = found(whole, out, device, not isinstance(engine, Here))
-        limit = seeds_within(budget, whole.seeds, SEEDS)[1]
-        swept.begin(products, limit)
+        swept.budget = seeds_within(budget, whole.seeds, SEEDS)[1]
+        swept.begin(products)
         title = f"{whole.task.name}, {len(swept.comparisons)} cells"
-        swept.train(title, wanted, engine, progress, products, limit)
+        swept.train(title, wanted, engine, progress, products)
     return swept
 
 
