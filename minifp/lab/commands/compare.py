@@ -21,7 +21,7 @@ from minifp.shell.results import pictured, show
 @options.budget
 @options.length
 @options.out(
-    "Keep results, pictures and report in this folder, each run as it ends. The same command again "
+    "Keep results, pictures and report in this folder, each run as it ends. The same command "
     "trains what is missing."
 )
 @options.products
@@ -30,14 +30,13 @@ from minifp.shell.results import pictured, show
 @click.option(
     "--plan",
     is_flag=True,
-    help="Run a pilot: say how many seeds the margin needs. --out keeps it. With --budget: train "
-    "nothing, and show the looks and what they take.",
+    help="Run a pilot: say how many seeds are needed. With --budget: only show its looks.",
 )
 @options.quiet
 def compare(task, data, precisions, seeds, budget, plan, **how):
     """Train TASK once for each precision and seed, and say what differs.
 
-    All precisions of a seed start from the same weights and see the same batches, so runs can be
+    All precisions of a seed start from the same weights and see the same batches, so runs are
     compared in pairs. TASK comes first: mlp, lenet, charlstm, gpt, or your own, as file.py:name
     or package.module:name. `minifp help precision` and `minifp help controls` list what there is to
     compare.
@@ -47,7 +46,6 @@ def compare(task, data, precisions, seeds, budget, plan, **how):
       minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
       minifp compare lenet --precision float32 "mixed;fc*=float32" "float32;fc*=mixed"
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
-      minifp compare spirals.py:task --seeds 10 --out runs/spirals
       minifp compare spirals.py:task --budget 2h --out runs/spirals
     """
     if task is None:
