@@ -36,6 +36,7 @@ check: $(VENV)/installed-test
 check-results: $(VENV)/installed-test ## hold each number in documents against what was recorded
 	$(RUN) scripts/rejudge_gallery.py --check
 	$(RUN) scripts/check_results.py
+	$(RUN) scripts/recompute_with_scipy.py
 
 changed: check ## before the next edit: style, types and the tests of the rooms that changes touch
 	$(PYTEST) $$($(RUN) scripts/changed_rooms.py)

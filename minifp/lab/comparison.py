@@ -9,8 +9,9 @@ from typing import Any
 from minifp.errors import ArgumentError
 from minifp.lab import divergence, registration
 from minifp.lab.arms import is_control
+from minifp.lab.budget import Budget, seeds_within
 from minifp.lab.conclusions import controls, notes, sentences, special
-from minifp.lab.conclusions.claims import Claim, claims_of
+from minifp.lab.conclusions.claims import Claim, claims_of, decisive_of
 from minifp.lab.conclusions.controls import Answer
 from minifp.lab.conclusions.rows import Row, rows_of
 from minifp.lab.divergence import Distances
@@ -21,11 +22,11 @@ from minifp.lab.results.origin import Origin, origin_of
 from minifp.lab.results.products import products_of
 from minifp.lab.results.summary import read
 from minifp.lab.run import Run
-from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
+from minifp.lab.settings import adjusted, canonical, check_data, settings
+from minifp.lab.spending import spend
 from minifp.lab.task import Task
 from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task
-from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
@@ -68,6 +69,11 @@ class Comparison:
     def runs_of(self, precision: str) -> list[Run]:
         """The runs of one precision, by seed."""
         return sorted((r for r in self.runs if r.precision == precision), key=lambda r: r.seed)
+
+    @property
+    def budget(self) -> Budget | None:
+        """The one that is registered, whose looks count; None where none was."""
+        return registration.planned(self.registered)
 
     def done(self) -> set[tuple]:
         """The (precision, seed) pairs that are there."""
@@ -182,7 +188,7 @@ class Comparison:
 def compare(
     task: Task | str,
     precisions: Iterable = ("float32", "mixed"),
-    seeds: int | Iterable[int] = 5,
+    seeds: int | Iterable[int] | None = None,
     epochs: int | None = None,
     steps: int | None = None,
     dial: int | None = None,
@@ -199,11 +205,12 @@ def compare(
     tensorboard: bool = False,
     pilot: bool = False,
     keep_weights: bool = False,
+    budget: str | float | None = None,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
     task: a Task, or an argument of `load_task`. precisions: names, texts such as
-    "mixed,loss_scale=off" or Precision objects. seeds: how many (0, 1, ...) or which. epochs,
+    "mixed,loss_scale=off" or Precision objects. seeds: how many (0, 1, ...) or which; 5. epochs,
     steps, dial: replace the task's own. out: a folder; every finished run is written there at once.
     Called again with the same folder, only the missing runs are trained, also for more seeds or
     precisions; a second call at the same time waits for the first. figures: "png", "svg" or "pdf"
@@ -214,7 +221,9 @@ def compare(
     docs/comparing.md). style, width, font: of pictures, as in Comparison.figures. tensorboard: also
     write event files, for `tensorboard --logdir`. pilot: whether these runs plan more of them, as
     in `plan`; the request is recorded before the first run. keep_weights: save the weights of each
-    run in `out`, as checkpoints for `evaluate`; existing runs without weights are repeated.
+    run in `out`, as checkpoints for `evaluate`; existing runs without weights are repeated. budget:
+    of time for all runs in the folder, such as "2h" or so many seconds: up to `seeds` seeds (32)
+    are spent where a verdict is cheapest, which is read at planned looks (see docs/comparing.md).
 
     Raises ArgumentError for invalid arguments, and for a folder with runs of other settings.
     """
@@ -223,18 +232,20 @@ def compare(
     changes = {"epochs": epochs, "steps": steps, "dial": dial}
     task = adjusted(base, **changes)
     travels = None if isinstance(engine, Here) else ticket(base, changes, task)
-    precisions, seeds = canonical(precisions), seed_list(seeds)
+    precisions, (seeds, limit) = canonical(precisions), seeds_within(budget, seeds, 5)
+    if limit and pilot:
+        raise ArgumentError("pilot=True and a budget: a budget plans by its own first looks")
     products = products_of(out, figures, style, width, font, tensorboard)
     check_keep_weights(keep_weights, out)
     data = check_data(task.data())
     with alone_in(out):
         comparison = opened(task, data, precisions, seeds, out, keep_weights)
-        registration.register(comparison, pilot)
+        registration.register(comparison, pilot, limit)
         if out is not None:
             comparison.origin = origin_of(base, device)
             begin(comparison, products)
         try:
-            train_missing(comparison, task, data, progress, device, engine, travels)
+            train_missing(comparison, task, data, progress, device, engine, travels, limit)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted([comparison], out)) from None
         if out is not None:
@@ -273,13 +284,19 @@ def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison
     )
 
 
-def train_missing(comparison, task, data, progress, device=None, engine=None, ticket=None) -> None:
-    """Train what is missing, all precisions of one seed before the next, saving after each run.
+def train_missing(
+    comparison, task, data, progress, device=None, engine=None, ticket=None, budget=None
+) -> None:
+    """Train what is missing, all precisions of one seed before the next, saving after each run; of
+    a budget, what it is enough for.
 
     engine: who trains, this process by default; ticket: how the task gets to another.
     """
-    wanted = wanted_of(comparison, task, data, device, ticket)
-    carry_out(task.name, wanted, engine or Here(), progress)
+    wanted, whole = wanted_of(comparison, task, data, device, ticket), [comparison]
+    spend(
+        task.name, whole, wanted, engine or Here(), progress, budget,
+        lambda: [*map(decisive_of, whole)],
+    )  # fmt: skip
 
 
 def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:

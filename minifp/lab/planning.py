@@ -6,10 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab.comparison import Comparison, compare
+from minifp.lab.budget import seeds_within
+from minifp.lab.comparison import Comparison, compare, opened, wanted_of
 from minifp.lab.conclusions.planning import Need, needs_of
+from minifp.lab.grids.estimate import Estimate, estimate_of
+from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.lab.statistics.power import POWER
 from minifp.lab.task import Task
+from minifp.saving import files
 
 
 @dataclass(repr=False)
@@ -60,3 +64,15 @@ def plan(
     if not isinstance(power, float) or not 0 < power < 1:
         raise ArgumentError(f"power={power!r}: expected a number between 0 and 1, such as 0.8")
     return Plan(compare(task, precisions, seeds, pilot=True, **how), power)
+
+
+def looks_ahead(
+    task: Task, precisions, seeds, budget, *, out=None, device=None, jobs: int = 1, **lengths
+) -> Estimate:
+    """The looks that `compare` plans with a budget, and how long runs take until each. Nothing is
+    written, and only a few steps are made. Raises as `compare` does."""
+    task = adjusted(task, **lengths)
+    data, (which, limit) = check_data(task.data()), seeds_within(budget, seeds, 1)
+    comparison = opened(task, data, canonical(precisions), which, out and files.as_path(out))
+    wanted = wanted_of(comparison, task, data, device)
+    return estimate_of(len(comparison.asked), wanted, jobs, limit)

@@ -14,8 +14,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from minifp.errors import ArgumentError
+from minifp.lab.budget import Budget
 from minifp.lab.results import schema
 from minifp.lab.task_info import MetricInfo
+from minifp.lab.workers.progress import spoken
 from minifp.report import words
 from minifp.runtime import untrusted
 from minifp.saving import files
@@ -27,9 +29,13 @@ CLAIMS += ("relative", "decides")  # where they are
 LATER = {"relative": False, "decides": None}  # what they are in entries without them
 
 
-def register(comparison, pilot: bool = False) -> None:
-    """Add what a call asks for, if it is not what was registered before."""
+def register(comparison, pilot: bool = False, budget: Budget | None = None) -> None:
+    """Add what a call asks for, if it is not what was registered before.
+
+    Raises ArgumentError for a budget with other looks than are planned.
+    """
     held = comparison.registered
+    check_looks(planned(held), budget)
     arms = [*dict.fromkeys(arm for arm, _ in comparison.asked)]
     seeds = sorted({seed for _, seed in comparison.asked})
     task = claimed(asdict(comparison.task))
@@ -39,6 +45,7 @@ def register(comparison, pilot: bool = False) -> None:
         "arms": arms,
         "seeds": seeds,
         "settings": digest(comparison.config),
+        **({} if budget is None else {"budget": budget.told()}),
     }
     if held and covers(held, entry):
         return
@@ -46,6 +53,24 @@ def register(comparison, pilot: bool = False) -> None:
     entry["runs"] = len(comparison.runs)
     entry["before"] = held[-1]["sha256"] if held else ""
     held.append({**entry, "sha256": digest(entry)})
+
+
+def planned(held: list[dict]) -> Budget | None:
+    """The budget that was registered last, if there is one: its looks count from then on."""
+    entry = next((e for e in reversed(held) if "budget" in e), None)
+    if entry is None:
+        return None
+    told = entry["budget"]
+    return Budget(told["seconds"], tuple(entry["seeds"]), tuple(told["looks"]))
+
+
+def check_looks(before: Budget | None, budget: Budget | None) -> None:
+    """Raise ArgumentError where a budget has not the seeds and looks that are planned."""
+    if before and budget and (before.looks, before.seeds) != (budget.looks, budget.seeds):
+        raise ArgumentError(
+            f"the folder has {before} of the seeds {list(before.seeds)}: looks cannot change once "
+            "results were seen. Give as many seeds as then, or another folder"
+        )
 
 
 def claimed(task: dict) -> dict:
@@ -61,6 +86,8 @@ def covers(held, entry) -> bool:
     arms = {arm for e in held for arm in e["arms"]}
     seeds = {seed for e in held for seed in e["seeds"]}
     turned = last["kind"] == PILOT and entry["kind"] == COMPARISON
+    budgets = [e["budget"] for e in held if "budget" in e][-1:]
+    same = same and entry.get("budget") in (None, *budgets)
     return same and {*entry["arms"]} <= arms and {*entry["seeds"]} <= seeds and not turned
 
 
@@ -122,7 +149,9 @@ def sentence(entry, before) -> str:
     changed = changes(entry, before)
     said = "; ".join(changed) if changed else margin_text(entry["claims"])
     of = f"{kind} of {', '.join(entry['arms'])} with {seeds}"
-    about = f"Registered {when}, {entry['at'][:10]}: {of}; {said}"
+    held = planned([entry])
+    with_budget = f" and {held}" if held else ""
+    about = f"Registered {when}, {entry['at'][:10]}: {of}{with_budget}; {said}"
     return f"{about} (sha256 {entry['sha256'][:12]})."
 
 
@@ -167,11 +196,28 @@ def warnings(held: list[dict]) -> list[str]:
         changed, last = changes(entry, held[:i]), held[i - 1]
         if changed and entry["runs"]:
             found.append(f"CHANGED {after(entry).upper()}: {'; '.join(changed)}.")
+        found += budget_warnings(entry, held[:i])
         more = sorted({*entry["seeds"]} - {s for e in held[:i] for s in e["seeds"]})
-        if more and entry["runs"] and last["kind"] != PILOT:
+        if more and entry["runs"] and last["kind"] != PILOT and "budget" not in entry:
             found.append(
                 f"{words.plural(len(more), 'seed')} more than first planned, {after(entry)}: "
                 "adding seeds until a verdict appears makes false verdicts likelier. Plan their "
                 "number (--plan)."
             )
     return found
+
+
+def budget_warnings(entry, before) -> list[str]:
+    """That a budget came, or changed, when results could have been seen."""
+    budget, old = planned([entry]), planned(before)
+    if budget is None or not entry["runs"] or budget == old:
+        return []
+    if old is None:
+        return [
+            f"LOOKS PLANNED {after(entry).upper()}: {budget}. If the results until then had a say, "
+            "false verdicts are likelier than is said."
+        ]
+    return [
+        f"The budget was {spoken(old.seconds)} and is {spoken(budget.seconds)}, {after(entry)}. "
+        "The looks stayed, and so did the error rates."
+    ]

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from minifp.lab import registration
+from minifp.lab.budget import Budget
 from minifp.lab.comparison import Comparison, interrupted
+from minifp.lab.conclusions.claims import Claim, decisive_of
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin
 from minifp.lab.results.products import Products
-from minifp.lab.workers.carry_out import carry_out
+from minifp.lab.spending import spend
 from minifp.lab.workers.wanted import Wanted
 from minifp.report.documented import Documented
 
@@ -21,12 +23,17 @@ class Study(Documented):
     comparisons: list[Comparison]
     out: Path | None
     cached: tuple[str, ...] = ()
+    budget: Budget | None = None  # that is to be spent on them
+
+    def decisive(self) -> list[dict[str, Claim]]:
+        """What decides on each arm of each comparison."""
+        return [*map(decisive_of, self.comparisons)]
 
     def begin(self, products: Products) -> None:
         """Register what is asked for, and save what there is, before hours of training show that it
         cannot be saved."""
         for comparison in self.comparisons:
-            registration.register(comparison)
+            registration.register(comparison, budget=self.budget)
             if self.out is not None:
                 begin(comparison, products)
         if self.out is not None:
@@ -35,11 +42,13 @@ class Study(Documented):
     def train(
         self, title: str, wanted: Sequence[Wanted], engine: Any, progress: bool, products: Products
     ) -> None:
-        """Make the runs that are missing, and write what they show; without pictures where that
-        ends early."""
+        """Make the runs that are missing, or those that a budget is enough for, and write what they
+        show; without pictures where that ends early."""
         is_whole = False
         try:
-            carry_out(title, wanted, engine, progress)
+            spend(
+                title, self.comparisons, wanted, engine, progress, self.budget, self.decisive
+            )  # fmt: skip
             is_whole = True
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.comparisons, self.out)) from None

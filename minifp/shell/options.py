@@ -90,7 +90,7 @@ precisions = click.option(  # of ManyValues
     "precisions",
     multiple=True,
     metavar="NAME...",
-    help="One or more precisions to compare.  [default: float32 mixed]",
+    help="Precisions to compare.  [default: float32 mixed]",
 )
 seed = click.option(
     "--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]"
@@ -167,7 +167,7 @@ width = click.option(
 )
 font = click.option("--font", metavar="NAME", help="An installed font for the pictures.")
 tensorboard = click.option(
-    "--tensorboard", is_flag=True, help="Also write event files, into DIR/tensorboard."
+    "--tensorboard", is_flag=True, help="Write event files, into DIR/tensorboard."
 )
 
 
@@ -176,7 +176,7 @@ products = together(figures, style, width, font, tensorboard)
 keep_weights = click.option(
     "--keep-weights",
     is_flag=True,
-    help="Also keep the weights of each run, in DIR/runs, for `minifp evaluate`.",
+    help="Keep the weights too, in DIR/runs, for `minifp evaluate`.",
 )
 device = click.option(
     "--device",
@@ -199,6 +199,11 @@ dry_run = click.option(
 )
 
 
+budget = click.option(
+    "--budget",
+    metavar="TIME",
+    help="Spend at most --seeds (32) where verdicts are cheapest, in 2h or 90m for all of DIR.",
+)
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",

@@ -63,7 +63,8 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert len(re.findall(r"(?m),1,\d\S+,,$", (tmp_path / "courses.csv").read_text("utf-8"))) == 6
     assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
     assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
-    assert "12 runs, 6 of which are there" in call(*words, "4", "--dry-run").output
+    for said in ("12 runs, 6 of which are there", "looks at 3 and 4 seeds"):
+        assert said in call(*words, "4", "--dry-run", "--budget", "1h").output
     with pytest.raises(fp.ArgumentError, match="steps was 2 and is now 4"):
         fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from lab_blobs import blobs, comparison_of
@@ -66,14 +67,15 @@ def no_page(monkeypatch):
     monkeypatch.setattr(Comparison, "report", lambda comparison, path: path)
 
 
+def interrupted(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
 def registered(folder):
     return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
 
 
 def test_margin_and_plan_are_hashed_before_the_first_run(tmp_path, monkeypatch, no_page):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("minifp.lab.comparison.train_missing", interrupted)
         fp.compare(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
@@ -96,6 +98,8 @@ def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path,
     assert registration.warnings(result.registered) == []
     more = fp.compare(blobs(steps=2, loss_margin=1), BOTH, 4, out=tmp_path, progress=False)
     assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
+    late = fp.compare(blobs(steps=2), BOTH, 4, budget="1h", out=tmp_path, progress=False)
+    assert any(note.startswith("LOOKS PLANNED AFTER 8 RUNS: a budget") for note in late.notes())
 
 
 def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused(tmp_path, no_page):
@@ -113,3 +117,22 @@ def test_a_plan_that_is_changed_after_the_fact_is_told_and_an_edited_one_refused
     refuses(fp.ArgumentError, "does not match its hash", again)
     path.unlink()  # runs of before are no plan
     assert "Nothing was registered before the first 2 runs" in " ".join(again().notes())
+
+
+def test_a_budget_is_spent_at_planned_looks_and_goes_on_after_an_interrupt(
+    tmp_path, no_page, trained, monkeypatch
+):
+    how = {"precisions": BOTH, "out": tmp_path, "progress": False}
+    spent = partial(fp.compare, blobs(steps=40, margin=30.0), seeds=12, budget="1h", **how)
+    poor = spent(budget="0.001s")
+    assert trained == [("float32", 0), ("mixed", 0)]  # which show how long they take
+    assert "mixed is not decided within the budget of 0 s: the first look, at 3" in poor.notes()[-1]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt, match="3 of 6 runs"):
+        patch.setattr(Comparison, "save", interrupted)
+        spent()
+    result = spent()
+    assert trained[2:] == [(arm, seed) for seed in range(1, 6) for arm in BOTH]  # 6 are not weak
+    assert "Decided at look 1 of 5 planned looks" in Comparison.load(tmp_path).verdict_sentence()
+    assert any("The budget was 0 s and is 60 min, after 2 runs" in n for n in result.notes())
+    refuses(fp.ArgumentError, "looks cannot change", spent, seeds=13)
+    refuses(fp.ArgumentError, "expected a time", spent, budget="soon")

@@ -11,6 +11,7 @@ from minifp.lab.tasks import load_task
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+import recompute_with_scipy as scipys  # noqa: E402
 from check_results import COVERED, TOKEN, lines_of, masked, precisions, problems, read  # noqa: E402
 
 
@@ -50,3 +51,9 @@ def test_recorded_runs_begin_today_as_they_began(call, name, epochs):
 def test_a_number_without_a_source_of_its_kind_is_refused(line, said):
     assert [said in problem for problem in problems(line)] == [True]
     assert problems("It is 1.75 <!-- constant: 448 / 256 -->, `3`, Table 1.") == []
+
+
+def test_scipy_finds_what_is_recorded_and_another_digit_is_noticed(capsys):
+    assert scipys.main([]) == 0 and scipys.agreed["holm"] > 20, capsys.readouterr().out
+    scipys.hold("here", {"low": 1.234567}, {"low": 1.234577}, ("low",))
+    assert [line[:9] for line in scipys.wrong] == ["here, low"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from minifp.errors import ArgumentError
 from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect, together
 from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, compare
@@ -79,6 +80,8 @@ def ablate(
 
     Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """
+    if options.get("budget") is not None:
+        raise ArgumentError("ablate with a budget: effects have no looks, which a budget needs")
     precision = as_base(base)
     chosen = as_factors(factors, precision)
     cells = combinations(precision, chosen)

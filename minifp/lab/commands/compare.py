@@ -6,6 +6,7 @@ import click
 
 from minifp import lab
 from minifp.errors import MinifpError
+from minifp.lab.planning import looks_ahead
 from minifp.lab.results.store import REPORT, RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.shell import options
@@ -16,23 +17,26 @@ from minifp.shell.results import pictured, show
 @click.argument("task", required=False)
 @options.data
 @options.precisions
-@options.seeds
+@options.seeds_beside("5")
+@options.budget
 @options.length
 @options.out(
-    "Keep results, pictures and report in this folder, each run as it ends. The same command again "
+    "Keep results, pictures and report in this folder, each run as it ends. The same command "
     "trains what is missing."
 )
 @options.products
 @options.keep_weights
 @options.workers
 @click.option(
-    "--plan", is_flag=True, help="Run a pilot: say how many seeds the margin needs. --out keeps it."
+    "--plan",
+    is_flag=True,
+    help="Run a pilot: say how many seeds are needed. With --budget: only show its looks.",
 )
 @options.quiet
-def compare(task, data, precisions, seeds, plan, **how):
+def compare(task, data, precisions, seeds, budget, plan, **how):
     """Train TASK once for each precision and seed, and say what differs.
 
-    All precisions of a seed start from the same weights and see the same batches, so runs can be
+    All precisions of a seed start from the same weights and see the same batches, so runs are
     compared in pairs. TASK comes first: mlp, lenet, charlstm, gpt, or your own, as file.py:name
     or package.module:name. `minifp help precision` and `minifp help controls` list what there is to
     compare.
@@ -42,7 +46,7 @@ def compare(task, data, precisions, seeds, plan, **how):
       minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
       minifp compare lenet --precision float32 "mixed;fc*=float32" "float32;fc*=mixed"
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
-      minifp compare spirals.py:task --seeds 10 --out runs/spirals
+      minifp compare spirals.py:task --budget 2h --out runs/spirals
     """
     if task is None:
         raise click.UsageError(
@@ -50,8 +54,12 @@ def compare(task, data, precisions, seeds, plan, **how):
             "--precision, which takes all words up to the next option"
         )
     chosen, arms = load_task(task, data), precisions or ("float32", "mixed")
+    if plan and budget is not None:
+        asked = {k: how[k] for k in ("epochs", "steps", "dial", "out", "device", "jobs")}
+        click.echo(looks_ahead(chosen, arms, seeds, budget, **asked).text())
+        return
     try:
-        comparison = lab.compare(chosen, arms, seeds, pilot=plan, **pictured(**how))
+        comparison = lab.compare(chosen, arms, seeds, pilot=plan, budget=budget, **pictured(**how))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(how["out"])) from None
     show(lab.Plan(comparison) if plan else comparison, REPORT, **how)

@@ -19,6 +19,7 @@ from minifp.shell.results import pictured, show
 @options.figures
 @options.keep_weights
 @click.option("--bathtub", is_flag=True, help="Add SSD at constant loss scales from 1 to 2^40.")
+@options.budget
 @options.dry_run
 @options.workers
 @options.quiet
@@ -47,6 +48,7 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
       minifp gallery classification --dry-run --jobs 2
       minifp gallery classification --quick --jobs 2 --out runs/gallery
       minifp gallery vgg-d alexnet --seeds 3 --out runs/two
+      minifp gallery classification --budget 2h --out runs/gallery
       minifp gallery detection --quick --bathtub --jobs 2 --out runs/detection
       minifp gallery skips --quick --out runs/skips
       minifp gallery language --out runs/language
@@ -55,7 +57,7 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
     if bathtub and "bathtub" not in chosen:
         chosen = (*chosen, "bathtub")
     if dry_run:
-        asked = {name: how[name] for name in ("out", "device", "jobs", "keep_weights")}
+        asked = {name: how[name] for name in ("out", "device", "jobs", "keep_weights", "budget")}
         click.echo(estimate(chosen, scale, seeds, **asked).text())
         return
     shown = lab.gallery(chosen, scale, seeds=seeds, look=look, **pictured(**how))

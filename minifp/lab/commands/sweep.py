@@ -31,6 +31,7 @@ from minifp.shell.results import pictured, show
 @options.length
 @options.out("Keep all cells in this folder, and resume from what is there.")
 @options.figures
+@options.budget
 @options.dry_run
 @options.workers
 @options.quiet
@@ -73,7 +74,7 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dr
             )
         whole = read_grid(grid)
     if dry_run:
-        click.echo(estimate(whole, how["out"], how["device"], how["jobs"]).text())
+        click.echo(estimate(whole, how["out"], how["device"], how["jobs"], how["budget"]).text())
         return
     show(lab.sweep(grid=whole, **pictured(**how)), f"{NAME}.html", **how)
 

@@ -8,6 +8,7 @@ another, those of not being worse a third. Controls make no claims.
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from minifp.lab.arms import is_control, partner
 from minifp.lab.conclusions import resolution
@@ -15,6 +16,7 @@ from minifp.lab.conclusions.scores import Score, ended, primary, scores_of
 from minifp.lab.metrics import TEST_LOSS
 from minifp.lab.statistics.course import olympic_mean
 from minifp.lab.statistics.holm import holm
+from minifp.lab.statistics.looks import compare_at_looks
 from minifp.lab.statistics.moments import deviation, mean
 from minifp.lab.statistics.paired import (
     DIFFERENT,
@@ -23,7 +25,6 @@ from minifp.lab.statistics.paired import (
     WEAK_PAIRS,
     Difference,
     Paired,
-    compare_paired,
     differ_by,
 )
 
@@ -70,6 +71,11 @@ class Claim:
         return self.verdict in (EQUIVALENT, DIFFERENT) and self.pairs < WEAK_PAIRS
 
     @property
+    def looks(self) -> tuple[int, ...]:
+        """After how many pairs verdicts are read; none where that was not planned, or not yet."""
+        return getattr(self.paired, "looks", ())
+
+    @property
     def contradicted_by(self) -> float | None:
         """The sign-flip p, where it speaks against the verdict."""
         d = self.paired if self.verdict else None
@@ -114,6 +120,7 @@ class Claim:
             **{f"holm_{name}": p for name, p in self.holm.items()},
             **{k: getattr(self, k) for k in ("verdict", "needed", "coarse", "decides")},
             "weak": self.is_weak,
+            **({k: getattr(d, k) for k in ("looks", "made", "decided")} if self.looks else {}),
         }
 
 
@@ -124,6 +131,11 @@ def claims_of(comparison) -> list[Claim]:
     coarse = {arm: coarse_for(comparison, arm, scores) for arm in arms}
     found = [claim(comparison, arm, s, coarse[arm]) for arm in arms for s in scores]
     return adjusted(found)
+
+
+def decisive_of(comparison) -> dict[str, Claim]:
+    """What decides on each arm, by its text."""
+    return {c.arm: c for c in claims_of(comparison) if c.decides}
 
 
 def coarse_for(comparison, arm, scores: list[Score]) -> str:
@@ -150,6 +162,17 @@ def pairs_of(comparison, arm) -> list[tuple]:
     return [(run, base[run.seed]) for run in runs if ended(run) and run.seed in base]
 
 
+def in_order(comparison, arm) -> list[tuple]:
+    """`pairs_of`; where looks are planned, only of their seeds, up to the first that is not done:
+    so that each look is at the same pairs in whatever order runs come home."""
+    both, budget = pairs_of(comparison, arm), comparison.budget
+    if budget is None:
+        return both
+    done, base = comparison.done(), partner(arm, comparison.baseline)
+    whole = [*takewhile(lambda s: {(arm, s), (base, s)} <= done, budget.seeds)]
+    return [pair for pair in both if pair[0].seed in whole]
+
+
 def metric_differences(comparison, arm) -> list[float]:
     """By how much the metric of each pair differs, on the scale on which it is compared."""
     between = primary(comparison).between
@@ -165,7 +188,7 @@ def lost_of(comparison, arm) -> int:
 def claim(comparison, arm, score, coarse) -> Claim:
     """That of one arm and score. coarse: why the one that was declared cannot decide."""
     values = [v for v in map(score.of, filter(ended, comparison.runs_of(arm))) if v is not None]
-    both = [(score.of(a), score.of(b)) for a, b in pairs_of(comparison, arm)]
+    both = [(score.of(a), score.of(b)) for a, b in in_order(comparison, arm)]
     both = [(a, b) for a, b in both if a is not None and b is not None]
     made = Claim(
         arm,
@@ -181,12 +204,16 @@ def claim(comparison, arm, score, coarse) -> Claim:
     decides = score.name == TEST_LOSS and score.margin is not None if coarse else is_declared
     may_claim = not is_control(arm) and not lost_of(comparison, arm)
     made = replace(made, coarse=reason, decides=decides and not is_control(arm))
-    return tested(made, both, may_claim)
+    budget = comparison.budget
+    return tested(made, both, may_claim, budget.looks if budget else ())
 
 
-def tested(made: Claim, both: list[tuple], may_claim: bool = True) -> Claim:
+def tested(
+    made: Claim, both: list[tuple], may_claim: bool = True, looks: tuple[int, ...] = ()
+) -> Claim:
     """The claim with what follows from pairs of (value, the one it is held against): here alone do
-    numbers become a verdict. may_claim: False of a control, and where runs were lost."""
+    numbers become a verdict. may_claim: False of a control, and where runs were lost. looks: after
+    how many pairs verdicts are read, where that was planned."""
     score = made.score
     scaled = [tuple(map(score.scaled, pair)) for pair in both]
     if any(math.isnan(end) for pair in scaled for end in pair) and score.relative:
@@ -199,8 +226,8 @@ def tested(made: Claim, both: list[tuple], may_claim: bool = True) -> Claim:
     ours, theirs = zip(*scaled)
     if score.margin is None:
         return with_numbers(made, differ_by(ours, theirs))
-    p = compare_paired(ours, theirs, score.scaled_margin)
-    made = with_numbers(made, p)
+    p = compare_at_looks(ours, theirs, score.scaled_margin, looks)
+    made = replace(with_numbers(made, p), pairs=p.n)
     if not may_claim or made.coarse:
         return made
     return replace(made, verdict=p.verdict, needed=p.needed)

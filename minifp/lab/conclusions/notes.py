@@ -5,8 +5,9 @@ from collections import Counter
 from minifp.lab import registration
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions import courses
-from minifp.lab.conclusions.claims import claims_of
-from minifp.lab.conclusions.sentences import sentence_case
+from minifp.lab.conclusions.claims import claims_of, decisive_of
+from minifp.lab.conclusions.prices import price_notes
+from minifp.lab.conclusions.sentences import look_text, sentence_case
 from minifp.lab.statistics.moments import mean
 from minifp.report import words
 
@@ -23,6 +24,7 @@ def notes(comparison) -> list[str]:
             "rest on 10."
         )
     found += registration.warnings(comparison.registered)
+    found += looks_notes(comparison)
     found += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):
@@ -39,6 +41,19 @@ def notes(comparison) -> list[str]:
         left = f"{len(comparison.missing())} of {len(comparison.asked)} runs"
         found.append(f"{left} are still missing.")
     return found
+
+
+def looks_notes(comparison) -> list[str]:
+    """At which of the planned looks each arm was decided, and what those that were not cost."""
+    budget, decisive = comparison.budget, decisive_of(comparison)
+    if budget is None:
+        return []
+    told = [f"{arm}: {text}" for arm, c in decisive.items() for text in look_text(c)]
+    said = (
+        f"Verdicts are read at planned looks ({budget}); intervals and p values hold at all "
+        f"of them together. {'; '.join(told)}{'.' * bool(told)}"
+    )
+    return [said.strip(), *price_notes(comparison, decisive)]
 
 
 def coarse_notes(comparison) -> list[str]:

@@ -51,11 +51,20 @@ def instead(row, decides) -> list[str]:
 
 
 def beside(claim) -> list[str]:
-    """What goes with a verdict: that signs of differences speak against it, if they do, and whether
-    it holds together with the others."""
+    """What goes with a verdict: its look, that signs of differences speak against it, if they do,
+    and whether it holds together with the others."""
     p, there = claim.contradicted_by, "may be none" if claim.verdict == DIFFERENT else "is one"
     said = f"But by the signs of the differences there {there} (sign-flip p: {p or 0:.2g})."
-    return [*[said] * (p is not None), *after_holm(claim)]
+    return [*at_look(claim), *[said] * (p is not None), *after_holm(claim)]
+
+
+def at_look(claim) -> list[str]:
+    """At which of the looks that were planned it was decided."""
+    if not claim.looks:
+        return []
+    d, of = claim.paired, f"of {words.plural(len(claim.looks), 'planned look')}"
+    when = f"Decided at look {d.decided} {of}" if d.decided else f"Open after {d.made} {of}"
+    return [f"{when}: the interval holds at all of them together."]
 
 
 def after_holm(claim) -> list[str]:
@@ -73,12 +82,19 @@ def limits(claim, decided_by: str = "") -> str:
     not hold together with the other claims, signs of differences; empty where nothing does."""
     told = [f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else []
     told += [f"by its {decided_by}"] if decided_by else []
+    told += look_text(claim)
     if not holds_together(claim):
         count, p = words.plural(claim.together, "claim"), claim.holm_of_verdict
         told.append(f"not with Holm's correction for {count}, adjusted p {p:.2g}")
     if claim.contradicted_by is not None:
         told.append(f"but sign-flip p {claim.contradicted_by:.2g}")
     return f" ({'; '.join(told)})" if told else ""
+
+
+def look_text(claim) -> list[str]:
+    """The look that gave the verdict, of those planned, in short."""
+    decided = claim.paired.decided if claim.looks else None
+    return [f"look {decided} of {len(claim.looks)}"] if decided else []
 
 
 def holds_together(claim) -> bool:

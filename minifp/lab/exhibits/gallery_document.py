@@ -73,7 +73,8 @@ def alike(exhibit, comparison) -> tuple:
     if exhibit.kind != "lines":
         return (exhibit.kind,)
     task = comparison.task
-    arms, seeds = tuple(exhibit.tested), tuple(comparison.seeds)
+    budget = comparison.budget
+    arms, seeds = tuple(exhibit.tested), budget.seeds if budget else tuple(comparison.seeds)
     return exhibit.kind, arms, seeds, task.metric_name, task.metric_unit, task.margin
 
 

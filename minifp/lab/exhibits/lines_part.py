@@ -3,8 +3,9 @@
 from dataclasses import asdict
 from statistics import median
 
+from minifp.lab.conclusions.prices import price_notes
 from minifp.lab.conclusions.scores import primary
-from minifp.lab.conclusions.sentences import holds_together
+from minifp.lab.conclusions.sentences import holds_together, look_text
 from minifp.lab.exhibits import parting, spread
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
@@ -51,12 +52,21 @@ def about(gallery) -> str:
         paper = f" Paper: {published.what}, {published.legend} ({published.where})."
     return (
         f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
-        f"{words.plural(len(c.seeds), 'seed')}{runs_there(gallery.comparisons)}.{paper} "
+        f"{seeds_text(gallery.comparisons)}{runs_there(gallery.comparisons)}.{paper} "
         f"Here: {metric_label(c.task)}, mean ± standard deviation over seeds; differences of mixed "
         "precision, paired by seed, with 90% intervals; the margin is "
         f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}. A verdict is called alone where "
         "it does not hold together with all others of the claim (Holm)."
         f"{' Ratios are tested, on logarithms.' if c.task.relative else ''}"
+        f"{' Intervals hold at all looks of the budget together.' if c.budget else ''}"
+    )
+
+
+def seeds_text(comparisons) -> str:
+    """How many there are; as a budget spent them, from the fewest to the most."""
+    fewest, most = (end(len(c.seeds) for c in comparisons) for end in (min, max))
+    return (
+        f"{fewest} to {words.plural(most, 'seed')}" if fewest < most else words.plural(most, "seed")
     )
 
 
@@ -102,6 +112,7 @@ def verdict_text(row, claim, metric="") -> str:
         numbers = words.interval_text(claim.difference, claim.low, claim.high, places)
         told.append(f"by its {claim.score.name} {numbers}")
     if claim is not None and claim.verdict == row.verdict:
+        told += look_text(claim)
         p = claim.contradicted_by
         if not holds_together(claim):
             told.append(f"alone, adjusted p {claim.holm_of_verdict:.2g}")
@@ -130,6 +141,7 @@ def notes(gallery) -> list[str]:
     texts += filter(None, (parting.note(e, c) for e, c in failing(gallery)))
     both = zip(gallery.exhibits, gallery.comparisons)
     texts += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
+    texts += prices(gallery)
     texts += controls(gallery)
     compared = [
         row
@@ -146,6 +158,12 @@ def notes(gallery) -> list[str]:
             f"{typical:.2f} {task.difference_unit} between paired runs."
         )
     return texts + searches(gallery.exhibits)
+
+
+def prices(gallery) -> list[str]:
+    """What verdicts cost that a budget has not brought."""
+    every = zip(gallery.exhibits, gallery.comparisons, gallery.lines)
+    return [f"{e.title}, {text}" for e, c, line in every for text in price_notes(c, line.claims)]
 
 
 def controls(gallery) -> list[str]:

@@ -12,6 +12,7 @@ from minifp.checks import check_choice
 from minifp.errors import ArgumentError
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
+from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, check_keep_weights, opened, wanted_of
 from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
@@ -22,7 +23,7 @@ from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results.folder import alone_in
 from minifp.lab.results.origin import origin_of
 from minifp.lab.results.products import Products, products_of
-from minifp.lab.settings import canonical, check_data, seed_list
+from minifp.lab.settings import canonical, check_data
 from minifp.lab.study import Study
 from minifp.lab.tasks import found_by
 from minifp.lab.workers.engines import engine_for
@@ -85,8 +86,7 @@ class Gallery(Study):
     def lines(self) -> list[Line]:
         """One for each exhibit that has runs."""
         found = []
-        judged = claims_together(self.exhibits, self.comparisons)
-        for exhibit, c, claims in zip(self.exhibits, self.comparisons, judged):
+        for exhibit, c, claims in zip(self.exhibits, self.comparisons, self.decisive()):
             rows = {row.precision: row for row in c.rows()}
             minutes = sum(run.processor_seconds for run in c.runs) / 60
             tested = {arm: rows[arm] for arm in exhibit.tested}
@@ -94,6 +94,10 @@ class Gallery(Study):
             ends = c.task.metric_name, c.task.goal, claims
             found.append(Line(exhibit, rows[c.baseline], tested, lost, minutes, *ends))
         return found
+
+    def decisive(self) -> list[dict[str, Claim]]:
+        """What decides on each arm of each exhibit, adjusted over all lines of the same claim."""
+        return claims_together(self.exhibits, self.comparisons)
 
     def keep(self, products: Products, is_drawn: bool = True) -> None:
         """Write all pages, those of ablations that are whole too."""
@@ -137,6 +141,7 @@ def gallery(
     client: Any = None,
     keep_weights: bool = False,
     look: Callable | None = None,
+    budget: str | float | None = None,
 ) -> Gallery:
     """Test claims of the literature on small networks and data, and return the Gallery.
 
@@ -146,7 +151,8 @@ def gallery(
     out: a folder that keeps a folder for each exhibit, as `compare` does, and gallery.json, .csv,
     .md and .html; the same call resumes from there. look: a function that observes exhibits before
     training, such as `minifp.scope.beforehand.look`, which `minifp gallery` uses. The other
-    arguments are those of `compare`.
+    arguments are those of `compare`; a budget is for all exhibits together, but for what is taken
+    apart, whose effects have no looks.
 
     Raises ArgumentError for what is not in the gallery.
     """
@@ -156,7 +162,9 @@ def gallery(
     check_keep_weights(keep_weights, out)
     travels = not isinstance(engine, Here)
     with alone_in(out):
-        shown, wanted = found(names, scale, seeds, out, device, travels, keep_weights=keep_weights)
+        shown, wanted = found(
+            names, scale, seeds, out, device, travels, keep_weights=keep_weights, budget=budget
+        )
         shown.begin(products)
         look_beforehand(shown, look, progress)
         title = words.plural(len(shown.exhibits), "exhibit")
@@ -177,26 +185,30 @@ def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> No
 
 
 def estimate(
-    names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False
-) -> Estimate:
-    """How many runs are missing, and about how long they take, so many at a time."""
+    names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False,
+    budget: str | float | None = None,
+) -> Estimate:  # fmt: skip
+    """How many runs are missing, and about how long they take, so many at a time; of a budget,
+    until each look."""
     out = None if out is None else files.as_path(out)
     check_keep_weights(keep_weights, out)
-    shown, wanted = found(names, scale, seeds, out, device, keep_weights=keep_weights)
-    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs)
+    shown, wanted = found(
+        names, scale, seeds, out, device, keep_weights=keep_weights, budget=budget
+    )  # fmt: skip
+    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs, shown.budget)
 
 
 def found(
-    names, scale, seeds, out, device=None, travels=False, *, keep_weights=False
+    names, scale, seeds, out, device=None, travels=False, *, keep_weights=False, budget=None
 ) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
-    chosen = chosen_of(names, scale, seeds)
+    chosen = chosen_of(names, scale, seeds, budget is not None)
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
         task, spec = exhibit.task(scale), spec_of(exhibit, scale)
         task = task if spec is None else found_by(task, spec)
-        which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
+        which, shown.budget = seeds_within(budget, seeds, exhibit.seeds[scale])
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else files.place_within(out, exhibit.name)
@@ -211,15 +223,21 @@ def found(
     return shown, wanted
 
 
-def chosen_of(names, scale, seeds) -> list[Exhibit]:
+def chosen_of(names, scale, seeds, of_budget=False) -> list[Exhibit]:
     """The exhibits that names mean and that a scale has: of wings those with seeds of their own,
-    and what is named by itself. Raises ArgumentError where nothing is left of a name."""
+    and what is named by itself. Raises ArgumentError where nothing is left of a name.
+
+    of_budget: without what is taken apart, of whose effects no verdicts are read at looks.
+    """
     names, chosen = [names] if isinstance(names, str) else list(names), []
     if not names:
         raise ArgumentError(f"no exhibit is named: expected one of {', '.join(WINGS)}")
     for name in names:
         meant = meant_by(name)
         found = [e for e in meant if e.seeds[scale] or (seeds is not None and e.name == name)]
+        found = [e for e in found if not (of_budget and e.kind == "ablation")]
+        if not found and of_budget:
+            raise ArgumentError(f"{name}: its effects have no looks, which a budget needs")
         if not found:
             scales = [s for s in SCALES if any(e.seeds[s] for e in meant)]
             raise ArgumentError(

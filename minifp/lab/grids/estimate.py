@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from minifp.lab.budget import Budget
 from minifp.lab.compile_ahead import compile_for
 from minifp.lab.run import epoch_steps, evaluation_steps, train
+from minifp.lab.statistics.looks import bounds, decisive_spread
 from minifp.lab.workers.progress import spoken
 from minifp.lab.workers.wanted import Wanted
 from minifp.report import words
@@ -16,6 +18,13 @@ from minifp.runtime.device import default_device
 
 STEPS = 6  # that are measured of each kind of run, before an evaluation
 MORE = 24  # where all of these are skipped
+LOOKS_HEAD = ("seeds", "bound of t", "SD, in margins", "time until there")
+LOOKS = (
+    "{}. At each, the interval is mean ± bound x SD / sqrt(seeds) of the differences, and holds at "
+    "all looks together. An arm whose differences spread by at most this SD, in margins, is "
+    "EQUIVALENT there with a chance of 80%, if there is truly no difference, and takes no more "
+    "time. Time: if all arms go on until there."
+)
 
 
 @dataclass(frozen=True)
@@ -33,17 +42,23 @@ class Cost:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The runs that are missing of all, and what each kind of them costs."""
+    """The runs that are missing of all, and what each kind of them costs. budget: what they are to
+    be made within, if anything."""
 
     runs: int
     wanted: Sequence[Wanted]
     costs: dict[tuple, Cost]
     jobs: int
+    budget: Budget | None = None
 
     @property
     def seconds(self) -> float:
         """How long all of them take, about, so many at a time."""
-        takes = [self.costs[kind(one)].of(one) for one in self.wanted]
+        return self.seconds_of(self.wanted)
+
+    def seconds_of(self, some: Sequence[Wanted]) -> float:
+        """The same of some of them."""
+        takes = [self.costs[kind(one)].of(one) for one in some]
         return max(sum(takes) / self.jobs, max(takes, default=0.0))
 
     def text(self) -> str:
@@ -67,10 +82,24 @@ class Estimate:
         if len({key[0] for key in self.costs}) == 1:
             rows = [row[1:] for row in rows]
         told = columns(rows, text_columns=(0, 1) if rows[0][0] == "task" else (0,))
-        return f"{first}\n\n{told}" if self.wanted else first
+        return "\n\n".join([first, *[told] * bool(self.wanted), *self.looks()])
+
+    def looks(self) -> list[str]:
+        """What a budget plans: its looks, what decides there, and how long it takes until there."""
+        budget = self.budget
+        if budget is None:
+            return []
+        until = [[o for o in self.wanted if o.seed in budget.seeds[:n]] for n in budget.looks]
+        rows = [
+            (str(n), f"{c:.2f}", f"{decisive_spread(n, c):.2f}", spoken(self.seconds_of(some)))
+            for n, c, some in zip(budget.looks, bounds(budget.looks), until)
+        ]
+        return [fill(LOOKS.format(str(budget).capitalize())), columns([LOOKS_HEAD, *rows])]
 
 
-def estimate_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Estimate:
+def estimate_of(
+    runs: int, wanted: Sequence[Wanted], jobs: int = 1, budget: Budget | None = None
+) -> Estimate:
     """Measure each kind of run once, with one thread where several are to be made at a time."""
     before = get_num_threads()
     try:
@@ -78,7 +107,8 @@ def estimate_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Estimate:
             set_num_threads(1)
         compile_for(wanted)
         kinds = {kind(one): one for one in wanted}
-        return Estimate(runs, wanted, {key: measured(one) for key, one in kinds.items()}, jobs)
+        costs = {key: measured(one) for key, one in kinds.items()}
+        return Estimate(runs, wanted, costs, jobs, budget)
     finally:
         set_num_threads(before)
 

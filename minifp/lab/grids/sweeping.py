@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
+from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, opened, wanted_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
@@ -74,6 +75,7 @@ def sweep(
     device: str | None = None,
     jobs: int = 1,
     client: Any = None,
+    budget: str | float | None = None,
 ) -> Sweep:
     """Compare precisions at every point of a grid of settings, and return the Sweep.
 
@@ -83,7 +85,7 @@ def sweep(
     (loss_scale, master_weights, reduce, ...), which float32 does not take. grid: a TOML file with
     all this, instead of the other arguments. out: a folder that keeps a folder for each cell, as
     `compare` does, and sweep.json, .csv, .md and .html; the same call resumes from there. The
-    other arguments are those of `compare`.
+    other arguments are those of `compare`; a budget is for all cells together.
 
     Raises ArgumentError for invalid settings, or settings without effect, before anything is
     trained.
@@ -93,6 +95,7 @@ def sweep(
     products = products_of(out, figures)
     with alone_in(out):
         swept, wanted = found(whole, out, device, not isinstance(engine, Here))
+        swept.budget = seeds_within(budget, whole.seeds, SEEDS)[1]
         swept.begin(products)
         title = f"{whole.task.name}, {len(swept.comparisons)} cells"
         swept.train(title, wanted, engine, progress, products)
@@ -132,7 +135,7 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
     return Sweep(grid, comparisons, out), wanted
 
 
-def estimate(grid: Grid, out=None, device=None, jobs: int = 1) -> Estimate:
+def estimate(grid: Grid, out=None, device=None, jobs: int = 1, budget=None) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
-    out = None if out is None else files.as_path(out)
-    return estimate_of(grid.runs, found(grid, out, device)[1], jobs)
+    out, limit = None if out is None else files.as_path(out), seeds_within(budget, grid.seeds, 1)[1]
+    return estimate_of(grid.runs, found(grid, out, device)[1], jobs, limit)
