@@ -5,7 +5,6 @@ matplotlibrc has no say, so the same results give the same bytes.
 """
 
 import io
-import math
 import re
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -138,27 +137,6 @@ def canvas(wide: float, high: float, rows: int = 1, columns: int = 1, look=None,
         figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.06)
         yield figure, figure.subplots(rows, columns, **how)
         settle(figure)
-
-
-def show_margin(axes, margin: float) -> None:
-    """Shade the differences that are too small to matter, and a line at 0."""
-    axes.axvspan(-margin, margin, color=GRID, alpha=0.45, linewidth=0, zorder=0)
-    axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
-
-
-def show_interval(axes, y: float, mean: float, ends: tuple, style: Style, reach=math.inf) -> bool:
-    """A mean with its interval, where it has one; if it is beyond `reach` an arrow at the edge, and
-    the result is False."""
-    if abs(mean) > reach:
-        x = math.copysign(0.985 * reach, mean)
-        axes.plot(x, y, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
-        return False
-    if ends[0] is not None and math.isfinite(ends[0]):
-        inside = max(ends[0], -reach), min(ends[1], reach)
-        axes.hlines(y, *inside, color=style.color, linewidth=2.2, zorder=4)
-    edge = {"markersize": 6.5, "markeredgecolor": PAPER, "markeredgewidth": 0.7}
-    axes.plot(mean, y, marker=style.marker, color=style.color, zorder=5, **edge)
-    return True
 
 
 def readable_on(rgb: Sequence[float]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from minifp.report import drawing, words
-from minifp.report.charts import Arm, Group, Panel
+from minifp.report.charts import Arm, Group, Panel, description
 from minifp.report.drawing import PAPER
 
 WIDTH, WIDE = 4.2, (7.4, 2.3)  # inches in a page, where letters grow with the panel
@@ -34,7 +34,7 @@ def panel_svg(panel: Panel, group: Group, name: str) -> Markup:
     with drawing.canvas(*size) as (figure, axes):
         draw(axes, panel, group)
     title = ", ".join(filter(None, (panel.title, group.title)))
-    return drawing.inline_svg(figure, name, title, words.raised(panel.said))
+    return drawing.inline_svg(figure, name, title, description(panel, group))
 
 
 def height(width: float) -> float:
@@ -210,6 +210,9 @@ def set_places(axes, panel: Panel, group: Group) -> None:
     places = [x for line in panel.lines for x in (line.x[0], line.x[-1])]
     first, last = min(places, default=0), max(places, default=0)
     axes.set_xlim(first if group.x_powers else 0, last + 0.02 * (last - first) or 1)
+    if group.places:
+        axes.set_xticks(range(len(group.places)), group.places)
+        axes.set_xlim(-0.05 * len(group.places), 1.05 * len(group.places) - 1)
     if group.x_powers:
         axes.xaxis.set_major_formatter(lambda k, _: words.superscript(round(k)))
     axes.set_xlabel(group.x)

@@ -143,6 +143,11 @@ def short(value) -> str:
     return typeset(f"{float(digits):g}·10") + str(int(power)).translate(SUPERSCRIPTS)
 
 
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{short(100 * share)}%"
+
+
 def power_text(k: float) -> str:
     """2 to the k: raised where k is whole, else its value."""
     return superscript(int(k)) if k == int(k) else f"2^{typeset(f'{k:.3g}')}"

@@ -13,7 +13,7 @@ from minifp.lab.comparison import compare
 from minifp.lab.run import Run
 from minifp.lab.workers import here
 from minifp.numerics import policy
-from minifp.report import drawing
+from minifp.report import drawing, rendering
 
 BOTH = ("float32", "mixed")
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -203,8 +203,8 @@ def pictures(folder):
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(drawing, "is_available", lambda: True)
-    drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
+    drawings = rendering._drawings
+    monkeypatch.setattr(rendering, "_drawings", lambda whole: [*drawings(whole)][:1])
     given, task = {"out": tmp_path, "progress": False}, blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)
     of_one = (tmp_path / "loss.svg").read_bytes()

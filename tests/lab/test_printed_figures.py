@@ -6,9 +6,9 @@ import pytest
 from lab_blobs import blobs, comparison_of
 
 import minifp as fp
-from minifp.lab.page import figures
+from minifp.lab.results.products import PICTURES
 from minifp.lab.run import Run
-from minifp.report import drawing
+from minifp.report import drawing, rendering
 from minifp.report.look import check_font, inches, look_of
 
 pytest.importorskip("matplotlib")
@@ -42,6 +42,13 @@ def many():
     return comparison_of(runs, name="lenet-digits", dial=3)
 
 
+def only(monkeypatch, name):
+    """One picture of all."""
+    drawings = rendering._drawings
+    chosen = lambda whole: [one for one in drawings(whole) if one[0] == name]  # noqa: E731
+    monkeypatch.setattr(rendering, "_drawings", chosen)
+
+
 def texts(figure):
     """(text, its box) of all that is written in a figure, but for ticks that are not in it."""
     from matplotlib.text import Text
@@ -71,12 +78,13 @@ def collisions(figure):
 
 
 @pytest.mark.parametrize("name, width, font", [
-    *((name, "3.25in", None) for name in figures.FIGURES),
+    *((name, "3.25in", None) for name in PICTURES),
     ("difference", "85mm", "monospace"), ("memory", "5.5in", "serif"),
 ])  # fmt: skip
 def test_no_text_lies_on_another(many, name, width, font):
     look = look_of("paper", width, font)
-    drawn = figures.figure(many, name, look)
+    (draw,) = (d for n, _, _, d in rendering._drawings(many.document()) if n == name)
+    drawn = draw(look)
     assert drawn.get_figwidth() == inches(width)
     with drawing.settings(**look.settings()):
         assert len(texts(drawn)) > 10 and collisions(drawn) == []
@@ -86,7 +94,7 @@ def test_no_text_lies_on_another(many, name, width, font):
 
 
 def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", {"difference": figures.FIGURES["difference"]})
+    only(monkeypatch, "difference")
     (svg,) = many.figures(tmp_path, "svg", style="paper", font="STIXGeneral")
     text = svg.read_text(encoding="utf-8")
     assert re.search(r"<text [^>]*STIXGeneral[^>]*>mixed,master_weights=off</text>", text)
@@ -96,12 +104,12 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
     assert b"/FontFile2" in content and b"/Type3" not in content
     assert b"/MediaBox [ 0 0 468 " in content
     captions = (tmp_path / "captions.txt").read_text(encoding="utf-8")
-    assert "difference.pdf\nlenet-digits, 5 seeds. Test accuracy (%) at the end; Diff" in captions
+    assert "difference.pdf\nDifference from float32, paired by seed. A mark at the mean" in captions
     assert "Exponent dial k = 3" in captions and "exponent dial" not in text.lower()
 
 
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", {"loss": ("loss",), "difference": (), "memory": ()})
+    only(monkeypatch, "loss")
     monkeypatch.setattr(fp.Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
     fp.compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")

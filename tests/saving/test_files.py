@@ -18,6 +18,7 @@ from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
+from minifp.report import rendering
 from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
@@ -247,8 +248,8 @@ def test_nothing_is_written_by_another_way():
 @pytest.fixture
 def everything(monkeypatch):
     pytest.importorskip("matplotlib")
-    drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
+    drawings = rendering._drawings
+    monkeypatch.setattr(rendering, "_drawings", lambda whole: [*drawings(whole)][:1])
     monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
     monkeypatch.setattr("minifp.scope.findings.Findings._png", lambda *given: b"a picture")
     model = fp.nn.Linear(4, 3)

@@ -4,7 +4,7 @@ import click
 
 from minifp import lab
 from minifp.lab.inference.evaluating import PRECISIONS, REPEATS
-from minifp.lab.inference.pictures import NAME
+from minifp.lab.inference.inference_document import NAME
 from minifp.shell import options
 from minifp.shell.results import pictured, show
 

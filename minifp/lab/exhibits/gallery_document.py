@@ -6,8 +6,7 @@ A kind is a module with `part`: the Document of a Gallery whose exhibits are all
 from dataclasses import replace
 from itertools import chain
 
-from minifp.lab.exhibits import bathtub_part, doses_part, lines_part, techniques_part
-from minifp.lab.page.page_style import STYLE
+from minifp.lab.exhibits import lines_part, responses_part, techniques_part
 from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.results.tidy import TIMED
 from minifp.report import words
@@ -16,8 +15,8 @@ from minifp.report.content import Document, Links, Section
 NAME = "gallery"  # of the files in a folder
 KINDS = {
     "lines": lines_part,
-    "doses": doses_part,
-    "bathtub": bathtub_part,
+    "doses": responses_part,
+    "bathtub": responses_part,
     "ablation": techniques_part,
 }
 
@@ -39,11 +38,9 @@ def document(gallery) -> Document:
         title="The gallery: mixed precision on a laptop",
         about=f"The claim: {claims}." if claims else "",
         findings=findings,
-        sections=[*sections, Section("Each exhibit", [Links(pages)])],
-        notes=notes,
+        sections=[*sections, Section("Notes", notes), Section("Each exhibit", [Links(pages)])],
         data={**head, "exhibits": exhibits},
         records={NAME: runs(gallery)},
-        style=STYLE,
     )
 
 

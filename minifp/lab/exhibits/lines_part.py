@@ -5,7 +5,7 @@ from statistics import median
 
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.conclusions.sentences import holds_together
-from minifp.lab.exhibits import parting, spread
+from minifp.lab.exhibits import departures, spread
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.exhibits.finding import called, finding
@@ -22,7 +22,11 @@ NUMBERS += ("skipped", "final_scale")
 def part(gallery) -> Document:
     """One table of all, and pictures of what they show together."""
     lines, losing = Table("Paper and laptop", [head(gallery), *rows(gallery)]), failing(gallery)
-    pictures = [differences(gallery), *(parting.picture(*pair) for pair in losing), *boxes(gallery)]
+    pictures = [
+        differences(gallery),
+        *(departures.chart(*pair) for pair in losing),
+        *boxes(gallery),
+    ]
     looks = [
         gallery.seen[e.name].section(e.name) for e in gallery.exhibits if e.name in gallery.seen
     ]
@@ -123,7 +127,7 @@ def notes(gallery) -> list[str]:
             f"{gallery.comparisons[0].task.metric_name} of float32's run with the same seed."
         )
     texts += dials(gallery)
-    texts += filter(None, (parting.note(e, c) for e, c in failing(gallery)))
+    texts += filter(None, (departures.note(e, c) for e, c in failing(gallery)))
     both = zip(gallery.exhibits, gallery.comparisons)
     texts += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
     texts += controls(gallery)

@@ -7,13 +7,16 @@ from dataclasses import asdict
 from markupsafe import Markup
 
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.inference.pictures import NAME, TITLE, picture
 from minifp.lab.kept import of_picture
-from minifp.lab.page.captions import metric_places
+from minifp.lab.page.captions import metric_label, metric_places
+from minifp.lab.page.precision_styles import styles_of
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
 from minifp.report.markup import paragraph, part
+from minifp.report.rows import Mark, Row, Rows
 
+NAME = "evaluation"  # of the files in a folder
+TITLE = "Trained networks in other number formats"
 CHANGED = "changed"  # the file of the examples whose prediction changed
 MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
@@ -40,7 +43,7 @@ def document(inference) -> Document:
     """The numbers and the picture of them, then what changed in each checkpoint."""
     names = ("precisions", "repeats", "threads", "environment")
     head = {name: getattr(inference, name) for name in names}
-    numbers = Section("The numbers", [picture(inference), numbers_table(inference)])
+    numbers = Section("The numbers", [charts(inference), numbers_table(inference)])
     return Document(
         name=NAME,
         title=TITLE,
@@ -61,6 +64,43 @@ def numbers_table(inference) -> Table:
     ]
     head = ["checkpoint", *HEAD]
     return Table("All checkpoints", [head, *rows], text_columns=(1,), code=True, is_grouped=True)
+
+
+def charts(inference) -> list[Rows]:
+    """What other precisions change, take and hold; nothing for no others."""
+    if not inference.others:
+        return []
+    labels = {metric_label(judged.trained.task) for judged in inference.judged}
+    base = inference.precisions[0]
+    margin = min(judged.trained.task.margin for judged in inference.judged)
+    measures = (
+        ("change", f"Change of {labels.pop() if len(labels) == 1 else 'the metric'}", {}),
+        ("seconds", f"Time, times {base}'s", {"is_bars": True, "level": 1.0}),
+        ("held", f"Memory, times {base}'s", {"is_bars": True, "level": 1.0}),
+    )
+    styles = styles_of(inference.precisions, base)
+    legend = {precision: styles[precision] for precision in inference.others}
+    shown = []
+    for name, title, look in measures:
+        rows = [
+            Row(
+                judged.trained.name,
+                [Mark(measured(judged, p, name), styles[p]) for p in inference.others],
+            )
+            for judged in inference.judged
+        ]
+        look = look or {"margin": margin, "x": "shaded: the margin"}
+        said = f"{title}: see the table."
+        shown.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
+    return shown
+
+
+def measured(judged, precision, name) -> float | None:
+    """What a precision changes, or how many times the baseline's it takes or holds."""
+    if name == "change":
+        return judged.difference(precision)
+    mine, base = (getattr(r, name) for r in (judged.results[precision], judged.base))
+    return None if mine is None or not base else mine / base
 
 
 def checkpoint_section(judged, inference) -> Section:
