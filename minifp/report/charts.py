@@ -49,8 +49,9 @@ class Panel:
     until it jumps; points: marks at its values; smooth, minus: whether smoothing and differences
     apply; interval: bands are intervals of means, else ranges; envelope: controls are one band;
     marks: (arm, seed, steps).
-    ends: of the axis, if its values do not decide. Drawn only: is_drawn, whether it is for print;
-    top, above which lines leave the picture; shaded, from which place to which.
+    ends: of the axis, if its values do not decide; arms with runs that did not finish have no say,
+    if others have. Drawn only: is_drawn, whether it is for print; shaded, from which place to
+    which.
     """
 
     name: str
@@ -70,7 +71,6 @@ class Panel:
     marks: list = field(default_factory=list)
     ends: tuple[float, float] | None = None
     is_drawn: bool = True
-    top: float = math.inf
     shaded: tuple[float, float] | None = None
 
 

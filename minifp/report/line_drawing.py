@@ -52,7 +52,8 @@ def draw(axes, panel: Panel, group: Group) -> None:
         for rank, arm, lines in arms
         if lines
     ]
-    set_range(axes, panel, np.concatenate([np.zeros(0), *(y for *_, own in shown for _, y in own)]))
+    sound = [own for _, arm, _, own in shown if not arm.astray] or [own for *_, own in shown]
+    set_range(axes, panel, np.concatenate([np.zeros(0), *(y for own in sound for _, y in own)]))
     for rank, arm, lines, means in shown:
         if panel.stepped:
             draw_stairs(axes, arm, lines, rank)
@@ -183,7 +184,7 @@ def thinned(x, y) -> tuple:
 def set_range(axes, panel: Panel, values: np.ndarray) -> None:
     """The range of values, with a little room, and below it that of marks."""
     values = values[np.isfinite(values) & ((values > 0) | (not panel.log))]
-    low, high = (values.min(), min(values.max(), panel.top)) if values.size else (0.1, 1.0)
+    low, high = (values.min(), values.max()) if values.size else (0.1, 1.0)
     if panel.ends:
         axes.set_ylim(*panel.ends)
     elif panel.powers:

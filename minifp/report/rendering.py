@@ -196,7 +196,7 @@ def latex_cell(text: str) -> str:
     """A cell: numbers as a formula, other texts escaped."""
     if NUMBERS.fullmatch(text):
         return f"${text}$".replace("±", r"\pm")
-    return escaped(text)
+    return "--" if text == "-" else escaped(text)
 
 
 def escaped(text: str) -> str:

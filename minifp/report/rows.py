@@ -132,7 +132,7 @@ def right_end(chart: Rows) -> float:
     """Where the axis of bars ends."""
     whole = sum if chart.is_stacked else max
     ends = [whole([mark.value or 0.0 for mark in row.marks] or [0.0]) for row in chart.rows]
-    return 1.02 * max(ends, default=0.0) or 1.0
+    return 1.02 * max([*ends, chart.level or 0.0]) or 1.0
 
 
 def draw_label(axes, row: Row, top: float, high: float, lines: int, is_bare: bool) -> None:

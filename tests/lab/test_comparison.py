@@ -49,7 +49,7 @@ def test_one_or_two_seeds_give_a_difference_but_no_verdict():
     row = result.row("mixed")
     assert (row.difference, row.low, row.verdict, row.needed) == (0, 0, None, 3)
     assert said.format("2 pairs") in result.verdict_sentence()
-    assert "no verdict from 2 seeds; at least 3 are needed" in result.table()
+    assert "too few for a verdict: at least 3 are needed" in result.table()
     few = "3 seeds only: pictures show intervals from 5 seeds on"
     assert few in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
     assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []

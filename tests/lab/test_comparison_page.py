@@ -4,9 +4,7 @@ import json
 import math
 import re
 import sys
-from functools import cache
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from minifp.errors import MinifpError
 from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
-from minifp.lab.page import curves, demo_document, line_charts, row_charts, verdicts
+from minifp.lab.page import demo_document, line_charts, row_charts, verdicts
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.results.origin import Origin
 from minifp.report import charts, drawing, figures, line_drawing, rendering, words
@@ -209,11 +207,7 @@ def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(with
     assert "90% interval (Student's t)" in page_of(four(5)).unescape()
 
 
-def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
-    wild = made_run("float16", 0)
-    wild.history["loss"][20:] = [10.0**k for k in range(20)]
-    low, highest, top = curves.limits(made(made_run("float32", 0), wild))
-    assert highest > 1e18 and top < 6 and low > 0
+def test_many_points_are_thinned_to_those_that_are_seen():
     y = np.random.default_rng(0).random(5000)
     y[1234], y[4000] = 7.0, math.nan
     x, thin = line_drawing.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
@@ -237,13 +231,6 @@ def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format
 
 
 @needs_pictures
-@pytest.mark.nightly
-def test_every_kind_of_result_can_be_drawn(comparison, tmp_path):
-    names = {path.stem for path in comparison.figures(tmp_path, "svg")}
-    assert names >= {"loss", "final", "time"}
-
-
-@needs_pictures
 def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path, monkeypatch):
     import matplotlib
 
@@ -262,12 +249,14 @@ def test_drawing_imports_no_pyplot():
 
 
 @needs_pictures
-def test_a_lost_run_ends_in_a_cross():
+def test_a_lost_run_ends_in_a_cross_and_does_not_set_the_limits():
     from matplotlib.figure import Figure
 
     axes, c = Figure().subplots(), four()
+    c.runs[3].history["loss"][:19] = [10.0**k for k in range(19)]
     group = line_charts.group_of(c, ("loss",))
     line_drawing.draw(axes, group.panels[0], group)
+    assert axes.get_ylim()[1] < 6  # which is that of the others
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
     (scale,) = (panel for panel in line_charts.histories(c) if panel.name == "scale")
@@ -280,15 +269,6 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
     assert len({s.color for s in styles.values()}) == len({s.marker for s in styles.values()}) == 6
     alone = styles_of(["float32", "mixed"], "float32")
     assert alone["mixed"] == styles["mixed"]  # in every report
-
-
-@cache
-def page_of_four():
-    return page_of(four())
-
-
-def panels_of_four():
-    return re.findall(r'<svg class="panel".*?</svg>', page_of_four(), flags=re.DOTALL)
 
 
 def test_every_kind_of_result_has_a_page(comparison, tmp_path):
@@ -317,15 +297,6 @@ def test_lines_that_are_too_long_become_means_and_it_is_said(monkeypatch, withou
     x, y = charts.means(np.arange(1, 8), np.arange(7.0), 3)
     assert (x.tolist(), y.tolist()) == ([3, 6, 7], [1, 4, 6])
     assert "Each point is the mean of 2 steps." in page_of(four())
-
-
-@needs_pictures
-def test_every_picture_has_a_title_and_a_description():
-    assert len(panels_of_four()) == 10
-    for panel in panels_of_four():
-        root = ElementTree.fromstring(panel)
-        assert len(root[0].text) > 5 and len(root[1].text) > 20
-        assert root.get("role") == "img"
 
 
 def test_dollars_in_a_name_are_no_formula():

@@ -116,7 +116,7 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
     for part in ("Effects, with 90% intervals", "apart/effects.html", 'href="doses/report.html"'):
         assert part in page
-    assert page.count("<svg") == 4
+    assert page.count('<svg class="panel"') == 5
 
 
 def test_the_slope_is_that_of_least_squares_over_seeds():
@@ -268,7 +268,7 @@ def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_
     gradients = told["beforehand"]["activation_gradients"]
     assert 0.3 < gradients["zeros"] < 0.9 and len(gradients["by_exponent"]) > 10
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "what the microscope saw beforehand" in page and page.count("<svg") == 4
+    assert "what the microscope saw beforehand" in page and page.count('<svg class="panel"') == 4
 
 
 def test_a_run_parts_where_its_loss_leaves_the_range_for_good():

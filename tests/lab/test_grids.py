@@ -136,7 +136,7 @@ def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     names = sorted(p.name for p in tmp_path.glob("*.svg"))
     assert names == ["lr-and-loss-scale.svg", "over-loss-scale.svg", "over-lr.svg"]
     page = (tmp_path / "sweep.html").read_text("utf-8")
-    assert 'href="cells/lr%3D0.01/report.html"' in page and page.count("<svg") == 3
+    assert 'href="cells/lr%3D0.01/report.html"' in page and page.count('<svg class="panel"') == 3
     assert "4 cells" not in swept.table() and "2 cells of 3 arms and 2 seeds" in swept.table()
 
 

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from lab_blobs import blobs, comparison_of
+from lab_blobs import blobs
+from test_comparison_page import made, made_run
 
 import minifp as fp
 from minifp.lab.results.products import PICTURES
-from minifp.lab.run import Run
 from minifp.report import drawing, rendering
 from minifp.report.look import check_font, inches, look_of
 
@@ -17,29 +17,16 @@ LONG = "mixed,loss_scale=128,master_weights=off,accumulate=float16"
 ARMS = ("float32", "float32@order", "mixed", "mixed,master_weights=off", LONG)
 
 
-def made_up(arm, seed, lost):
-    """A run that was never trained; a third of its way is lost, if `lost`."""
-    steps = range(1, 41)
-    history = {
-        "step": [*steps],
-        "loss": [float("nan") if lost and s > 13 else 2.3 * 0.95**s + 0.01 * seed for s in steps],
-        "grad_norm": [1.0 + 0.1 * ((s * 7 + seed) % 5) for s in steps],
-        "scale": [65536.0 if s < 9 else 32768.0 for s in steps],
-        "skipped": [int(s == 9) for s in steps],
-    }
-    metric = None if lost else 96.37 + 0.31 * seed - 6 * (arm == ARMS[3])
-    return Run(
-        arm, seed, "diverged" if lost else "finished", "", metric, history,
-        evaluations=[(20, metric, 0.3), (40, metric, 0.2)], steps=40, skipped=1,
-        final_scale=32768.0, seconds_per_step=0.0123, seconds=1.0,
-        bytes={"weights": 1000, "masters": 2000, "optimizer_state": 4000, "activations": 80000},
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def many():
-    runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
-    return comparison_of(runs, name="lenet-digits", dial=3)
+    ends = {arm: 90.4 if arm == ARMS[3] else 96.4 for arm in ARMS}
+    look = {"scale": 65536.0, "skipped": (9,)}
+    runs = [
+        made_run(a, s, ends[a] + 0.3 * s, lost_at=14 if a == LONG and s < 2 else None, **look)
+        for s in range(5)
+        for a in ARMS
+    ]
+    return made(*runs, dial=3)
 
 
 def only(monkeypatch, name):

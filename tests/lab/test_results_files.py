@@ -129,12 +129,12 @@ def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
     assert {len(row) for row in rows} == {9} and r"\textbf" not in text
     head, base, gave_up, control = rows
     assert head[1] == r"accuracy (\%)" and head[2:4] == ["seed", "twice"]
-    assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "-", "-"]
-    assert gave_up[4:] == ["0/2", "-", "-", "-", "DIVERGED"]
+    assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "--", "--"]
+    assert gave_up[4:] == ["0/2", "--", "--", "--", "DIVERGED"]
     assert base[-4:] == ["baseline", "", "", ""]
     assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[1])
     assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[-3])
-    assert control[-2:] == ["-", "control"]
+    assert control[-2:] == ["--", "control"]
     assert control[0] == r"\texttt{float32@order}" and body.count(r"\midrule") == 2
     said = " ".join(comments)
     assert "paired by seed" in said and "±0.5 points" in said and "dial k = 1" in said
@@ -156,7 +156,7 @@ def test_a_verdict_stands_with_its_adjusted_p(tmp_path):
 def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escaped():
     for values, text in (
         *(([0.123456, 0.123556], r"$0.123506 \pm 0.000071$"), ([1234.0, 1300.0], r"$1267 \pm 47$")),
-        *(([2.0], "$2.000$"), ([0.0, 0.0], r"$0.0 \pm 0.0$"), ([], "-")),
+        *(([2.0], "$2.000$"), ([0.0, 0.0], r"$0.0 \pm 0.0$"), ([], "--")),
     ):
         assert rendering.latex_cell(end_tables.spread(*end_tables.moments(values))) == text
     assert rendering.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (

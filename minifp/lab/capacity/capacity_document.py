@@ -167,7 +167,8 @@ def bytes_group(capacity) -> Group:
             ends = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
             lines.append(Line(MEMORY, 0, ends, [capacity.memory / divisor] * 2))
             said = f"{title}: bytes by the number of examples, see the table."
-            panels.append(Panel(f"bytes-{field}", f"{title}, {unit}", lines, said, points=True))
+            look: dict = {"points": True, "minus": False}
+            panels.append(Panel(f"bytes-{field}", f"{title}, {unit}", lines, said, **look))
     arms = [Arm(*pair) for pair in styles(capacity).items()]
     arms.append(Arm(MEMORY, drawing.Style(drawing.MUTED, (4, 2), "", 1.0)))
     return Group(panels, arms, [0], x="examples", title=capacity.task, name="bytes")

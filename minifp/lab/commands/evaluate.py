@@ -69,5 +69,5 @@ def evaluate(checkpoints, precisions, **how):
       minifp compare lenet --seeds 3 --keep-weights --out runs/lenet
       minifp evaluate runs/lenet --precision float16 float32 --out runs/formats
     """
-    found = lab.evaluate(checkpoints, precisions or PRECISIONS, **pictured(**how))
-    show(found, f"{NAME}.html", **how)
+    inference = lab.evaluate(checkpoints, precisions or PRECISIONS, **pictured(**how))
+    show(inference, f"{NAME}.html", **how)

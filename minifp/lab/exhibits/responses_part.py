@@ -9,7 +9,7 @@ from minifp.lab.exhibits.doses import Response, percent, responses
 from minifp.lab.exhibits.exhibit import facts_of, section_each
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.page import line_charts
-from minifp.lab.page.captions import mean_text, metric_label, runs_there
+from minifp.lab.page.captions import mean_text, metric_label, metric_title, runs_there
 from minifp.lab.page.row_charts import DIFFERENCE
 from minifp.report import drawing, words
 from minifp.report.charts import Arm, Group, Line, Panel
@@ -142,7 +142,7 @@ def scales_group(exhibit, comparison) -> Group:
             metrics[base, run.seed] = dict.fromkeys(powers.values(), run.metric)
     note = "Ticks at the bottom: runs that ended without a metric." if lost else ""
     said = " ".join(findings(exhibit, comparison))
-    title, look = metric_label(comparison.task), {"points": True, "marks": lost}
+    title, look = metric_title(comparison.task), {"points": True, "marks": lost}
     panels = [Panel(exhibit.name, title, lines_of(metrics), said, note, **look)]
     shares: dict = {"points": True, "percent": True, "minus": False}
     panels += [Panel(f"{exhibit.name}-skipped", "Skipped steps", lines_of(skipped), **shares)]

@@ -11,7 +11,7 @@ from itertools import combinations
 from minifp.lab.changes import told
 from minifp.lab.conclusions.scores import ended
 from minifp.lab.page import line_charts
-from minifp.lab.page.captions import metric_label
+from minifp.lab.page.captions import metric_label, metric_title
 from minifp.report import drawing, words
 from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.content import Picture
@@ -62,7 +62,7 @@ def curves(sweep, name: str) -> Group:
     notes = [line_charts.band_text(sweep.comparisons[0])]
     notes += ["Ticks at the bottom: runs that did not finish."] if marks else []
     notes += [f"{words.plural(left, 'curve')} more in the table."] if left > 0 else []
-    title, note = f"{metric_label(task)} over {name}", " ".join(filter(None, notes))
+    title, note = f"{metric_title(task)} over {name}", " ".join(filter(None, notes))
     panel = Panel(f"over-{name}".replace("_", "-"), title, lines, f"{title}: see the table.", note)
     panel = replace(panel, points=True, marks=marks)
     arms = [Arm(*pair) for pair in zip(labels, drawing.STYLES)]

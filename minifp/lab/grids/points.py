@@ -42,14 +42,14 @@ class Point:
 
 def points_of(grid: Grid, comparisons) -> list[Point]:
     """All points, cell by cell."""
-    found = []
+    points = []
     for cell, comparison in zip(grid.cells(), comparisons):
         rows = {row.precision: row for row in comparison.rows()}
         for arm, made_of in grid.arms().items():
             values = [r.metric for r in comparison.runs_of(arm) if ended(r)]
             row, spread = rows[arm], interval(values)
             for precision, switches in made_of:
-                found.append(
+                points.append(
                     Point(
                         {**cell.settings, **switches},
                         precision,
@@ -66,7 +66,7 @@ def points_of(grid: Grid, comparisons) -> list[Point]:
                         row.verdict,
                     )  # fmt: skip
                 )
-    return found
+    return points
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:

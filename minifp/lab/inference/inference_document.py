@@ -206,11 +206,10 @@ def data(judged) -> dict:
             "bytes": result.bytes,
             "changed": None if changed is None else summary(changed),
         }
-    run = trained.run
     return {
         "checkpoint": trained.path.name,
         "task": task.name,
-        "trained": {key: run[key] for key in ("precision", "seed", "steps") if key in run},
+        "trained": {k: trained.run[k] for k in ("precision", "seed", "steps") if k in trained.run},
         "metric": task.metric_name,
         "examples": len(trained.test_set),
         "batch": judged.batch,
@@ -229,21 +228,16 @@ def records(inference) -> list:
     """A row for each checkpoint in each precision."""
     rows: list = [RECORD]
     for judged, path in zip(inference.judged, names_of(inference)):
-        name = judged.trained.task.metric_name
-        for precision, result in judged.results.items():
-            is_base = result is judged.base
-            changed = None if is_base else judged.changed(precision)
-            numbers = (
-                [""] * 4
-                if changed is None
-                else [len(changed.places), changed.gained, changed.lost, changed.p]
-            )
-            difference = "" if is_base else judged.difference(precision)
-            sizes = [result.bytes.get(kind, "") for kind in ("weights", "activations")]
-            rows.append(
-                [path, judged.trained.task.name, precision, name]
-                + [result.metrics[name], difference, result.loss, *numbers, result.seconds, *sizes]
-            )
+        whole = data(judged)
+        for precision, result in whole["results"].items():
+            changed = result["changed"] or {}
+            is_base = precision == judged.base.precision
+            value = result["metrics"][whole["metric"]]
+            row = [path, whole["task"], precision, whole["metric"], value]
+            row += ["" if is_base else judged.difference(precision), result["loss"]]
+            row += [changed.get(name, "") for name in ("count", "gained", "lost", "p")]
+            row.append(result["seconds_per_example"])
+            rows.append([*row, *(result["bytes"].get(k, "") for k in ("weights", "activations"))])
     return rows
 
 

@@ -12,6 +12,7 @@ from minifp.lab.statistics.distributions import t_quantile
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report.charts import Arm, Group, Line, Panel
 
+MOST_LINEAR = 25  # how many times it may fall for a linear axis
 DISTANCES = {  # fields of divergence.Distances: title, and what it is
     "weights": ("Weights: distance from {}", "|w − b| / |b| of the weights"),
     "outputs": (
@@ -67,9 +68,8 @@ def histories(comparison, names=None) -> list[Panel]:
 
 def loss(comparison) -> Panel:
     """The training loss, step by step."""
-    low, _, top = curves.limits(comparison)
     lines = lines_of(comparison, partial(curves.series, key="loss"))
-    look: dict = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
+    look: dict = {"log": curves.fall(comparison) > MOST_LINEAR, "smooth": True}
     return Panel("loss", "Training loss", lines, note=band_text(comparison), **look)
 
 
@@ -77,8 +77,7 @@ def metric(comparison) -> Panel:
     """The metric at each evaluation."""
     title = captions.metric_title(comparison.task)
     lines = lines_of(comparison, curves.evaluations) if curves.has_course(comparison) else []
-    look: dict = {"points": True, "top": curves.top_of_metric(comparison)}
-    return Panel("metric", title, lines, note=band_text(comparison), **look)
+    return Panel("metric", title, lines, note=band_text(comparison), points=True)
 
 
 def test_loss(comparison) -> Panel:
@@ -93,9 +92,8 @@ def gradients(comparison) -> Panel:
     """The norm of all gradients; where it was not finite, the one before it."""
     lines = lines_of(comparison, lambda run: curves.without_gaps(*curves.series(run, "grad_norm")))
     note = f"{band_text(comparison)} A skipped step has no norm: the previous step's norm is drawn."
-    look: dict = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
     title = "Norm of all gradients, unscaled"
-    return Panel("gradients", title, lines, note=note.strip(), **look)
+    return Panel("gradients", title, lines, note=note.strip(), log=True, smooth=True)
 
 
 def scale(comparison) -> Panel:

@@ -61,14 +61,14 @@ def products_of(out, figures, style=None, width=None, font=None, tensorboard=Fal
     library is missing: before training, not after it.
     """
     looks = {"style": style, "width": width, "font": font}
-    given = {name: value for name, value in looks.items() if value is not None}
-    wanted = dict(given) if figures is None else {"figures": figures}
-    wanted |= {"tensorboard": True} if tensorboard else {}
-    for name, value in wanted.items():
+    look = {name: value for name, value in looks.items() if value is not None}
+    requests = dict(look) if figures is None else {"figures": figures}
+    requests |= {"tensorboard": True} if tensorboard else {}
+    for name, value in requests.items():
         if out is None:
             raise ArgumentError(f"{name}={value!r} without out: give the folder to put them in")
-    if given and figures is None:
-        told = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    if look and figures is None:
+        told = ", ".join(f"{name}={value!r}" for name, value in look.items())
         raise ArgumentError(f"{told} without figures: say in which format, as figures='pdf'")
     if figures is not None:
         rendering.check_format(figures)
