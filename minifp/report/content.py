@@ -60,7 +60,7 @@ class Links:
 
 # A text is a paragraph; pictures in a list stand side by side; Markup is for pages alone.
 Drawn = Picture | Rows | Group
-Part = str | Table | Drawn | Facts | Links | Markup | list[Picture | Rows]
+Part = str | Table | Drawn | Facts | Links | Markup | Sequence[Picture | Rows]
 
 
 @dataclass(frozen=True)

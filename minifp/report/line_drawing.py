@@ -108,8 +108,9 @@ def mark_astray(axes, x, y, color: str) -> None:
     look |= {"markeredgewidth": 0.7, "clip_on": False, "zorder": 8}
     above = np.flatnonzero(y > top)
     if above.size:
-        leaves = np.interp(top, y[above[0] - 1 : above[0] + 1], x[above[0] - 1 : above[0] + 1])
-        axes.plot(leaves if above[0] else x[0], top, marker="^", **look)
+        i = above[0]
+        leaves = np.interp(top, y[i - 1 : i + 1], x[i - 1 : i + 1]) if i else x[0]
+        axes.plot(leaves, top, marker="^", **look)
     if lost.size:
         at = (x[-1], min(y[-1], top)) if y.size else (0, top)
         axes.plot(*at, marker="X", **look)

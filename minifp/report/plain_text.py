@@ -20,8 +20,8 @@ def entries(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
     lines = []
     for name, said in rows:
         head = f"{indent}{name:{width}}  "
-        how = {"break_long_words": False, "break_on_hyphens": False}
-        lines += textwrap.wrap(head + said, WIDTH, subsequent_indent=" " * len(head), **how)
+        hang = " " * len(head)
+        lines += fill(head + said, hang).split("\n")
     return lines
 
 

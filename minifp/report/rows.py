@@ -112,7 +112,8 @@ def draw(axes, chart: Rows) -> None:
 def set_range(axes, chart: Rows) -> float:
     """The range of values; how far from 0 marks are drawn. Shade the margin."""
     marks = [mark for row in chart.rows for mark in row.marks]
-    values = [v for mark in marks for v in (mark.value, mark.low, mark.high) if words.is_number(v)]
+    ends = (v for mark in marks for v in (mark.value, mark.low, mark.high))
+    values = [abs(v) for v in ends if v is not None and math.isfinite(v)]
     for level in {chart.level, 0.0 if chart.margin else None} - {None}:
         axes.axvline(level, color=MUTED, linewidth=0.8, zorder=1)
     if not chart.margin:
@@ -120,7 +121,7 @@ def set_range(axes, chart: Rows) -> float:
         if chart.is_bars:
             axes.set_xlim(0, right_end(chart))
         return math.inf
-    near = [abs(v) for v in values if abs(v) < FAR * chart.margin]
+    near = [v for v in values if v < FAR * chart.margin]
     reach = 1.15 * max([2 * chart.margin, *near])
     axes.set_xlim(-reach, reach)
     look = {"color": GRID, "alpha": 0.45, "linewidth": 0, "zorder": 0}
@@ -176,7 +177,8 @@ def draw_mark(axes, mark: Mark, y: float, below: float, reach: float) -> None:
         axes.plot(at, y, marker=arrow, color=style.color, markersize=10, zorder=5)
         return
     if words.is_number(mark.low):
-        ends = max(mark.low, -reach), min(mark.high, reach)
+        low, high = mark.low or 0.0, mark.high or 0.0
+        ends = max(low, -reach), min(high, reach)
         axes.hlines(y, *ends, color=style.color, linewidth=2.2, zorder=4)
     edge = {"markersize": 6.5, "markeredgecolor": PAPER, "markeredgewidth": 0.7}
     axes.plot(value, y, marker=style.marker, color=style.color, zorder=5, **edge)

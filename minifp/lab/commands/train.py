@@ -8,7 +8,6 @@ from minifp.lab.page.captions import metric_places
 from minifp.lab.resume import train_one
 from minifp.lab.tasks import load_task
 from minifp.report import words
-from minifp.report.plain_text import entries
 from minifp.shell import options
 
 
@@ -81,7 +80,8 @@ def run_table(task, run) -> str:
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
         ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
     ]
-    return "\n".join(entries(rows, indent=""))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
 
 
 def how_to_go_on(path) -> str:

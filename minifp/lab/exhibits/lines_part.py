@@ -13,7 +13,7 @@ from minifp.lab.exhibits.lines_pictures import boxes, differences
 from minifp.lab.page.captions import mean_text, metric_label, metric_places, runs_there
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
-from minifp.report.content import Document, Section, Table
+from minifp.report.content import Document, Part, Section, Table
 
 NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
 NUMBERS += ("skipped", "final_scale")
@@ -22,7 +22,7 @@ NUMBERS += ("skipped", "final_scale")
 def part(gallery) -> Document:
     """One table of all, and pictures of what they show together."""
     lines, losing = Table("Paper and laptop", [head(gallery), *rows(gallery)]), failing(gallery)
-    pictures = [
+    pictures: list[Part] = [
         differences(gallery),
         *(departures.chart(*pair) for pair in losing),
         *boxes(gallery),

@@ -142,8 +142,8 @@ def scales_group(exhibit, comparison) -> Group:
             metrics[base, run.seed] = dict.fromkeys(powers.values(), run.metric)
     note = "Ticks at the bottom: runs that ended without a metric." if lost else ""
     said = " ".join(findings(exhibit, comparison))
-    title, look = metric_title(comparison.task), {"points": True, "marks": lost}
-    panels = [Panel(exhibit.name, title, lines_of(metrics), said, note, **look)]
+    title = metric_title(comparison.task)
+    panels = [Panel(exhibit.name, title, lines_of(metrics), said, note, points=True, marks=lost)]
     shares: dict = {"points": True, "percent": True, "minus": False}
     panels += [Panel(f"{exhibit.name}-skipped", "Skipped steps", lines_of(skipped), **shares)]
     arms = [Arm(base, drawing.STYLES[0]), Arm(MIXED, drawing.STYLES[1])]
@@ -154,4 +154,6 @@ def scales_group(exhibit, comparison) -> Group:
 
 def lines_of(curves: dict[tuple, dict]) -> list[Line]:
     """A line for each arm and seed, of its values by their places."""
-    return [Line(*key, [*values], [*values.values()]) for key, values in curves.items()]
+    return [
+        Line(arm, seed, [*values], [*values.values()]) for (arm, seed), values in curves.items()
+    ]

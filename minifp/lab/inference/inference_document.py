@@ -73,7 +73,7 @@ def charts(inference) -> list[Rows]:
     labels = {metric_label(judged.trained.task) for judged in inference.judged}
     base = inference.precisions[0]
     margin = min(judged.trained.task.margin for judged in inference.judged)
-    measures = (
+    measures: tuple[tuple[str, str, dict], ...] = (
         ("change", f"Change of {labels.pop() if len(labels) == 1 else 'the metric'}", {}),
         ("seconds", f"Time, times {base}'s", {"is_bars": True, "level": 1.0}),
         ("held", f"Memory, times {base}'s", {"is_bars": True, "level": 1.0}),

@@ -4,7 +4,7 @@ from minifp.lab.memory import KINDS
 from minifp.report import words
 from minifp.report.content import Table
 
-HEAD = ("precision", "skips", "scale", "a step", "weights", "masters", "state")  # of KINDS
+HEAD = ("precision", "skips", "scale", "s/step", "weights", "masters", "state")  # of KINDS
 HEAD += ("activ.", "grads", "total")
 UNITS = ((1, "bytes"), (2**10, "KiB"), (2**20, "MiB"), (2**30, "GiB"))
 
@@ -13,8 +13,8 @@ def cost_text(comparison) -> str:
     """What the columns are."""
     _, unit = byte_unit(comparison.rows())
     return (
-        "Skipped steps and final loss scale (means over runs), median time of a step on this "
-        f"machine, and {unit} of memory at the peak of a step: weights, master weights, optimizer "
+        "Skipped steps and final loss scale (means over runs), median seconds of a step on "
+        f"this machine, and {unit} of memory at the peak of a step: weights, master weights, optimizer "
         "state, activations, gradients."
     )
 
@@ -30,8 +30,9 @@ def cost_cells(row, divisor) -> list[str]:
     """The texts of one arm; memory in units of `divisor` bytes."""
     sizes = [row.bytes.get(kind) for kind in KINDS] + [sum(row.bytes.values()) or None]
     texts = ["-" if size is None else size_text(size / divisor) for size in sizes]
-    spent = [words.count_text(row.skipped), words.scale_text(row.final_scale)]
-    return [row.precision, *spent, words.seconds_text(row.seconds_per_step), *texts]
+    seconds = f"{row.seconds_per_step:.2g}" if words.is_number(row.seconds_per_step) else "-"
+    spent = [words.count_text(row.skipped), words.scale_text(row.final_scale), seconds]
+    return [row.precision, *spent, *texts]
 
 
 def byte_unit(rows) -> tuple:

@@ -7,7 +7,7 @@ from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.statistics.power import POWER
 from minifp.report import words
 from minifp.report.charts import Arm, Group, Line, Panel
-from minifp.report.content import Document, Section, Table
+from minifp.report.content import Document, Part, Section, Table
 from minifp.report.markup import paragraph
 
 HEAD = ("precision", "score", "margin", "pairs", "SD", "power now", "seeds needed", "80% interval")
@@ -27,11 +27,13 @@ HOW = (
 def section(comparison) -> Section:
     """What was registered, and how many seeds the margin needs."""
     needs = needs_of(comparison)
-    registered = [paragraph(text) for text in registration.sentences(comparison.registered)]
+    registered: list[Part] = [
+        paragraph(text) for text in registration.sentences(comparison.registered)
+    ]
     if not needs:
         return Section("What was planned", registered)
     about = paragraph(ABOUT.format(power=POWER), "small")
-    shown = [power_group(comparison, needs), needs_table(needs, brief=()), about]
+    shown: list[Part] = [power_group(comparison, needs), needs_table(needs, brief=()), about]
     return Section("How many seeds", [*registered, *shown])
 
 
