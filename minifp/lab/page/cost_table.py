@@ -13,8 +13,8 @@ def cost_text(comparison) -> str:
     """What the columns are."""
     _, unit = byte_unit(comparison.rows())
     return (
-        "Skipped steps and final loss scale (means over runs), median seconds of a step on "
-        f"this machine, and {unit} of memory at the peak of a step: weights, master weights, optimizer "
+        "Skipped steps and final loss scale (means over runs), median seconds of a step on this "
+        f"machine, and {unit} of memory at the peak of a step: weights, master weights, optimizer "
         "state, activations, gradients."
     )
 
