@@ -58,9 +58,23 @@ class Links:
     lines: Sequence[Sequence[tuple[str, str]]]
 
 
-# A text is a paragraph; pictures in a list stand side by side; Markup is for pages alone.
+@dataclass(frozen=True)
+class Finding:
+    """A verdict on something, and its reasons."""
+
+    name: str
+    verdict: str
+    text: str
+
+    def __str__(self):
+        return f"{self.name}: {self.verdict}. {self.text}"
+
+
+# A text is a paragraph; pictures in a list stand side by side. Markup, and lists of findings, are
+# for pages alone.
 Drawn = Picture | Rows | Group
-Part = str | Table | Drawn | Facts | Links | Markup | Sequence[Picture | Rows]
+Several = Sequence[Picture | Rows] | Sequence[Finding]
+Part = str | Table | Drawn | Facts | Links | Markup | Several
 
 
 @dataclass(frozen=True)
@@ -72,18 +86,6 @@ class Section:
     title: str
     parts: Sequence[Part]
     is_folded: bool = False
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A verdict on something, and its reasons."""
-
-    name: str
-    verdict: str
-    text: str
-
-    def __str__(self):
-        return f"{self.name}: {self.verdict}. {self.text}"
 
 
 @dataclass(frozen=True)

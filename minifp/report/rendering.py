@@ -244,10 +244,14 @@ def _findings(document: Document) -> Markup:
     """Verdicts with their badges, then what is said without one."""
     judged = [f for f in document.findings if isinstance(f, Finding)]
     said = [words.printed(f) for f in document.findings if isinstance(f, str)]
-    items = [markup.verdict(f.name, f.verdict, words.printed(f.text)) for f in judged]
-    lists = [markup.listed("verdicts", items)] if items else []
+    lists = [_verdicts(judged)] if judged else []
     lists += [markup.bullets(said)] if said else []
     return Markup("\n").join(lists)
+
+
+def _verdicts(findings: Sequence[Finding]) -> Markup:
+    items = [markup.verdict(f.name, f.verdict, words.printed(f.text)) for f in findings]
+    return markup.listed("verdicts", items)
 
 
 def _section(section: Section, is_alone: bool) -> Markup:
@@ -259,6 +263,8 @@ def _html(part: Part) -> Markup:
     if isinstance(part, Markup):
         return part
     if isinstance(part, list):
+        if any(isinstance(one, Finding) for one in part):
+            return _verdicts(part)
         charts = Markup("\n").join(filter(None, map(_html, part)))
         return Markup('<div class="pair">\n{}\n</div>').format(charts) if charts else charts
     return RENDERERS[type(part)](part)

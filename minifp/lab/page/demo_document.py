@@ -57,9 +57,9 @@ def chapter(part, comparison) -> Section:
     title = f"({part.key}) {part.title}"
     shown: list = [part.claim, *arranged]
     shown += [line_charts.group_of(comparison, ("loss", "metric"), prefix=f"part-{part.key}")]
-    shown += [f"Where to look. {part.look}", end_tables.final_table(comparison)]
-    shown += [str(statement) for statement in verdicts.statements(comparison)]
-    shown += [cost_text(comparison), cost_table(comparison)]
+    shown += [f"Where to look. {part.look}", verdicts.statements(comparison)]
+    shown += [end_tables.final_table(comparison), cost_text(comparison)]
+    shown += [cost_table(comparison)]
     links = Links([[(f"{part.name}/{name}", text) for name, text in pages]])
     return Section(title, [*shown, links])
 
