@@ -109,8 +109,9 @@ def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
     name, width, static = f"{prefix}-{panel.name}", window_of(panel), Markup()
     if panel.is_drawn and drawing.is_available():
         static = line_drawing.panel_svg(panel, group, name)
-    note = " ".join(filter(None, (panel.note, f"Each point is the mean of {width} steps."
-                                  if width > 1 else "")))  # fmt: skip
+    thinned = f" Each point is the mean of {width} steps." if width > 1 else ""
+    texts = {"panel": panel.name, "title": panel.title, "said": description(panel, group)}
+    note = words.raised((panel.note + thinned).strip())
     return Markup(
         '<figure class="chart" data-panel="{panel}">\n'
         '<h3 id="{name}-h">{title}</h3>\n'
@@ -122,10 +123,12 @@ def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
         '<p class="unseen" id="{name}-d">{said}</p>\n'
         "<figcaption>{note}</figcaption>\n{table}\n</figure>"
     ).format(
-        panel=panel.name, name=name, title=panel.title, static=static,
-        said=description(panel, group), note=words.raised(note),
+        name=name,
+        static=static,
+        note=note,
         table=details("As a table", numbers(panel, group)),
-    )  # fmt: skip
+        **texts,
+    )
 
 
 def sample(style: drawing.Style) -> Markup:
@@ -141,9 +144,8 @@ def sample(style: drawing.Style) -> Markup:
 def numbers(panel: Panel, group: Group) -> Markup:
     """Means over seeds at some steps, with how far they reach from the lowest to the highest."""
     steps = sorted({float(x) for line in panel.lines for x in line.x})
-    chosen = [steps[i] for i in np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int))] if (
-        steps
-    ) else []  # fmt: skip
+    some = np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int)) if steps else ()
+    chosen = [steps[i] for i in some]
     rows = []
     for arm in group.arms:
         lines = [line for line in panel.lines if line.arm == arm.name]

@@ -199,13 +199,11 @@ def inline_svg(figure, name: str, title: str, description: str) -> Markup:
         svg = svg.replace(color, f"var({variable})")
     (opening,) = re.findall(r"\A<svg[^>]*>", svg)
     (view_box,) = re.findall(r'viewBox="[^"]*"', opening)
+    texts = {"name": name, "title": title, "description": description}
     return Markup(
         '<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
         'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} '
         'role="img" aria-labelledby="{name}-title {name}-description">'
         '<title id="{name}-title">{title}</title>'
         '<desc id="{name}-description">{description}</desc>{drawn}'
-    ).format(
-        view_box=Markup(view_box), name=name, title=title, description=description,
-        drawn=Markup(svg[len(opening) :].strip()),
-    )  # fmt: skip
+    ).format(view_box=Markup(view_box), drawn=Markup(svg[len(opening) :].strip()), **texts)

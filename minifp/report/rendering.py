@@ -179,17 +179,16 @@ def latex(table: Table, groups: Iterable[int] = (), notes: Iterable[str] = ()) -
     lines = ["% \\usepackage{booktabs}", *(f"% {' '.join(text.split())}" for text in notes)]
     lines += [rf"\begin{{tabular}}{{{''.join(sides)}}}", r"\toprule", latex_row(head)]
     for count in groups or (len(rows),):
-        named = [[rf"\texttt{{{escaped(row[0])}}}" if table.code else row[0], *row[1:]]
-                 for row in rows[:count]]  # fmt: skip
-        lines += [r"\midrule"] + [latex_row(row, table.code) for row in named]
+        lines += [r"\midrule"] + [latex_row(row, table.code) for row in rows[:count]]
         rows = rows[count:]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def latex_row(cells: Sequence[str], is_set: bool = False) -> str:
-    """A line of it. is_set: whether the first cell is LaTeX already."""
-    texts = [cell if is_set and i == 0 else latex_cell(cell) for i, cell in enumerate(cells)]
-    return " & ".join(texts) + r" \\"
+def latex_row(cells: Sequence[str], is_code: bool = False) -> str:
+    """A line of it. is_code: whether the first cell is set as code."""
+    first, *rest = cells
+    name = rf"\texttt{{{escaped(first)}}}" if is_code else latex_cell(first)
+    return " & ".join([name, *map(latex_cell, rest)]) + r" \\"
 
 
 def latex_cell(text: str) -> str:

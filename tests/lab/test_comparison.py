@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lab_blobs import blobs, clouds, comparison_of
+from lab_blobs import blobs, clouds, comparison_of, only_picture
 from refusals import refuses
 
 from minifp import optim
@@ -13,7 +13,7 @@ from minifp.lab.comparison import compare
 from minifp.lab.run import Run
 from minifp.lab.workers import here
 from minifp.numerics import policy
-from minifp.report import drawing, rendering
+from minifp.report import drawing
 
 BOTH = ("float32", "mixed")
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -203,8 +203,7 @@ def pictures(folder):
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(drawing, "is_available", lambda: True)
-    drawings = rendering._drawings
-    monkeypatch.setattr(rendering, "_drawings", lambda whole: [*drawings(whole)][:1])
+    only_picture(monkeypatch)
     given, task = {"out": tmp_path, "progress": False}, blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)
     of_one = (tmp_path / "loss.svg").read_bytes()

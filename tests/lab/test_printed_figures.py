@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, only_picture
 from test_comparison_page import made, made_run
 
 import minifp as fp
@@ -27,13 +27,6 @@ def many():
         for a in ARMS
     ]
     return made(*runs, dial=3)
-
-
-def only(monkeypatch, name):
-    """One picture of all."""
-    drawings = rendering._drawings
-    chosen = lambda whole: [one for one in drawings(whole) if one[0] == name]  # noqa: E731
-    monkeypatch.setattr(rendering, "_drawings", chosen)
 
 
 def texts(figure):
@@ -81,7 +74,7 @@ def test_no_text_lies_on_another(many, name, width, font):
 
 
 def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_path, monkeypatch):
-    only(monkeypatch, "difference")
+    only_picture(monkeypatch, "difference")
     (svg,) = many.figures(tmp_path, "svg", style="paper", font="STIXGeneral")
     text = svg.read_text(encoding="utf-8")
     assert re.search(r"<text [^>]*STIXGeneral[^>]*>mixed,master_weights=off</text>", text)
@@ -96,7 +89,7 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
 
 
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
-    only(monkeypatch, "loss")
+    only_picture(monkeypatch)
     monkeypatch.setattr(fp.Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
     fp.compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")

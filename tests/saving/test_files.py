@@ -12,13 +12,12 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, only_picture
 from refusals import refuses
 from watching import at_once
 
 import minifp as fp
 from minifp import ArgumentError
-from minifp.report import rendering
 from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
@@ -248,8 +247,7 @@ def test_nothing_is_written_by_another_way():
 @pytest.fixture
 def everything(monkeypatch):
     pytest.importorskip("matplotlib")
-    drawings = rendering._drawings
-    monkeypatch.setattr(rendering, "_drawings", lambda whole: [*drawings(whole)][:1])
+    only_picture(monkeypatch)
     monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
     monkeypatch.setattr("minifp.scope.findings.Findings._png", lambda *given: b"a picture")
     model = fp.nn.Linear(4, 3)

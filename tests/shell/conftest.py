@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, only_picture
 
 from minifp.data import TensorDataset
 from minifp.lab import demo, environment, warm_record
@@ -18,7 +18,6 @@ from minifp.lab.exhibits import showing
 from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
-from minifp.report import rendering
 from minifp.teach import lessons
 
 
@@ -60,8 +59,7 @@ def short_demo(monkeypatch):
         return replace(part, task=lambda: little(task, steps=2), seeds=1)
 
     monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
-    drawings = rendering._drawings
-    monkeypatch.setattr(rendering, "_drawings", lambda whole: [*drawings(whole)][:1])
+    only_picture(monkeypatch)
 
 
 @pytest.fixture

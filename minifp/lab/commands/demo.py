@@ -12,10 +12,8 @@ from minifp.saving import files
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
 
-NEXT = (
-    "compare lenet --out runs/lenet", "inspect charlstm --steps 100 --out runs/scope",
-    "teach lessons --out lessons",
-)  # fmt: skip
+NEXT = ("compare lenet --out runs/lenet", "inspect charlstm --steps 100 --out runs/scope")
+NEXT += ("teach lessons --out lessons",)
 
 
 @click.command()

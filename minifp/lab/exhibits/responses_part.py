@@ -93,10 +93,10 @@ def data(exhibit, comparison) -> dict:
         return {**facts, "finding": bathtub.finding(exhibit, comparison), "scales": scales}
     slope = doses.slope(exhibit, comparison)
     shares = [
-        {"dose": r.dose, "skipped": r.share, "skipped_least": r.low, "skipped_most": r.high,
-         "arm": r.row.precision, **numbers(r)}
+        {"dose": r.dose, "skipped": r.share, "skipped_least": r.low, "skipped_most": r.high}
+        | {"arm": r.row.precision, **numbers(r)}
         for r in responses(exhibit, comparison)
-    ]  # fmt: skip
+    ]
     told = {"finding": doses.finding(exhibit, comparison), "dose": exhibit.dose}
     trend = None if slope is None else asdict(slope)
     return {**facts, **told, "responses": shares, "slope": trend}

@@ -175,7 +175,6 @@ def read_grid(path) -> Grid:
     spec = held.pop("task")
     if isinstance(spec, str) and ".py" in spec and not Path(spec).is_absolute():
         spec = str(path.parent / spec)
-    own = {"precisions": held.pop("precision", PRECISIONS), "source": {
-        "name": path.name, "sha256": hashlib.sha256(content).hexdigest()
-    }}  # fmt: skip
-    return grid_of(spec, **own, **held)
+    source = {"name": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+    precisions = held.pop("precision", PRECISIONS)
+    return grid_of(spec, precisions=precisions, source=source, **held)

@@ -49,23 +49,10 @@ def points_of(grid: Grid, comparisons) -> list[Point]:
             values = [r.metric for r in comparison.runs_of(arm) if ended(r)]
             row, spread = rows[arm], interval(values)
             for precision, switches in made_of:
-                points.append(
-                    Point(
-                        {**cell.settings, **switches},
-                        precision,
-                        arm,
-                        cell.name,
-                        row.n,
-                        row.diverged,
-                        row.mean,
-                        row.sd,
-                        *spread,
-                        row.difference,
-                        row.low,
-                        row.high,
-                        row.verdict,
-                    )  # fmt: skip
-                )
+                who = {**cell.settings, **switches}, precision, arm, cell.name
+                ended_at = row.n, row.diverged, row.mean, row.sd, *spread
+                apart = row.difference, row.low, row.high, row.verdict
+                points.append(Point(*who, *ended_at, *apart))
     return points
 
 
