@@ -92,7 +92,7 @@ PARTS = {
         "tests/web tests/lab/test_pages_in_a_browser.py "
         "tests/teach/test_progress_page_in_a_browser.py",
         "web tests/web tests/in_*.py tests/lab/test_pages_in_a_browser.py minifp/lab/page "
-        "minifp/scope/page minifp/report/*.js",
+        "minifp/scope/page minifp/report/*.js minifp/report/*.py",
     ),
     "packaging": Part(
         "tests/project/test_packaging.py",

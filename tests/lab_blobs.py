@@ -7,6 +7,7 @@ from minifp.data import TensorDataset
 from minifp.lab.comparison import opened
 from minifp.lab.task import Task
 from minifp.nn import functional as F
+from minifp.report import rendering
 
 
 def clouds(n, seed):
@@ -56,3 +57,9 @@ def comparison_of(runs, arms=None, **changes):
     whole = opened(task, task.data(), [*arms], seeds, None)
     whole.runs, whole.asked = list(runs), []
     return whole
+
+
+def only_picture(monkeypatch, name="loss"):
+    """Of the pictures of a result one alone is drawn."""
+    all_of = rendering._drawings
+    monkeypatch.setattr(rendering, "_drawings", lambda d: [x for x in all_of(d) if x[0] == name])

@@ -19,7 +19,7 @@ from minifp.lab.environment import environment
 from minifp.lab.results import store
 from minifp.lab.results.folder import alone_in, begin, save
 from minifp.lab.results.origin import Origin, origin_of
-from minifp.lab.results.products import products_of
+from minifp.lab.results.products import products_of, save_figures
 from minifp.lab.results.summary import read
 from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, settings
@@ -31,12 +31,15 @@ from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
+from minifp.report import rendering
+from minifp.report.content import Document
+from minifp.report.documented import Shown
 from minifp.report.look import look_of
 from minifp.saving import files
 
 
 @dataclass(repr=False)
-class Comparison:
+class Comparison(Shown):
     """The result of `compare`: all runs and the conclusions.
 
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
@@ -144,17 +147,15 @@ class Comparison:
 
     # ---- shown
 
-    def table(self) -> str:
-        """The table as plain text."""
-        from minifp.lab.page.table import text_table
+    def document(self) -> Document:
+        """All that is shown of it: see minifp/report/content.py."""
+        from minifp.lab.page.comparison_document import document
 
-        return text_table(self)
+        return document(self)
 
     def report(self, path: str | os.PathLike) -> Path:
         """Write one HTML page that needs no network, and return its path."""
-        from minifp.lab.page.comparison_page import write_page
-
-        return write_page(self, path)
+        return files.write(path, rendering.page(self.document()))
 
     def figures(
         self,
@@ -169,17 +170,8 @@ class Comparison:
         style: "screen", or "paper", whose captions are in captions.txt. width: of a whole figure,
         as "3.25in" or "85mm"; font: a family that is installed. Raises ArgumentError for others.
         """
-        from minifp.lab.page.figures import save_figures
-
-        return save_figures(self, folder, format, look_of(style, width, font))
-
-    def __repr__(self):
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        from minifp.lab.page.comparison_page import fragment
-
-        return fragment(self)
+        rendering.check_format(format)
+        return save_figures(self, files.as_path(folder), format, look_of(style, width, font))
 
 
 # ---- comparing -----------------------------------------------------------------------------------

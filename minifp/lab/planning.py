@@ -13,11 +13,13 @@ from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.lab.statistics.power import POWER
 from minifp.lab.task import Task
+from minifp.report.content import Document
+from minifp.report.documented import Shown
 from minifp.saving import files
 
 
 @dataclass(repr=False)
-class Plan:
+class Plan(Shown):
     """The result of `plan`: the pilot, a Comparison, and its needs for each arm.
 
     power: the intended chance of EQUIVALENT, if there is truly no difference.
@@ -36,14 +38,11 @@ class Plan:
         """How many seeds are enough for all arms; None where the pilot does not say."""
         return max((need.seeds for need in self.needs), default=None)
 
-    def table(self) -> str:
-        """The seeds that are needed, and the power of others, as plain text."""
-        from minifp.lab.page.power_table import plan_text
+    def document(self) -> Document:
+        """The seeds that are needed, and the power of others."""
+        from minifp.lab.page.power import plan_document
 
-        return plan_text(self)
-
-    def __repr__(self):
-        return self.table()
+        return plan_document(self)
 
 
 def plan(

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from minifp.report import drawing, line_drawing, words
-from minifp.report.charts import Group, Line, Panel, json_of, window_of
+from minifp.report.charts import Group, Line, Panel, description, json_of, window_of
 from minifp.report.markup import code, data_script, details, part, table
 
 ROWS = 12  # of a table
@@ -34,8 +34,9 @@ def style() -> Markup:
 # ---- markup --------------------------------------------------------------------------------------
 
 
-def group_html(group: Group, prefix: str) -> Markup:
-    """The group: what is chosen, then its panels. Ids begin with `prefix`."""
+def group_html(group: Group, prefix: str = "") -> Markup:
+    """The group: what is chosen, then its panels. Ids begin with `prefix`, or the group's name."""
+    prefix = prefix or group.name
     panels = Markup("\n").join(panel_html(panel, group, prefix) for panel in group.panels)
     whole = Markup('<div class="charts">\n{}\n<div class="pair">\n{}\n</div>\n{}\n</div>').format(
         controls(group, prefix), panels, data_script(json_of(group))
@@ -108,8 +109,9 @@ def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
     name, width, static = f"{prefix}-{panel.name}", window_of(panel), Markup()
     if panel.is_drawn and drawing.is_available():
         static = line_drawing.panel_svg(panel, group, name)
-    note = " ".join(filter(None, (panel.note, f"Each point is the mean of {width} steps."
-                                  if width > 1 else "")))  # fmt: skip
+    thinned = f" Each point is the mean of {width} steps." if width > 1 else ""
+    texts = {"panel": panel.name, "title": panel.title, "said": description(panel, group)}
+    note = words.raised((panel.note + thinned).strip())
     return Markup(
         '<figure class="chart" data-panel="{panel}">\n'
         '<h3 id="{name}-h">{title}</h3>\n'
@@ -121,10 +123,12 @@ def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:
         '<p class="unseen" id="{name}-d">{said}</p>\n'
         "<figcaption>{note}</figcaption>\n{table}\n</figure>"
     ).format(
-        panel=panel.name, name=name, title=panel.title, static=static,
-        said=words.raised(panel.said), note=words.raised(note),
+        name=name,
+        static=static,
+        note=note,
         table=details("As a table", numbers(panel, group)),
-    )  # fmt: skip
+        **texts,
+    )
 
 
 def sample(style: drawing.Style) -> Markup:
@@ -140,9 +144,8 @@ def sample(style: drawing.Style) -> Markup:
 def numbers(panel: Panel, group: Group) -> Markup:
     """Means over seeds at some steps, with how far they reach from the lowest to the highest."""
     steps = sorted({float(x) for line in panel.lines for x in line.x})
-    chosen = [steps[i] for i in np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int))] if (
-        steps
-    ) else []  # fmt: skip
+    some = np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int)) if steps else ()
+    chosen = [steps[i] for i in some]
     rows = []
     for arm in group.arms:
         lines = [line for line in panel.lines if line.arm == arm.name]
@@ -150,6 +153,8 @@ def numbers(panel: Panel, group: Group) -> Markup:
             cells = [cell([at(line, step) for line in lines], panel) for step in chosen]
             rows.append([code(arm.name), *cells])
     place = words.power_text if group.x_powers else "{:,.0f}".format
+    if group.places:
+        place = dict(enumerate(group.places)).get
     seeds = ": mean over seeds, and from the lowest to the highest" if len(group.seeds) > 1 else ""
     return table(panel.title + seeds, [group.x, *map(place, chosen)], rows)
 
@@ -167,13 +172,8 @@ def cell(values: list, panel: Panel) -> str | Markup:
         return "–"
     if not all(map(math.isfinite, there)):
         return "NaN"
-    show = words.power_text if panel.powers else percent if panel.percent else words.short
+    show = words.power_text if panel.powers else words.percent if panel.percent else words.short
     text = show(sum(there) / len(there))
     low, high = show(min(there)), show(max(there))
     spread = Markup("{}<br><small>{} to {}</small>")
     return text if low == high else spread.format(text, low, high)
-
-
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{words.short(100 * share)}%"

@@ -90,7 +90,7 @@ const ChartPanel = (() => {
           y: {distr: this.logarithmic ? 3 : 1, range: () => this.range()},
         },
         axes: [
-          {...axis, size: 26, label: data.x, labelSize: 18, labelFont: axis.font, ...(data.xPowers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? this.placed(v) : ""))},
+          {...axis, size: 26, label: data.x, labelSize: 18, labelFont: axis.font, ...(data.xPowers || data.places ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? this.placed(v) : ""))},
           {...axis, size: 58, ...(this.logarithmic ? {splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
             ...(this.about.powers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : this.format(v)))},
         ],
@@ -138,7 +138,10 @@ const ChartPanel = (() => {
 
     format(value) { return (this.about.powers ? powerOfTwo : this.about.percent ? percent : text)(value); }
 
-    placed(x) { return this.group.data.xPowers ? powerOfTwo(x) : x.toLocaleString("en"); }
+    placed(x) {
+      const {places, xPowers} = this.group.data;
+      return places ? places[x] ?? "" : xPowers ? powerOfTwo(x) : x.toLocaleString("en");
+    }
 
     selected(u) {
       if (u.select.width < 4) return;

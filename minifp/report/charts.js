@@ -11,8 +11,9 @@
       this.state = {arms: new Set(this.data.arms.map((_, i) => i)), seeds: new Set(this.data.seeds),
         tau: this.data.tau, minus: false, single: false, zoom: null};
       this.panels = [...root.querySelectorAll("[data-panel]")].map((element, i) => new ChartPanel(this, element, this.data.panels[i]));
-      this.first = this.data.xPowers ? Math.min(...this.panels.map((panel) => panel.first)) : 0;
-      this.last = Math.max(...this.panels.map((panel) => panel.last), this.first + 1);
+      const room = this.data.places ? 0.3 : 0; // for the names at both ends
+      this.first = (this.data.xPowers ? Math.min(...this.panels.map((panel) => panel.first)) : 0) - room;
+      this.last = Math.max(...this.panels.map((panel) => panel.last), this.first + 1) + room;
       this.wake();
       this.draw();
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from minifp.report import drawing
+from minifp.report import drawing, words
 from minifp.report.markup import as_json
 
 MOST_NUMBERS = 60_000  # of a panel; longer lines become the means of so many steps
@@ -44,18 +44,20 @@ class Line:
 class Panel:
     """One chart.
 
-    said: the same in words. note: how to read it. log: a logarithmic axis; powers: values are
-    exponents of two; percent: values are shares; stepped: a line stays until it jumps; points:
-    marks at its values; smooth, minus: whether smoothing and differences apply; interval: bands are
-    intervals of means, else ranges; envelope: controls are one band; marks: (arm, seed, steps).
-    ends: of the axis, if its values do not decide. Drawn only: is_drawn, whether it is for print;
-    top, above which lines leave the picture; shaded, from which place to which.
+    said: the same in words, if not where each arm ends. note: how to read it. log: a logarithmic
+    axis; powers: values are exponents of two; percent: values are shares; stepped: a line stays
+    until it jumps; points: marks at its values; smooth, minus: whether smoothing and differences
+    apply; interval: bands are intervals of means, else ranges; envelope: controls are one band;
+    marks: (arm, seed, steps).
+    ends: of the axis, if its values do not decide; arms with runs that did not finish have no say,
+    if others have. Drawn only: is_drawn, whether it is for print; shaded, from which place to
+    which.
     """
 
     name: str
     title: str
     lines: list[Line]
-    said: str
+    said: str = ""
     note: str = ""
     log: bool = False
     powers: bool = False
@@ -69,7 +71,6 @@ class Panel:
     marks: list = field(default_factory=list)
     ends: tuple[float, float] | None = None
     is_drawn: bool = True
-    top: float = math.inf
     shaded: tuple[float, float] | None = None
 
 
@@ -79,8 +80,9 @@ class Group:
 
     quantiles: Student's t by the number of seeds, for intervals of means from `fewest` seeds on.
     baseline: the arm that is subtracted in the difference view. tau: the time constant of smoothing
-    at first, in steps. x: the word before a place; x_powers: places are exponents of two. title:
-    of what they are. is_wide: whether they have the whole width of a wide page.
+    at first, in steps. x: the word before a place; x_powers: places are exponents of two; places:
+    the names of 0, 1, ..., where those are the places. title: of what they are. is_wide: whether
+    they have the whole width of a wide page. name: what ids begin with.
     """
 
     panels: list[Panel]
@@ -92,8 +94,27 @@ class Group:
     tau: float = 0
     x: str = "step"
     x_powers: bool = False
+    places: Sequence[str] = ()
     title: str = ""
     is_wide: bool = False
+    name: str = "charts"
+
+
+def description(panel: Panel, group: Group) -> str:
+    """A panel in words, for those who cannot see it: its own, or where each arm ends."""
+    if panel.said:
+        return words.raised(panel.said)
+    show = words.power_text if panel.powers else words.percent if panel.percent else words.short
+    texts = []
+    for arm in group.arms:
+        lines = [line for line in panel.lines if line.arm == arm.name]
+        values = sorted(float(line.y[-1]) for line in lines if math.isfinite(line.y[-1]))
+        ends = [show(value) for value in dict.fromkeys(values[:1] + values[-1:])]
+        text = f" ends {'between' if len(ends) > 1 else 'at'} {' and '.join(ends)}" if ends else ""
+        lost = f"{len(lines) - len(values)} of {len(lines)} runs are lost"
+        text += f", {lost}" if len(values) < len(lines) else ""
+        texts += [arm.name + text] if lines else []
+    return f"{panel.title}: {'; '.join(texts)}."
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -111,6 +132,7 @@ def json_of(group: Group) -> Markup:
         "tau": group.tau,
         "x": group.x,
         "xPowers": group.x_powers,
+        "places": list(group.places) or None,
         "panels": [panel_data(panel, number) for panel in group.panels],
     }
     return as_json(told)

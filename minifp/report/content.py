@@ -9,27 +9,32 @@ from typing import Any
 
 from markupsafe import Markup
 
+from minifp.report.charts import Group
 from minifp.report.look import Look
+from minifp.report.rows import Rows
 
 
 @dataclass(frozen=True)
 class Table:
     """rows: texts, the head first. text_columns: which stand left, beside the first column.
     is_grouped: whether the first column names a group of rows, which a terminal writes above them.
-    code: whether the first column, or that behind the group's, is set as code."""
+    code: whether the first column, or that behind the group's, is set as code. brief: the columns
+    that terminals and Markdown have, all without; none where it is empty."""
 
     caption: str
     rows: Sequence[Sequence[str]]
     text_columns: tuple[int, ...] = ()
     code: bool = False
     is_grouped: bool = False
+    brief: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Picture:
     """name: of its file. said: what it shows, in words. draw: makes the matplotlib Figure, or None
     where there is nothing to draw; it may heed the Look, as what is for print does, or not. is_map:
-    as wide as it must be, so that a narrow screen scrolls it."""
+    as wide as it must be, so that a narrow screen scrolls it. Charts that are data are a Group of
+    lines, or Rows."""
 
     name: str
     title: str
@@ -53,14 +58,30 @@ class Links:
     lines: Sequence[Sequence[tuple[str, str]]]
 
 
-# A text is a paragraph; pictures in a list stand side by side; Markup is for pages alone.
-Part = str | Table | Picture | Facts | Links | Markup | list[Picture]
+@dataclass(frozen=True)
+class Finding:
+    """A verdict on something, and its reasons."""
+
+    name: str
+    verdict: str
+    text: str
+
+    def __str__(self):
+        return f"{self.name}: {self.verdict}. {self.text}"
+
+
+# A text is a paragraph; pictures in a list stand side by side. Markup, and lists of findings, are
+# for pages alone.
+Drawn = Picture | Rows | Group
+Several = Sequence[Picture | Rows] | Sequence[Finding]
+Part = str | Table | Drawn | Facts | Links | Markup | Several
 
 
 @dataclass(frozen=True)
 class Section:
-    """A title and what belongs to it, which a page can fold. is_folded: details, which a page folds
-    at first, and which terminals and Markdown leave out."""
+    """A title and what belongs to it, which a page can fold; without a title it stands on top.
+    is_folded: details, which a page folds at first, and of which terminals and Markdown have only
+    tables that are in brief."""
 
     title: str
     parts: Sequence[Part]
@@ -73,23 +94,25 @@ class Document:
 
     name: of its files. about: what was done, and how to read it. findings: what follows, the first
     the most important. notes: what must be known beside. data: what JSON has, None for no file;
-    records: for each file of CSV its rows, the head first. style: rules of its page's own.
+    records: for each file of CSV its rows, the head first. style: rules of its page's own. caption:
+    what must be said with each picture.
     """
 
     name: str = ""
     title: str = ""
     about: str = ""
-    findings: Sequence[str] = ()
+    findings: Sequence[str | Finding] = ()
     sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
     data: Any = None
     records: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
     style: Markup = Markup()
+    caption: str = ""
 
     @property
-    def pictures(self) -> Iterator[Picture]:
-        """Its pictures, also those side by side."""
+    def drawn(self) -> Iterator[Drawn]:
+        """Its pictures and charts, also those side by side."""
         for section in self.sections:
             for part in section.parts:
                 parts = part if isinstance(part, list) else [part]
-                yield from (one for one in parts if isinstance(one, Picture))
+                yield from (one for one in parts if isinstance(one, Drawn))

@@ -5,7 +5,6 @@ matplotlibrc has no say, so the same results give the same bytes.
 """
 
 import io
-import math
 import re
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -140,27 +139,6 @@ def canvas(wide: float, high: float, rows: int = 1, columns: int = 1, look=None,
         settle(figure)
 
 
-def show_margin(axes, margin: float) -> None:
-    """Shade the differences that are too small to matter, and a line at 0."""
-    axes.axvspan(-margin, margin, color=GRID, alpha=0.45, linewidth=0, zorder=0)
-    axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
-
-
-def show_interval(axes, y: float, mean: float, ends: tuple, style: Style, reach=math.inf) -> bool:
-    """A mean with its interval, where it has one; if it is beyond `reach` an arrow at the edge, and
-    the result is False."""
-    if abs(mean) > reach:
-        x = math.copysign(0.985 * reach, mean)
-        axes.plot(x, y, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
-        return False
-    if ends[0] is not None and math.isfinite(ends[0]):
-        inside = max(ends[0], -reach), min(ends[1], reach)
-        axes.hlines(y, *inside, color=style.color, linewidth=2.2, zorder=4)
-    edge = {"markersize": 6.5, "markeredgecolor": PAPER, "markeredgewidth": 0.7}
-    axes.plot(mean, y, marker=style.marker, color=style.color, zorder=5, **edge)
-    return True
-
-
 def readable_on(rgb: Sequence[float]) -> str:
     """The colour of letters, black or nearly white, that stands out on (red, green, blue), each
     from 0 to 1: by the luminance of WCAG 2.2. A dark page turns neither over."""
@@ -221,13 +199,11 @@ def inline_svg(figure, name: str, title: str, description: str) -> Markup:
         svg = svg.replace(color, f"var({variable})")
     (opening,) = re.findall(r"\A<svg[^>]*>", svg)
     (view_box,) = re.findall(r'viewBox="[^"]*"', opening)
+    texts = {"name": name, "title": title, "description": description}
     return Markup(
         '<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
         'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} '
         'role="img" aria-labelledby="{name}-title {name}-description">'
         '<title id="{name}-title">{title}</title>'
         '<desc id="{name}-description">{description}</desc>{drawn}'
-    ).format(
-        view_box=Markup(view_box), name=name, title=title, description=description,
-        drawn=Markup(svg[len(opening) :].strip()),
-    )  # fmt: skip
+    ).format(view_box=Markup(view_box), drawn=Markup(svg[len(opening) :].strip()), **texts)

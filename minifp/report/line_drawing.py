@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from minifp.report import drawing, words
-from minifp.report.charts import Arm, Group, Panel
+from minifp.report.charts import Arm, Group, Panel, description
 from minifp.report.drawing import PAPER
 
 WIDTH, WIDE = 4.2, (7.4, 2.3)  # inches in a page, where letters grow with the panel
@@ -34,7 +34,7 @@ def panel_svg(panel: Panel, group: Group, name: str) -> Markup:
     with drawing.canvas(*size) as (figure, axes):
         draw(axes, panel, group)
     title = ", ".join(filter(None, (panel.title, group.title)))
-    return drawing.inline_svg(figure, name, title, words.raised(panel.said))
+    return drawing.inline_svg(figure, name, title, description(panel, group))
 
 
 def height(width: float) -> float:
@@ -52,7 +52,8 @@ def draw(axes, panel: Panel, group: Group) -> None:
         for rank, arm, lines in arms
         if lines
     ]
-    set_range(axes, panel, np.concatenate([np.zeros(0), *(y for *_, own in shown for _, y in own)]))
+    sound = [own for _, arm, _, own in shown if not arm.astray] or [own for *_, own in shown]
+    set_range(axes, panel, np.concatenate([np.zeros(0), *(y for own in sound for _, y in own)]))
     for rank, arm, lines, means in shown:
         if panel.stepped:
             draw_stairs(axes, arm, lines, rank)
@@ -107,8 +108,9 @@ def mark_astray(axes, x, y, color: str) -> None:
     look |= {"markeredgewidth": 0.7, "clip_on": False, "zorder": 8}
     above = np.flatnonzero(y > top)
     if above.size:
-        leaves = np.interp(top, y[above[0] - 1 : above[0] + 1], x[above[0] - 1 : above[0] + 1])
-        axes.plot(leaves if above[0] else x[0], top, marker="^", **look)
+        i = above[0]
+        leaves = np.interp(top, y[i - 1 : i + 1], x[i - 1 : i + 1]) if i else x[0]
+        axes.plot(leaves, top, marker="^", **look)
     if lost.size:
         at = (x[-1], min(y[-1], top)) if y.size else (0, top)
         axes.plot(*at, marker="X", **look)
@@ -183,7 +185,7 @@ def thinned(x, y) -> tuple:
 def set_range(axes, panel: Panel, values: np.ndarray) -> None:
     """The range of values, with a little room, and below it that of marks."""
     values = values[np.isfinite(values) & ((values > 0) | (not panel.log))]
-    low, high = (values.min(), min(values.max(), panel.top)) if values.size else (0.1, 1.0)
+    low, high = (values.min(), values.max()) if values.size else (0.1, 1.0)
     if panel.ends:
         axes.set_ylim(*panel.ends)
     elif panel.powers:
@@ -210,6 +212,9 @@ def set_places(axes, panel: Panel, group: Group) -> None:
     places = [x for line in panel.lines for x in (line.x[0], line.x[-1])]
     first, last = min(places, default=0), max(places, default=0)
     axes.set_xlim(first if group.x_powers else 0, last + 0.02 * (last - first) or 1)
+    if group.places:
+        axes.set_xticks(range(len(group.places)), group.places)
+        axes.set_xlim(-0.05 * len(group.places), 1.05 * len(group.places) - 1)
     if group.x_powers:
         axes.xaxis.set_major_formatter(lambda k, _: words.superscript(round(k)))
     axes.set_xlabel(group.x)

@@ -49,11 +49,11 @@ class Look:
 
     def settings(self) -> dict:
         """What it changes of `drawing.SETTINGS`."""
-        found: dict = {name: size * self.shrunk for name, size in SHRINKING.items()}
-        found["savefig.dpi"] = 300 if self.is_for_paper else drawing.SETTINGS["savefig.dpi"]
+        changed: dict = {name: size * self.shrunk for name, size in SHRINKING.items()}
+        changed["savefig.dpi"] = 300 if self.is_for_paper else drawing.SETTINGS["savefig.dpi"]
         if self.font is not None:  # the letters that it has not are DejaVu's
-            found["font.family"] = [self.font, *drawing.SETTINGS["font.family"]]
-        return found
+            changed["font.family"] = [self.font, *drawing.SETTINGS["font.family"]]
+        return changed
 
 
 SCREEN = Look()
@@ -80,8 +80,8 @@ def look_of(style=None, width=None, font=None) -> Look:
 def inches(width) -> float:
     """The inches of "3.25in", "85mm", "8.5cm", "240pt" or a number. Raises ArgumentError."""
     text = str(width).strip()
-    found = re.fullmatch(r"(\d*\.?\d+) *(in|mm|cm|pt)?", text)
-    wide = float(found[1]) * UNITS[found[2] or "in"] if found else math.nan
+    match = re.fullmatch(r"(\d*\.?\d+) *(in|mm|cm|pt)?", text)
+    wide = float(match[1]) * UNITS[match[2] or "in"] if match else math.nan
     if isinstance(width, bool) or not NARROWEST <= wide <= WIDEST:
         least, most = (f"{end / UNITS['mm']:.0f} mm" for end in (NARROWEST, WIDEST))
         raise ArgumentError(

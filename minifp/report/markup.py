@@ -76,11 +76,34 @@ def header(title, said) -> Markup:
     return Markup("<header>\n<h1>{}</h1>\n{}\n</header>").format(title, paragraph(said))
 
 
-def wide(picture, caption=None) -> Markup:
-    """A picture as wide as the page, in its frame, with its caption; nothing for nothing."""
+def figure(picture, caption=None, kind="") -> Markup:
+    """A picture in its frame, with its caption; nothing for nothing."""
     said = "" if caption is None else Markup("<figcaption>{}</figcaption>\n").format(caption)
-    frame = Markup('<figure class="wide">\n{}\n{}</figure>')
-    return frame.format(picture, said) if picture else Markup()
+    attribute = Markup(' class="{}"').format(kind) if kind else ""
+    frame = Markup("<figure{}>\n{}\n{}</figure>")
+    return frame.format(attribute, picture, said) if picture else Markup()
+
+
+def wide(picture, caption=None) -> Markup:
+    """The same as wide as the page."""
+    return figure(picture, caption, "wide")
+
+
+def note(content) -> Markup:
+    """What stands out."""
+    return Markup('<div class="note">\n{}\n</div>').format(Markup("\n").join(content))
+
+
+def listed(kind, items) -> Markup:
+    """A list, an item a line."""
+    return Markup('<ul class="{}">\n{}\n</ul>').format(kind, Markup("\n").join(items))
+
+
+def verdict(name, judged, reasons) -> Markup:
+    """An item of such a list: a verdict on something, as a badge, and why."""
+    badge = judged.lower().removesuffix(" (weak)").replace(" ", "-")
+    item = Markup('<li><span>{}<b class="badge {}">{}</b></span><span>{}</span></li>')
+    return item.format(code(name), badge, judged, reasons)
 
 
 def section(title, *parts, folded=False) -> Markup:

@@ -1,6 +1,7 @@
 """Plain text for terminals: paragraphs and columns, at most 100 columns wide."""
 
 import textwrap
+from collections.abc import Iterable
 
 WIDTH = 100
 
@@ -10,6 +11,18 @@ def fill(text: str, hang: str = "") -> str:
     return textwrap.fill(
         text, WIDTH, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
     )
+
+
+def entries(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
+    """Lines of names with what is said of them beside them, in a column."""
+    rows = [*rows]
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = []
+    for name, said in rows:
+        head = f"{indent}{name:{width}}  "
+        hang = " " * len(head)
+        lines += fill(head + said, hang).split("\n")
+    return lines
 
 
 def columns(rows: list, text_columns: tuple[int, ...] = (0,)) -> str:

@@ -129,8 +129,8 @@ def listed(items) -> str:
 
 def raised(text: str) -> str:
     """With raised exponents: 2^-11 becomes 2⁻¹¹, and 5.04e+05 5.04·10⁵."""
-    text = re.sub(r"(\d\.\d+)e([+-]\d+)", lambda found: f"{found[1]}·10^{int(found[2])}", text)
-    return re.sub(r"\^(-?\d+)", lambda found: found[1].translate(SUPERSCRIPTS), text)
+    text = re.sub(r"(\d\.\d+)e([+-]\d+)", lambda match: f"{match[1]}·10^{int(match[2])}", text)
+    return re.sub(r"\^(-?\d+)", lambda match: match[1].translate(SUPERSCRIPTS), text)
 
 
 def short(value) -> str:
@@ -141,6 +141,11 @@ def short(value) -> str:
         return typeset(f"{value:.4g}")
     digits, power = f"{value:.2e}".split("e")
     return typeset(f"{float(digits):g}·10") + str(int(power)).translate(SUPERSCRIPTS)
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{short(100 * share)}%"
 
 
 def power_text(k: float) -> str:

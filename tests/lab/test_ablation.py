@@ -12,7 +12,7 @@ import minifp as fp
 from minifp.lab.ablation import ablate, effects, factors
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER
 from minifp.lab.conclusions.scores import Score
-from minifp.lab.page import figures
+from minifp.lab.results import products
 from minifp.lab.run import DIVERGED, Run
 from minifp.numerics import policy
 
@@ -143,7 +143,7 @@ def test_runs_that_diverged_are_counted_and_never_averaged():
 
 
 def test_the_command_trains_compares_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
+    monkeypatch.setattr(products, "save_figures", lambda *given: [])
     words = ["ablate", "mlp", "--factors", "loss_scale", "reduce", "--steps", "3", "-q"]
     for seeds in ("1", "2"):
         arguments = [*words, "--seeds", seeds, "--out", str(tmp_path), "--figures", "svg"]

@@ -8,11 +8,11 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
-from minifp.lab.page.comparison_page import page
 from minifp.lab.run import train
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import pad_sequence
 from minifp.optim import lr_scheduler
+from minifp.report import rendering
 from minifp.runtime import random
 
 PRECISIONS = ("float32", "mixed", "float16")
@@ -168,11 +168,12 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     unsaved.save(tmp_path / "later")
     later = Comparison.load(tmp_path / "later")
     assert np.load(later.out / later.runs[0].kept["points"]).shape == (64, 2)
-    for shown in map(page, (Comparison.load(tmp_path), unsaved, later)):
+    for one in (Comparison.load(tmp_path), unsaved, later):
+        shown = rendering.page(one.document())
         assert shown.count('alt="samples, ') == shown.count('aria-label="tone, ') == 2
         assert shown.count('src="data:image/png;base64,') == 2 and ">a line</pre>" in shown
     (tmp_path / run.kept["samples"]).unlink()
-    assert "samples.png no longer exists" in page(Comparison.load(tmp_path))
+    assert "samples.png no longer exists" in rendering.page(Comparison.load(tmp_path).document())
 
 
 def test_evaluation_draws_nothing_from_training():

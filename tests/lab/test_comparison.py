@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from lab_blobs import blobs, clouds, comparison_of
+from lab_blobs import blobs, clouds, comparison_of, only_picture
 from refusals import refuses
 
 from minifp import optim
@@ -51,7 +51,7 @@ def test_one_or_two_seeds_give_a_difference_but_no_verdict():
     row = result.row("mixed")
     assert (row.difference, row.low, row.verdict, row.needed) == (0, 0, None, 3)
     assert said.format("2 pairs") in result.verdict_sentence()
-    assert "no verdict from 2 seeds; at least 3 are needed" in result.table()
+    assert "too few for a verdict: at least 3 are needed" in result.table()
     few = "3 seeds only: pictures show intervals from 5 seeds on"
     assert few in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
     assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
@@ -216,8 +216,7 @@ def pictures(folder):
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(drawing, "is_available", lambda: True)
-    drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
+    only_picture(monkeypatch)
     given, task = {"out": tmp_path, "progress": False}, blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)
     of_one = (tmp_path / "loss.svg").read_bytes()

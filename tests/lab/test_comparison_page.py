@@ -4,12 +4,11 @@ import json
 import math
 import re
 import sys
-from functools import cache
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from lab_blobs import only_picture
 from own_process import python
 from pages import Page, checked
 
@@ -17,12 +16,11 @@ from minifp.errors import MinifpError
 from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
-from minifp.lab.page import comparison_page, curves, figures, line_charts, story, verdicts
+from minifp.lab.page import demo_document, line_charts, row_charts, verdicts
 from minifp.lab.page.precision_styles import styles_of
-from minifp.lab.page.table import text_table
 from minifp.lab.results.origin import Origin
-from minifp.report import charts, drawing, line_drawing, words
-from minifp.report.document import document
+from minifp.report import charts, drawing, figures, line_drawing, rendering, words
+from minifp.report.look import SCREEN
 from minifp.report.plain_text import WIDTH
 
 needs_pictures = pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
@@ -100,6 +98,10 @@ def not_yet_trained():
     return made(made_run("float32", 0), precisions=["float32", "mixed"])
 
 
+def page_of(c):
+    return rendering.page(c.document())
+
+
 def with_dial():
     runs = [made_run(p, s, 2.0 + s / 100) for s in range(3) for p in ("float32", "mixed")]
     return made(*runs, dial=11, **LOSS)
@@ -134,46 +136,39 @@ def test_numbers_are_told_in_words_with_three_digits():
 
 
 def test_the_table_fits_100_columns_and_any_terminal(comparison):
-    text = text_table(comparison)
+    text = comparison.table()
     assert max(map(len, text.splitlines())) <= WIDTH
     assert text.replace("±", "").isascii()
 
 
 def test_the_table_has_every_precision_with_metric_difference_verdict_and_cost():
-    lines = [line.split() for line in text_table(four()).splitlines()]
-    ended = {line[0]: line for line in lines if "±" in line or "DIVERGED" in line}
-    assert ended["float32"] == "float32 96.30 ± 0.30 baseline".split()
-    assert ended["mixed"] == "mixed 96.35 ± 0.30 +0.05 +0.05 to +0.05 EQUIVALENT (weak)".split()
-    assert ended["float16"] == "float16 90.30 ± 0.30 -6.00 -6.00 to -6.00 DIFFERENT (weak)".split()
-    assert ended["mixed,loss_scale=off"][-4:] == ["3", "of", "3", "DIVERGED"]
-    c = four()
-    c.runs[2].status = "diverged"  # of float16, one of three
-    assert re.search(r"^float16 .* 1 of 3 +DIVERGED", text_table(c), re.MULTILINE)
+    lines = [line.split() for line in four().table().splitlines()]
+    ended = {line[0]: " ".join(line) for line in lines if "3/3" in line or "0/3" in line}
+    assert ended["float32"] == "float32 96.30 ± 0.30 3/3 baseline"
+    begun = "mixed 96.35 ± 0.30 3/3 +0.05 [+0.05, +0.05] <0.001 EQUIVALENT (weak)"
+    assert ended["mixed"] == begun
+    assert ended["float16"].startswith("float16 90.30 ± 0.30 3/3 -6.00 [-6.00, -6.00]")
+    assert ended["mixed,loss_scale=off"].endswith(" 0/3 - - - DIVERGED")
     cost = {line[0]: line[1:] for line in lines if line[-1:] == ["88000"]}
     assert cost["mixed"] == "2 2^14 0.012 1000 2000 4000 80000 1000 88000".split()
     assert cost["float32"][:2] == ["0", "1"]
-
-
-def test_the_number_of_pairs_is_told_where_runs_are_missing():
     c = four()
-    c.asked = [(run.precision, run.seed) for run in c.runs]
-    assert " pairs " not in text_table(c)
     c.runs = [run for run in c.runs if (run.precision, run.seed) != ("mixed", 2)]
-    lines = text_table(c).splitlines()
-    assert any(re.search(r"^float32 .* baseline +3 runs$", line) for line in lines)
-    assert any(re.search(r"mixed .* \+0\.05 to \+0\.05 +2 ", line) for line in lines)
+    assert re.search(r"^mixed .* 2/2 ", c.table(), re.MULTILINE) and "2 pairs" in c.table()
 
 
 def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once(without_matplotlib):
     c = with_dial()
-    assert text_table(c).count("Exponent dial k = 11") == 1
+    assert c.table().count("Exponent dial k = 11") == 1
     assert "2,048 times as many" in c.dial_note() in c.notes() and four().dial_note() == ""
-    assert comparison_page.body(c).count("are multiplied by") == 1
+    assert page_of(c).count("during the backward pass") == 1
+    assert all(c.dial_note() in caption for *_, caption, _ in rendering._drawings(c.document()))
     honest = f"{c.dial_note()} Chosen after trying others."
     texts = dict.fromkeys(("key", "name", "title", "claim", "look"), "c")
     part = SimpleNamespace(**texts, honest=honest, precisions=())
-    assert story.chapter(part, c).count("during the backward pass all gradients") == 1
-    assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
+    demo = rendering.page(demo_document.document([(part, c)]))
+    assert demo.count("during the backward pass all gradients") == 1
+    assert "exponent dial" not in four().table().lower() + page_of(four()).lower()
 
 
 def test_the_headline_says_the_whole_result():
@@ -191,12 +186,12 @@ def test_the_headline_says_the_whole_result():
 
 
 def test_every_statement_gives_its_reasons():
-    said = {s.precision: s for s in verdicts.statements(four())}
+    said = {s.name: s for s in verdicts.statements(four())}
     assert said["mixed"].verdict == "EQUIVALENT (weak)"
     assert "90% interval +0.05 to +0.05, 3 pairs" in said["mixed"].text
     assert "3 of 3 runs did not finish" in said["mixed,loss_scale=off"].text
     assert "not finite at the end" in said["mixed,loss_scale=off"].text
-    two = {s.precision: s for s in verdicts.statements(four(2))}["mixed"]
+    two = {s.name: s for s in verdicts.statements(four(2))}["mixed"]
     assert two.verdict == "NO VERDICT"
     assert two.text.endswith("too few for a verdict: at least 3 are needed.")
 
@@ -206,18 +201,14 @@ def test_a_band_is_the_90_percent_interval_or_of_few_seeds_the_range_of_all(with
     band = line_drawing.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)], 2.1318468)
     assert band.mean.tolist() == [3.0] * 3
     assert band.high - band.mean == pytest.approx([2.1318468 * math.sqrt(2.5 / 5)] * 3)
-    assert line_charts.group_of(four(5), []).quantiles[5] == pytest.approx(2.1318468)
+    assert line_charts.group_of(four(5), ()).quantiles[5] == pytest.approx(2.1318468)
     band = line_drawing.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])  # ends as its shortest
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
-    assert "from the lowest to the highest" in comparison_page.body(four())
-    assert "90% interval (Student's t)" in comparison_page.body(four(5)).unescape()
+    assert "from the lowest to the highest" in page_of(four())
+    assert "90% interval (Student's t)" in page_of(four(5)).unescape()
 
 
-def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
-    wild = made_run("float16", 0)
-    wild.history["loss"][20:] = [10.0**k for k in range(20)]
-    low, highest, top = curves.limits(made(made_run("float32", 0), wild))
-    assert highest > 1e18 and top < 6 and low > 0
+def test_many_points_are_thinned_to_those_that_are_seen():
     y = np.random.default_rng(0).random(5000)
     y[1234], y[4000] = 7.0, math.nan
     x, thin = line_drawing.thinned(np.arange(5000.0), y)  # with the extremes and the gaps
@@ -228,31 +219,25 @@ def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format, monkeypatch):
     if format != "svg":
-        monkeypatch.setattr(figures, "FIGURES", {"difference": figures.FIGURES["difference"]})
+        only_picture(monkeypatch, "time")
     paths = {path.stem: path for path in four().figures(tmp_path, format)}
-    wanted = ["loss", "difference", "power", "scale", "memory"]
-    assert list(paths) == (wanted if format == "svg" else ["difference"])
+    names = ["loss", "metric", "test-loss", "gradients", "scale", "final", "difference", "power"]
+    assert list(paths) == ([*names, "memory", "time"] if format == "svg" else ["time"])
     assert set(tmp_path.iterdir()) == {tmp_path / f"{name}.{format}" for name in paths}
     magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[format]
     assert all(path.read_bytes().startswith(magic) for path in paths.values())
-    again = drawing.save(figures.figure(four(), "difference"), tmp_path / "again", format)
-    assert again.read_bytes() == paths["difference"].read_bytes()
-
-
-@needs_pictures
-@pytest.mark.nightly
-def test_every_kind_of_result_can_be_drawn(comparison, tmp_path):
-    found = {path.stem for path in comparison.figures(tmp_path, "svg")}
-    assert found - {"power"} == {"loss", "difference", "scale", "memory"}
+    again = figures.of_rows(row_charts.time(four()), caption=row_charts.TIME)
+    assert drawing.bytes_of(again, format, **SCREEN.settings()) == paths["time"].read_bytes()
 
 
 @needs_pictures
 def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path, monkeypatch):
     import matplotlib
 
-    plain = drawing.save(figures.figure(four(), "memory"), tmp_path / "plain.svg", "svg")
+    memory = row_charts.memory(four())
+    plain = drawing.save(figures.of_rows(memory), tmp_path / "plain.svg", "svg")
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
-    own = drawing.save(figures.figure(four(), "memory"), tmp_path / "own.svg", "svg")
+    own = drawing.save(figures.of_rows(memory), tmp_path / "own.svg", "svg")
     assert (own.read_bytes(), matplotlib.rcParams["font.size"]) == (plain.read_bytes(), 17)
 
 
@@ -264,11 +249,14 @@ def test_drawing_imports_no_pyplot():
 
 
 @needs_pictures
-def test_a_lost_run_ends_in_a_cross():
+def test_a_lost_run_ends_in_a_cross_and_does_not_set_the_limits():
     from matplotlib.figure import Figure
 
     axes, c = Figure().subplots(), four()
-    figures.panel_of(c, "loss").draw(axes)
+    c.runs[3].history["loss"][:19] = [10.0**k for k in range(19)]
+    group = line_charts.group_of(c, ("loss",))
+    line_drawing.draw(axes, group.panels[0], group)
+    assert axes.get_ylim()[1] < 6  # which is that of the others
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
     (scale,) = (panel for panel in line_charts.histories(c) if panel.name == "scale")
@@ -283,15 +271,6 @@ def test_any_two_precisions_differ_in_colour_and_in_marker():
     assert alone["mixed"] == styles["mixed"]  # in every report
 
 
-@cache
-def page_of_four():
-    return document("four", comparison_page.body(four()))
-
-
-def panels_of_four():
-    return re.findall(r'<svg class="panel".*?</svg>', page_of_four(), flags=re.DOTALL)
-
-
 def test_every_kind_of_result_has_a_page(comparison, tmp_path):
     path = comparison.report(tmp_path / "sub" / "report.html")
     assert comparison.task.name in checked(path.read_text(encoding="utf-8")).words
@@ -301,7 +280,7 @@ def test_every_kind_of_result_has_a_page(comparison, tmp_path):
 def test_the_data_of_the_charts_are_the_histories_and_cannot_end_their_script():
     c = four(2)
     c.runs[0].history["loss"][3] = math.inf
-    text = comparison_page.body(c)
+    text = page_of(c)
     told = json.loads(text.split('<script type="application/json">')[1].split("</script>")[0])
     assert [arm["name"] for arm in told["arms"]] == c.precisions and told["seeds"] == [0, 1]
     assert [arm["astray"] for arm in told["arms"]] == [False, False, False, True]
@@ -317,27 +296,18 @@ def test_lines_that_are_too_long_become_means_and_it_is_said(monkeypatch, withou
     monkeypatch.setattr(charts, "MOST_NUMBERS", 240)  # of 480
     x, y = charts.means(np.arange(1, 8), np.arange(7.0), 3)
     assert (x.tolist(), y.tolist()) == ([3, 6, 7], [1, 4, 6])
-    assert "Each point is the mean of 2 steps." in comparison_page.body(four())
-
-
-@needs_pictures
-def test_every_picture_has_a_title_and_a_description():
-    assert len(panels_of_four()) == 10
-    for panel in panels_of_four():
-        root = ElementTree.fromstring(panel)
-        assert "lenet-digits" in root[0].text and len(root[1].text) > 30
-        assert root.get("role") == "img"
+    assert "Each point is the mean of 2 steps." in page_of(four())
 
 
 def test_dollars_in_a_name_are_no_formula():
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "metric_unit": "$\\frac{$"})
-    assert r"$\frac{$" in figures.figure(c, "difference").axes[1].get_xlabel()
+    assert r"$\frac{$" in figures.of_rows(row_charts.difference(c)).axes[0].get_xlabel()
 
 
 def test_the_page_tells_the_command_that_makes_it_again_or_the_call(without_matplotlib):
     def told(c):
-        return Page(document("t", comparison_page.body(c))).words
+        return Page(page_of(c)).words
 
     c = four()
     assert (
@@ -349,8 +319,6 @@ def test_the_page_tells_the_command_that_makes_it_again_or_the_call(without_matp
     assert "minifp compare spirals.py:task --precision" in told(c)
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "name": "mine"})
-    assert "fp.compare(task, [" in told(c)
-    c.config["task file"] = "0123"
     assert "minifp compare YOUR_FILE.py:task --precision float32" in told(c)
 
 
@@ -360,7 +328,7 @@ def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page(wi
     assert "Open the full page" in found.words and not found.values("class", "id")
     assert not {tag for tag, _ in found.tags} & {"style", "script", "html", "body"}
     assert not re.search("color|background", " ".join(found.values("style")))
-    assert found.values("srcdoc") == [comparison_page.page(four())] and found.values("title")
+    assert found.values("srcdoc") == [page_of(four())] and found.values("title")
 
 
 @pytest.fixture
@@ -370,7 +338,7 @@ def without_matplotlib(monkeypatch):
 
 
 def test_without_it_there_are_all_numbers_and_how_to_get_pictures(without_matplotlib, tmp_path):
-    text = comparison_page.body(four())
+    text = page_of(four())
     assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
     assert "96.35" in text and "EQUIVALENT" in text
     with pytest.raises(MinifpError, match="python -m pip install matplotlib"):

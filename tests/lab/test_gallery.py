@@ -16,7 +16,7 @@ from terminals import call
 import minifp as fp
 from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import bathtub_part, detection, failures, parting, showing, spread
+from minifp.lab.exhibits import bathtub, departures, detection, failures, showing, spread
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
@@ -24,7 +24,7 @@ from minifp.lab.exhibits.exhibit import SCALES, Exhibit, Published
 from minifp.lab.exhibits.failures import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
-from minifp.lab.page import figures
+from minifp.lab.results import products
 from minifp.lab.run import Run
 from minifp.lab.task_info import TaskInfo
 from minifp.lab.workers.travel import ticket
@@ -40,7 +40,7 @@ def small(scale):
 
 @pytest.fixture(autouse=True)
 def no_pictures_of_comparisons(monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
+    monkeypatch.setattr(products, "save_figures", lambda *given: [])
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
     shown = fp.gallery("all", "quick", seeds=2, out=tmp_path, figures="svg", progress=False)
     first, *_, last = responses(doses, shown.comparisons[2])
     assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
-    good, high = bathtub_part.places(tub, shown.comparisons[3])
+    good, high = bathtub.places(tub, shown.comparisons[3])
     assert (good.power, good.failures) == (10.0, {}) and high.failures == {failures.GAVE_UP: 2}
     assert (high.power, high.share) == (100.0, 1.0)
     text = " ".join(shown.table().split())
@@ -118,7 +118,7 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
     for part in ("Effects, with 90% intervals", "apart/effects.html", 'href="doses/report.html"'):
         assert part in page
-    assert page.count("<svg") == 4
+    assert page.count('<svg class="panel"') == 5
 
 
 def test_the_slope_is_that_of_least_squares_over_seeds():
@@ -270,7 +270,7 @@ def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_
     gradients = told["beforehand"]["activation_gradients"]
     assert 0.3 < gradients["zeros"] < 0.9 and len(gradients["by_exponent"]) > 10
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "what the microscope saw beforehand" in page and page.count("<svg") == 4
+    assert "what the microscope saw beforehand" in page and page.count('<svg class="panel"') == 4
 
 
 def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
@@ -287,17 +287,17 @@ def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
     base, others = [run(fine), run(fine - 0.1)], [*map(run, (wild, parted, late)), run(lost, False)]
     arms = {"float32": base, "mixed": others}
     c = SimpleNamespace(baseline="float32", runs=[*base, *others], runs_of=arms.get)
-    assert [parting.parts_at(c, r) for r in others] == [None, 151, None, 1]
-    assert parting.partings(c, ["mixed"]) == {"mixed": [1, 151]}
+    assert [departures.parts_at(c, r) for r in others] == [None, 151, None, 1]
+    assert departures.partings(c, ["mixed"]) == {"mixed": [1, 151]}
     exhibit = SimpleNamespace(title="A net", tested=["mixed"], warns="")
-    assert parting.note(exhibit, c).endswith("with dynamic S in 2 of 4 runs, at step 1 and 151.")
-    assert not parting.note(SimpleNamespace(title="", tested=["float32"], warns="zeros"), c)
+    assert departures.note(exhibit, c).endswith("with dynamic S in 2 of 4 runs, at step 1 and 151.")
+    assert not departures.note(SimpleNamespace(title="", tested=["float32"], warns="zeros"), c)
     shares = (steps > 100) & (steps < 110), steps > 99, steps < 0, np.zeros(4)
     for run, share in zip(others, shares):  # a false alarm, one in time, none, and none in time
         run.history["zeros"] = [*share.astype(float)]
-    assert [parting.warned_at(c, r, "zeros") for r in others] == [102, 102, None, None]
+    assert [departures.warned_at(c, r, "zeros") for r in others] == [102, 102, None, None]
     exhibit.warns = "zeros"
-    assert parting.note(exhibit, c).endswith(
+    assert departures.note(exhibit, c).endswith(
         "The share of zeros is above one half with dynamic S in 2 of 4 runs, at step 102: known "
         "before the loss parts in 1 of the 2 runs that part."
     )

@@ -20,7 +20,7 @@ from minifp.lab.grids.axes import values_of
 from minifp.lab.grids.estimate import Cost, Estimate, kind
 from minifp.lab.grids.grid import grid_of, read_grid
 from minifp.lab.grids.sweeping import estimate
-from minifp.lab.page import figures
+from minifp.lab.results import products
 from minifp.lab.settings import settings
 from minifp.lab.workers import here
 from minifp.lab.workers.travel import Named, ticket
@@ -122,7 +122,7 @@ def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
 def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(drawing, "is_available", lambda: True)
-    monkeypatch.setattr(figures, "FIGURES", dict.fromkeys(figures.FIGURES, ()))
+    monkeypatch.setattr(products, "save_figures", lambda *given: [])
     swept = fp.sweep(
         *(blobs(), SET, ["float32", "mixed"], 2),
         **{"steps": 2, "out": tmp_path, "figures": "svg", "progress": False},
@@ -136,7 +136,7 @@ def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     names = sorted(p.name for p in tmp_path.glob("*.svg"))
     assert names == ["lr-and-loss-scale.svg", "over-loss-scale.svg", "over-lr.svg"]
     page = (tmp_path / "sweep.html").read_text("utf-8")
-    assert 'href="cells/lr%3D0.01/report.html"' in page and page.count("<svg") == 3
+    assert 'href="cells/lr%3D0.01/report.html"' in page and page.count('<svg class="panel"') == 3
     assert "4 cells" not in swept.table() and "2 cells of 3 arms and 2 seeds" in swept.table()
 
 

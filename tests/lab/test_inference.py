@@ -138,7 +138,7 @@ def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path, monkeypatch):
     assert len(rows) == 40 and {(r["true"], r["before"], r["now"]) for r in rows} == {
         ("dog", "dog", "<cat>")
     }  # fmt: skip
-    assert {"evaluation.png", "changed.csv"} < {path.name for path in out.iterdir()}
+    assert {"evaluation-change.png", "changed.csv"} < {path.name for path in out.iterdir()}
     assert "40 of 40 predictions changed: 0 became right, 40 wrong" in found.table()
 
 

@@ -8,8 +8,9 @@ from in_browser import check_accessible
 from test_comparison_page import four, made, made_run, with_dial
 
 from minifp.lab.demo import PARTS
-from minifp.lab.page import story
-from minifp.report import line_drawing
+from minifp.lab.page import demo_document
+from minifp.report import line_drawing, rendering
+from minifp.saving import files
 
 pytestmark = pytest.mark.nightly
 SIZES = [(1440, "light"), (390, "dark")]
@@ -73,7 +74,8 @@ def settle(page):
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_axe_has_nothing_against_any_page_and_all_fit(opened, written, tmp_path, width, scheme):
     check_accessible(opened(written, width, scheme, bypass_csp=True))
-    demo = story.write_story([*zip(PARTS, (four(), with_dial()))], tmp_path / "demo.html")
+    whole = demo_document.document([*zip(PARTS, (four(), with_dial()))])
+    demo = files.write(tmp_path / "demo.html", rendering.page(whole))
     check_accessible(opened(demo, width, scheme, bypass_csp=True))
 
 

@@ -11,10 +11,10 @@ from refusals import refuses
 import minifp as fp
 from minifp.lab import Comparison, registration
 from minifp.lab.conclusions.planning import counts, curve
-from minifp.lab.page import figures, power_table
+from minifp.lab.page.power import section
 from minifp.lab.run import Run
 from minifp.lab.statistics.power import seeds_needed, tost_power
-from minifp.report import drawing
+from minifp.report import rendering
 from minifp.report.plain_text import WIDTH
 
 BOTH = ["float32", "mixed"]
@@ -42,11 +42,9 @@ def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
     assert first.seeds == second.seeds == seeds_needed(need.sd, 0.4, 0.9, level) > need.seeds
     powers = curve(need, counts([need]))
     assert powers == sorted(powers) and powers[-1] > 0.9
-    if drawing.is_available():
-        (panel,) = figures.wanted(whole, "power")
-        assert panel.description == f"mixed needs {fp.Plan(whole).seeds} seeds."
-        assert "mixed needs" in power_table.power_section(whole, "m")
-        assert not figures.wanted(pilot((0.1,)), "power")
+    (group, table, _) = section(whole).parts
+    assert group.panels[0].said == f"mixed needs {fp.Plan(whole).seeds} seeds."
+    assert table.rows[1][6] == str(fp.Plan(whole).seeds) and not section(pilot((0.1,))).parts
 
 
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
@@ -84,7 +82,7 @@ def test_margin_and_plan_are_hashed_before_the_first_run(tmp_path, monkeypatch, 
     assert entry["claims"]["margin"] == 0.5 and len(entry["sha256"]) == 64
     result = fp.compare(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
     assert registered(tmp_path) == [entry] == Comparison.load(tmp_path).registered
-    page = power_table.power_section(result, "m")
+    page = rendering.page(result.document())
     assert "Registered before the first run" in page and entry["sha256"][:12] in page
     assert registration.warnings(result.registered) == []
 

@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from lab_blobs import blobs, comparison_of
+from lab_blobs import blobs, only_picture
+from test_comparison_page import made, made_run
 
 import minifp as fp
-from minifp.lab.page import figures
-from minifp.lab.run import Run
-from minifp.report import drawing
+from minifp.lab.results.products import PICTURES
+from minifp.report import drawing, rendering
 from minifp.report.look import check_font, inches, look_of
 
 pytest.importorskip("matplotlib")
@@ -17,29 +17,16 @@ LONG = "mixed,loss_scale=128,master_weights=off,accumulate=float16"
 ARMS = ("float32", "float32@order", "mixed", "mixed,master_weights=off", LONG)
 
 
-def made_up(arm, seed, lost):
-    """A run that was never trained; a third of its way is lost, if `lost`."""
-    steps = range(1, 41)
-    history = {
-        "step": [*steps],
-        "loss": [float("nan") if lost and s > 13 else 2.3 * 0.95**s + 0.01 * seed for s in steps],
-        "grad_norm": [1.0 + 0.1 * ((s * 7 + seed) % 5) for s in steps],
-        "scale": [65536.0 if s < 9 else 32768.0 for s in steps],
-        "skipped": [int(s == 9) for s in steps],
-    }
-    metric = None if lost else 96.37 + 0.31 * seed - 6 * (arm == ARMS[3])
-    return Run(
-        arm, seed, "diverged" if lost else "finished", "", metric, history,
-        evaluations=[(20, metric, 0.3), (40, metric, 0.2)], steps=40, skipped=1,
-        final_scale=32768.0, seconds_per_step=0.0123, seconds=1.0,
-        bytes={"weights": 1000, "masters": 2000, "optimizer_state": 4000, "activations": 80000},
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def many():
-    runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
-    return comparison_of(runs, name="lenet-digits", dial=3)
+    ends = {arm: 90.4 if arm == ARMS[3] else 96.4 for arm in ARMS}
+    look = {"scale": 65536.0, "skipped": (9,)}
+    runs = [
+        made_run(a, s, ends[a] + 0.3 * s, lost_at=14 if a == LONG and s < 2 else None, **look)
+        for s in range(5)
+        for a in ARMS
+    ]
+    return made(*runs, dial=3)
 
 
 def texts(figure):
@@ -71,12 +58,13 @@ def collisions(figure):
 
 
 @pytest.mark.parametrize("name, width, font", [
-    *((name, "3.25in", None) for name in figures.FIGURES),
+    *((name, "3.25in", None) for name in PICTURES),
     ("difference", "85mm", "monospace"), ("memory", "5.5in", "serif"),
 ])  # fmt: skip
 def test_no_text_lies_on_another(many, name, width, font):
     look = look_of("paper", width, font)
-    drawn = figures.figure(many, name, look)
+    (draw,) = (d for n, _, _, d in rendering._drawings(many.document()) if n == name)
+    drawn = draw(look)
     assert drawn.get_figwidth() == inches(width)
     with drawing.settings(**look.settings()):
         assert len(texts(drawn)) > 10 and collisions(drawn) == []
@@ -86,7 +74,7 @@ def test_no_text_lies_on_another(many, name, width, font):
 
 
 def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", {"difference": figures.FIGURES["difference"]})
+    only_picture(monkeypatch, "difference")
     (svg,) = many.figures(tmp_path, "svg", style="paper", font="STIXGeneral")
     text = svg.read_text(encoding="utf-8")
     assert re.search(r"<text [^>]*STIXGeneral[^>]*>mixed,master_weights=off</text>", text)
@@ -96,12 +84,12 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
     assert b"/FontFile2" in content and b"/Type3" not in content
     assert b"/MediaBox [ 0 0 468 " in content
     captions = (tmp_path / "captions.txt").read_text(encoding="utf-8")
-    assert "difference.pdf\nlenet-digits, 5 seeds. Test accuracy (%) at the end; Diff" in captions
+    assert "difference.pdf\nDifference from float32, paired by seed. A mark at the mean" in captions
     assert "Exponent dial k = 3" in captions and "exponent dial" not in text.lower()
 
 
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FIGURES", {"loss": ("loss",), "difference": (), "memory": ()})
+    only_picture(monkeypatch)
     monkeypatch.setattr(fp.Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
     fp.compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")

@@ -12,7 +12,8 @@ import pytest
 from lab_blobs import blobs
 
 import minifp as fp
-from minifp.lab.results import latex, store, summary
+from minifp.lab.page import end_tables
+from minifp.lab.results import store, summary
 from minifp.report import rendering
 
 ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
@@ -122,16 +123,17 @@ def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
     text = (folder / "table.tex").read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("% ")]
     body = [line for line in text.splitlines() if not line.startswith("% ")]
-    assert body[0] == r"\begin{tabular}{lrrrrrrrlr}" and body[-1] == r"\end{tabular}"
+    assert body[0] == r"\begin{tabular}{lrrrrrrrrrrl}" and body[-1] == r"\end{tabular}"
     rows = [line.removesuffix(r" \\").split(" & ") for line in body if line.endswith(r"\\")]
-    assert {len(row) for row in rows} == {10} and r"\textbf" not in text
+    assert {len(row) for row in rows} == {12} and r"\textbf" not in text
     head, base, gave_up, control = rows
-    assert head[2] == r"accuracy (\%)" and head[3:6] == ["seed", "twice", "test loss"]
-    assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "0/2", ""]
-    assert gave_up[-2:] == ["DIVERGED", ""] and base[-4:] == ["baseline", "", "", ""]
-    assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[2])
-    assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[-3])
-    assert control[-2:] == ["control", ""]
+    assert head[1] == r"accuracy (\%)" and head[2:5] == ["seed", "twice", "test loss"]
+    assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "--", "--"]
+    assert gave_up[5:] == ["0/2", *["--"] * 5, "DIVERGED"]
+    assert base[-6:] == ["baseline", "", "", "", "", ""]
+    assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[1])
+    assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[7])
+    assert control[-2:] == ["--", "control"]
     assert control[0] == r"\texttt{float32@order}" and body.count(r"\midrule") == 2
     said = " ".join(comments)
     assert "paired by seed" in said and "±0.5 points" in said and "dial k = 1" in said
@@ -140,10 +142,10 @@ def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
 def test_further_metrics_have_two_digits_of_their_deviation_and_names_are_escaped():
     for values, text in (
         *(([0.123456, 0.123556], r"$0.123506 \pm 0.000071$"), ([1234.0, 1300.0], r"$1267 \pm 47$")),
-        *(([2.0], "$2.000$"), ([0.0, 0.0], r"$0.0 \pm 0.0$"), ([], "")),
+        *(([2.0], "$2.000$"), ([0.0, 0.0], r"$0.0 \pm 0.0$"), ([], "--")),
     ):
-        assert rendering.latex_cell(latex.spread(*latex.moments(values))) == text
-    assert rendering.latex_cell(latex.p_text(0.0321)) == "$0.032$"
+        assert rendering.latex_cell(end_tables.spread(*end_tables.moments(values))) == text
+    assert rendering.latex_cell(end_tables.p_text(0.0321)) == "$0.032$"
     assert rendering.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
         r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
     )

@@ -45,7 +45,7 @@ def test_lines_of_code_are_those_without_blanks_comments_and_docstrings(tmp_path
 
 
 @pytest.mark.parametrize(("file", "runs", "leaves"), [
-    ("minifp/lab/page/story.py", "lab scope teach shell", "ops nn cuda project compat data"),
+    ("minifp/lab/page/power.py", "lab scope teach shell", "ops nn cuda project compat data"),
     ("minifp/lab/commands/compare.py", "lab shell", "scope ops project"),
     ("minifp/ops/pooling/max_pool.cu", "ops nn optim training cuda lab", "numerics runtime"),
     ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),

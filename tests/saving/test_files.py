@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, only_picture
 from refusals import refuses
 from watching import at_once
 
@@ -247,8 +247,7 @@ def test_nothing_is_written_by_another_way():
 @pytest.fixture
 def everything(monkeypatch):
     pytest.importorskip("matplotlib")
-    drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
+    only_picture(monkeypatch)
     monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
     monkeypatch.setattr("minifp.scope.findings.Findings._png", lambda *given: b"a picture")
     model = fp.nn.Linear(4, 3)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lab_blobs import blobs
+from lab_blobs import blobs, only_picture
 
 from minifp.data import TensorDataset
 from minifp.lab import demo, environment, warm_record
@@ -16,7 +16,6 @@ from minifp.lab.commands import doctor_lab, warmup
 from minifp.lab.compile_ahead import jobs_for
 from minifp.lab.exhibits import showing
 from minifp.lab.exhibits.wings import WINGS
-from minifp.lab.page import figures
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
 from minifp.teach import lessons
@@ -60,8 +59,7 @@ def short_demo(monkeypatch):
         return replace(part, task=lambda: little(task, steps=2), seeds=1)
 
     monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
-    one = {name: ("metric",) if name == "loss" else () for name in figures.FIGURES}
-    monkeypatch.setattr(figures, "FIGURES", one)
+    only_picture(monkeypatch)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from minifp.numerics.loss_scale_text import KINDS
 from minifp.numerics.policy import LEVELS, NAMED, SWITCHES, Precision
 from minifp.numerics.switches import TABLE, read_switch
 from minifp.report import drawing
+from minifp.report.markup import name_of
 from minifp.report.words import raised
 from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
@@ -201,11 +202,13 @@ def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path
     links, said = page.values("href"), "".join(page.words.split())
     assert "Exponentdialk=" in said
     for part in demo.PARTS:
-        assert f"({part.key}) {part.title}" in result.output and part.key in page.values("id")
+        title = f"({part.key}) {part.title}"
+        assert title in result.output and name_of(title) in page.values("id")
         for text in (part.title, part.claim, part.look, part.honest):
             assert "".join(raised(text).split()) in said
         pages = {f"{part.name}/{name}" for name in ("report.html", "history.csv")}
-        assert {f"#{part.key}", *pages} <= {*links} and all((tmp_path / p).is_file() for p in pages)
+        assert {f"#{name_of(title)}", *pages} <= {*links}
+        assert all((tmp_path / p).is_file() for p in pages)
     if drawing.is_available():
         picture = (tmp_path / "demo.png").read_bytes()
         assert picture.startswith(b"\x89PNG") and len(picture) > 20_000

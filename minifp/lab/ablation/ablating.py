@@ -36,7 +36,7 @@ class Ablation(Documented):
     def effects(self) -> list[Effect]:
         """An Effect for each factor and each of WAYS: see effects.py."""
         runs = {(r.precision, r.seed): r for r in self.comparison.runs}
-        found, score = [], primary(self.comparison)
+        effects, score = [], primary(self.comparison)
         coarse = too_coarse(self.comparison, score)
         for index, factor in enumerate(self.factors):
             for way in WAYS:
@@ -45,8 +45,8 @@ class Ablation(Documented):
                     for seed in self.comparison.seeds
                     if all((text, seed) in runs for text in self.cells.values())
                 ]
-                found.append(effect(factor.switch, way, pairs, score, coarse))
-        return together(found)
+                effects.append(effect(factor.switch, way, pairs, score, coarse))
+        return together(effects)
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""

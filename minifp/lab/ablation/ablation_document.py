@@ -6,16 +6,15 @@ from minifp.lab.page.captions import mean_text, metric_label, metric_places
 from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import drawing, words
-from minifp.report.content import Document, Links, Picture, Section, Table
-from minifp.report.look import wrapped
+from minifp.report.content import Document, Links, Section, Table
+from minifp.report.rows import Mark, Row, Rows
 
 ASKED = {
     TOGETHER: "with all others",
     ALONE: "with no other",
     AVERAGE: "on average",
 }
-EACH_WAY = 0.24  # of a row, between the marks of the three ways
-MARKS = dict(zip(WAYS, (1, 2, 3)))  # which of the styles
+STYLE_OF = dict(zip(WAYS, drawing.STYLES[1:]))
 
 
 def document(ablation) -> Document:
@@ -28,11 +27,12 @@ def document(ablation) -> Document:
         about=about(ablation),
         findings=sentences(ablation),
         sections=[
-            Section("Effects", [picture(ablation, EFFECTS), effect_table(ablation)]),
+            Section("Effects", [chart(ablation, EFFECTS), effect_table(ablation)]),
             Section("Combinations", [cell_table(ablation)]),
             Section("All runs", [Links([[(REPORT, "All runs, curves and settings")]])]),
         ],
         notes=[dial] if dial else [],
+        caption=dial,
         records={EFFECTS: [[*effects[0]], *([*told.values()] for told in effects)]},
     )
 
@@ -57,13 +57,13 @@ def about(ablation) -> str:
 
 def sentences(ablation) -> list[str]:
     """For each technique what follows from its effects: taken away alone, and there alone."""
-    found = []
+    texts = []
     for factor in ablation.factors:
         ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
         text = f"{factor.name}: {taken_away(ways[TOGETHER], ablation)}"
         alone = there_alone(ways[ALONE], ablation) if len(ablation.factors) > 1 else ""
-        found.append(f"{text}{'; ' if alone else ''}{alone}.")
-    return found
+        texts.append(f"{text}{'; ' if alone else ''}{alone}.")
+    return texts
 
 
 def taken_away(effect, ablation) -> str:
@@ -141,48 +141,20 @@ def cell_table(ablation) -> Table:
     return Table("Mean ± standard deviation over seeds", rows, text_columns=(*range(1, count),))
 
 
-# ---- as a picture -------------------------------------------------------------------------------
+# ---- as a chart ---------------------------------------------------------------------------------
 
 
-def picture(ablation, name) -> Picture:
-    """Its effects, in a file of that name."""
-    said = " ".join(sentences(ablation))
-    return Picture(name, "Effects of techniques", said, lambda look: figure(ablation, look))
-
-
-def figure(ablation, look):
-    """A matplotlib Figure: for each technique its three effects with intervals, and the margin."""
-    task, count = ablation.comparison.task, len(ablation.factors)
-    wide = look.width or 6.4
-    with drawing.canvas(wide, 1.25 + 0.72 * count, look=look.settings()) as (drawn, axes):
-        drawing.show_margin(axes, task.margin)
-        for row, factor in enumerate(ablation.factors):
-            for offset, way in enumerate(WAYS, -1):
-                draw_effect(axes, ablation, factor, way, row + offset * EACH_WAY)
-        axes.set_yticks(range(count), [factor.name for factor in ablation.factors])
-        axes.set_ylim(count - 0.45, -0.55)
-        axes.grid(False, axis="y")
-        axes.margins(x=0.08)
-        title = f"What each technique does: {ablation.comparison.task.name}"
-        axes.set_title("" if look.is_for_paper else wrapped(title, wide - 2, drawing.points(11)))
-        said = f"{metric_label(task)} with it minus without it; shaded: the margin of "
-        axes.set_xlabel(wrapped(f"{said}±{task.margin:g}", wide - 1.5, drawing.points(9)))
-        handles, _ = axes.get_legend_handles_labels()
-        columns, size = 3 if wide > 5 else 1, drawing.points(8.5)
-        drawn.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=size)
-    return drawn
-
-
-def draw_effect(axes, ablation, factor, way, y):
-    """A mark and its interval; where there are none, what became of the runs."""
-    (effect,) = (e for e in ablation.effects if (e.factor, e.way) == (factor.switch, way))
-    style = drawing.STYLES[MARKS[way]]
-    label = ASKED[way] if factor is ablation.factors[0] else None
-    look = {"color": style.color, "marker": style.marker, "linestyle": "none", "label": label}
-    axes.plot([], [], **look)
-    claim = effect.claim
-    if words.is_number(claim.difference):
-        drawing.show_interval(axes, y, claim.difference, (claim.low, claim.high), style)
-        return
-    small = {"fontsize": drawing.points(7), "color": style.color, "va": "center", "ha": "center"}
-    axes.text(0, y, f"{ASKED[way]}: {diverged(effect)}", **small)
+def chart(ablation, name) -> Rows:
+    """For each technique its three effects with their intervals, and the margin; in a file of that
+    name."""
+    task, rows = ablation.comparison.task, []
+    for factor in ablation.factors:
+        ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
+        claims = ((ways[way].claim, style) for way, style in STYLE_OF.items())
+        marks = [Mark(c.difference, style, c.low, c.high) for c, style in claims]
+        lost = ways[AVERAGE].failed_with + ways[AVERAGE].failed_without
+        rows.append(Row(factor.name, marks, f"on average, {diverged(ways[AVERAGE])}" * bool(lost)))
+    x = f"{metric_label(task)} with it minus without it; shaded: the margin of ±{task.margin:g}"
+    said, legend = " ".join(sentences(ablation)), {ASKED[w]: s for w, s in STYLE_OF.items()}
+    look: dict = {"margin": task.margin, "legend": legend}
+    return Rows(name, f"What each technique does: {task.name}", rows, x, said, **look)

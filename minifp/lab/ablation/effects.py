@@ -66,9 +66,9 @@ def effect(
     whole = [seed for seed in pairs if seed and all(map(ended, sum(seed, ())))]
     sides = [tuple(averaged(score, [p[side] for p in seed]) for side in (0, 1)) for seed in whole]
     coarse = coarse or nothing_told(score, sum(whole, []), len(whole))
-    made = Claim(factor, "", score, pairs=len(whole), coarse=coarse, decides=True)
+    claim = Claim(factor, "", score, pairs=len(whole), coarse=coarse, decides=True)
     may_claim = all(ended(one) == ended(other) for one, other in both)
-    return Effect(factor, way, len(both), failed, lost, tested(made, sides, may_claim))
+    return Effect(factor, way, len(both), failed, lost, tested(claim, sides, may_claim))
 
 
 def averaged(score: Score, runs: list) -> float:
@@ -79,18 +79,18 @@ def averaged(score: Score, runs: list) -> float:
     return math.exp(mean([math.log(value) for value in values]))
 
 
-def together(found: list[Effect]) -> list[Effect]:
+def together(effects: list[Effect]) -> list[Effect]:
     """The same, adjusted together."""
-    claims = adjusted([effect.claim for effect in found])
-    return [replace(effect, claim=claim) for effect, claim in zip(found, claims)]
+    claims = adjusted([effect.claim for effect in effects])
+    return [replace(effect, claim=claim) for effect, claim in zip(effects, claims)]
 
 
 def contexts(cells: dict[tuple, str], index: int, way: str) -> list[tuple[str, str]]:
     """(precision with factor `index`, precision without it) in each combination looked at."""
-    found = []
+    pairs = []
     for present, text in cells.items():
         others = present[:index] + present[index + 1 :]
         looked_at = {TOGETHER: all(others), ALONE: not any(others), AVERAGE: True}[way]
         if present[index] and looked_at:
-            found.append((text, cells[(*present[:index], False, *present[index + 1 :])]))
-    return found
+            pairs.append((text, cells[(*present[:index], False, *present[index + 1 :])]))
+    return pairs

@@ -92,14 +92,14 @@ class Factor:
         return text.saying(self.switch, self.without, self.of_part)
 
 
-def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Factor]:
+def as_factors(names: Iterable[str] | str, base: policy.Precision) -> list[Factor]:
     """Factors of their names, "loss_scale", or of a name and a value, "loss_scale=128".
 
     Raises ArgumentError for no factor, one that is there twice, one of another name, and one that
     changes nothing of `base`; PrecisionError for a value that its switch cannot have, and for a
     product or a switch of one that there is not.
     """
-    texts = [given] if isinstance(given, str) else list(given)
+    texts = [names] if isinstance(names, str) else list(names)
     factors: list[Factor] = []
     for text in texts:
         switch, value = read_pair(str(text))

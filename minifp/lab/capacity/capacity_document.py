@@ -2,20 +2,23 @@
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page.precision_styles import styles_of
+from minifp.lab.page.row_charts import UNITS
 from minifp.report import drawing, words
-from minifp.report.content import Document, Picture, Section, Table
+from minifp.report.charts import Arm, Group, Line, Panel
+from minifp.report.content import Document, Section, Table
+from minifp.report.rows import Mark, Row, Rows
 
 NAME = "largest-batch"  # of the files
 HEAD = ("precision", "batch", "held", "fixed", "an example", "process", "process/held", "trials")
 TRIALS = ("precision", "batch", "held", "process")
 SETTINGS = ("task", "memory", "examples")
+MEMORY = "the memory"
 
 
 def document(capacity) -> Document:
     """The findings first, then the largest batches and all trials."""
     sentences, head = findings(capacity), {name: getattr(capacity, name) for name in SETTINGS}
     title = f"{capacity.task}: the largest batch in {words.bytes_text(capacity.memory)}"
-    picture = Picture(NAME, title, " ".join(sentences), lambda look: figure(capacity))
     largest = Table("Largest batches", [HEAD, *map(row, capacity.limits)], code=True)
     limits = [limit_data(limit) for limit in capacity.limits]
     return Document(
@@ -24,7 +27,8 @@ def document(capacity) -> Document:
         about=about(capacity),
         findings=sentences,
         sections=[
-            Section("The largest batches", [picture, largest]),
+            Section("The largest batches", [largest_rows(capacity), largest]),
+            Section("Bytes of a step", [bytes_group(capacity)]),
             Section("All trials", [trial_table(capacity)], is_folded=True),
         ],
         data={**head, "limits": limits, "findings": sentences, "environment": capacity.environment},
@@ -138,50 +142,44 @@ def records(capacity) -> list:
     return rows
 
 
-# ---- as a picture -------------------------------------------------------------------------------
+# ---- as charts ----------------------------------------------------------------------------------
 
 
-def figure(capacity):
-    """A matplotlib Figure: bytes over the batch of all trials, and bars of the largest batches."""
-    styles = styles_of([limit.precision for limit in capacity.limits], capacity.limits[0].precision)
-    with drawing.canvas(9.2, 3.3, 1, 2, width_ratios=(1.5, 1)) as (drawn, (bytes_panel, bars)):
+def styles(capacity) -> dict:
+    """How each precision is drawn."""
+    return styles_of([limit.precision for limit in capacity.limits], capacity.limits[0].precision)
+
+
+def bytes_group(capacity) -> Group:
+    """Bytes over the batch, of the trials that fit, and the memory: of arrays, and of the process
+    where it is known."""
+    unit = words.bytes_text(capacity.memory).split()[-1]
+    divisor = 1024 ** UNITS.index(unit)
+    panels = []
+    for field, title in (("held", "Arrays"), ("growth", "The process")):
+        lines = []
         for limit in capacity.limits:
-            draw_trials(bytes_panel, limit, styles[limit.precision])
-        bytes_panel.axhline(
-            capacity.memory, color=drawing.MUTED, linewidth=1, linestyle=(0, (4, 2))
-        )
-        bytes_panel.set_xscale("log")
-        bytes_panel.set_yscale("log")
-        bytes_panel.set_xlabel("examples in a batch; filled: arrays, hollow: the process")
-        bytes_panel.set_title("Bytes of a step; dashed: the memory")
-        bytes_panel.legend(loc="lower right", fontsize=8)
-        draw_largest(bars, capacity.limits, styles)
-    return drawn
+            trials = sorted((t for t in limit.trials if t.fits), key=lambda t: t.batch)
+            sizes = [(t.batch, getattr(t, field)) for t in trials if getattr(t, field) is not None]
+            y = [size / divisor for _, size in sizes]
+            lines += [Line(limit.precision, 0, [batch for batch, _ in sizes], y)] if sizes else []
+        if lines:
+            ends = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
+            lines.append(Line(MEMORY, 0, ends, [capacity.memory / divisor] * 2))
+            said = f"{title}: bytes by the number of examples, see the table."
+            look: dict = {"points": True, "minus": False}
+            panels.append(Panel(f"bytes-{field}", f"{title}, {unit}", lines, said, **look))
+    arms = [Arm(*pair) for pair in styles(capacity).items()]
+    arms.append(Arm(MEMORY, drawing.Style(drawing.MUTED, (4, 2), "", 1.0)))
+    return Group(panels, arms, [0], x="examples", title=capacity.task, name="bytes")
 
 
-def draw_trials(axes, limit, style):
-    """The bytes that were measured, of those that fit."""
-    fits = sorted((t for t in limit.trials if t.fits), key=lambda t: t.batch)
-    look = {"color": style.color, "marker": style.marker, "markersize": 4.5}
-    batches = [t.batch for t in fits]
-    line = {"linestyle": style.line, "linewidth": 1.4, "label": limit.precision}
-    axes.plot(batches, [t.held for t in fits], **look, **line)
-    grown = [(t.batch, t.growth) for t in fits if t.growth]
-    hollow = {"linestyle": "none", "markerfacecolor": "none"}
-    axes.plot([b for b, _ in grown], [g for _, g in grown], **look, **hollow)
-
-
-def draw_largest(axes, limits, styles):
+def largest_rows(capacity) -> Rows:
     """A bar for each precision, with its number and what an example takes."""
-    names, largest = [l.precision for l in limits], [l.best.batch if l.best else 0 for l in limits]
-    axes.barh(names, largest, 0.55, color=[styles[name].color for name in names])
-    for at, limit in enumerate(limits):
-        beside = {"va": "center", "xytext": (4, 0), "textcoords": "offset points"}
-        each = f"\n{words.bytes_text(limit.line[1])} each" if limit.line else ""
-        axes.annotate(f"{largest[at]:,}{each}", (largest[at], at), fontsize=8, **beside)
-    axes.invert_yaxis()
-    axes.margins(x=0.3)
-    axes.locator_params(axis="x", nbins=4)
-    axes.grid(False, axis="y")
-    axes.set_title("The largest batch")
-    axes.set_xlabel("examples")
+    rows = []
+    for limit in capacity.limits:
+        largest = limit.best.batch if limit.best else 0
+        each = f", {words.bytes_text(limit.line[1])} each" if limit.line else ""
+        mark = Mark(float(largest), styles(capacity)[limit.precision])
+        rows.append(Row(limit.precision, [mark], f"{largest:,}{each}"))
+    return Rows(NAME, "The largest batch", rows, "examples", is_bars=True)

@@ -6,16 +6,14 @@ import click
 
 from minifp.lab import demo as demonstration
 from minifp.lab.environment import command_word
-from minifp.lab.page import story
-from minifp.lab.page.verdicts import headline
+from minifp.lab.page import demo_document
+from minifp.report import drawing, rendering
 from minifp.saving import files
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
 
-NEXT = (
-    "compare lenet --out runs/lenet", "inspect charlstm --steps 100 --out runs/scope",
-    "teach lessons --out lessons",
-)  # fmt: skip
+NEXT = ("compare lenet --out runs/lenet", "inspect charlstm --steps 100 --out runs/scope")
+NEXT += ("teach lessons --out lessons",)
 
 
 @click.command()
@@ -48,12 +46,11 @@ def demo(out, progress):
     except KeyboardInterrupt:
         how_to_go_on = f"Finished runs are saved in {out}. Run the same command again to resume."
         raise KeyboardInterrupt(how_to_go_on) from None
-    report = story.write_story(done, page)
+    whole = demo_document.document(done)
+    files.write(page, rendering.page(whole))
     if picture_format("png"):
-        story.save_overview(done, overview)
-    click.echo("\nResults, with five seeds each:\n")
-    for part, comparison in done:
-        click.echo(f"({part.key}) {headline(comparison)}.")
-    click.echo(f"\n{where(report, 'png')}\n\nNext:")
+        drawing.save(demo_document.overview(done), overview, "png")
+    results = "\n".join(["Results, with five seeds each:", "", *map(str, whole.findings)])
+    click.echo(f"\n{results}\n\n{where(page, 'png')}\n\nNext:")
     for words in NEXT:
         click.echo(f"  {command_word()} {words}")

@@ -47,15 +47,15 @@ def told_of_seat(as_json: bool) -> int:
     """Tell whether this seat is ready, each line as soon as it is known; return the exit code."""
     from minifp.lab.commands.doctor_lab import checks, line, verdict
 
-    found = []
+    results = []
     for check in checks():
-        found.append(check)
+        results.append(check)
         if not as_json:
             click.echo(line(check))
-    ready = all(check.ok for check in found)
+    ready = all(check.ok for check in results)
     if as_json:
-        rows = [{**asdict(check), "ok": check.ok} for check in found]
+        rows = [{**asdict(check), "ok": check.ok} for check in results]
         click.echo(json.dumps({"ready": ready, "checks": rows}, indent=1, ensure_ascii=False))
     else:
-        click.echo(verdict(found))
+        click.echo(verdict(results))
     return 0 if ready else 1

@@ -128,13 +128,13 @@ def library(name: str, *packages: str) -> Check:
 
 def notebooks() -> Check:
     """JupyterLab, and a kernel for it that runs this Python."""
-    found = library("notebooks", "jupyterlab", "ipykernel")
-    if not found.ok:
-        return found
+    check = library("notebooks", "jupyterlab", "ipykernel")
+    if not check.ok:
+        return check
     specs = import_module("jupyter_client.kernelspec").KernelSpecManager().get_all_specs()
     runs = {name: spec["spec"]["argv"][0] for name, spec in specs.items()}
     here = [name for name, path in runs.items() if is_this_python(path)]
-    said = f"{found.said}; kernels of this Python: {', '.join(here) or 'none'}"
+    said = f"{check.said}; kernels of this Python: {', '.join(here) or 'none'}"
     own = f"{environment.python_path()} -m ipykernel install --user --name minifp"
     return Check("notebooks", said, "" if here else own)
 
@@ -210,11 +210,11 @@ CHECKS: tuple[Callable[[], Check], ...] = (
 def checks() -> Iterator[Check]:
     """All of them, one after the other; the speed only where kernels are compiled, because it
     would be that of a compiler."""
-    found = []
+    results = []
     for check in CHECKS:
-        found.append(check())
-        yield found[-1]
-    if all(check.ok for check in found if check.name == "kernels"):
+        results.append(check())
+        yield results[-1]
+    if all(check.ok for check in results if check.name == "kernels"):
         yield speed()
     else:
         yield Check("speed", "not measured before kernels are compiled", warmup())
@@ -226,7 +226,7 @@ def line(check: Check) -> str:
     return f"{head}{check.said}" + ("" if check.ok else f"\n{'':17}-> {check.mend}")
 
 
-def verdict(found: list[Check]) -> str:
+def verdict(results: list[Check]) -> str:
     """The last line."""
-    left = [check.name for check in found if not check.ok]
+    left = [check.name for check in results if not check.ok]
     return f"NOT READY: {', '.join(left)}" if left else "GREEN: this seat is ready"

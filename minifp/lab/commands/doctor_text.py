@@ -6,12 +6,10 @@
 import os
 import platform
 import sys
-import textwrap
 from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import minifp
 from minifp.data.whereabouts import ALL, whereabouts
@@ -20,6 +18,7 @@ from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
 from minifp.numerics.formats import FORMATS, is_compiled
 from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
+from minifp.report.plain_text import entries
 from minifp.runtime import cpu
 from minifp.runtime.cpu.compile import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
@@ -37,7 +36,6 @@ OPTIONAL = (
     ("PIL", "your own pictures, and CIFAR-10 packed as JPEG", "pillow"),
     ("safetensors", "checkpoints", "safetensors"),
 )
-WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def doctor_text() -> str:
@@ -51,11 +49,7 @@ def doctor_text() -> str:
     }
     lines = []
     for title, rows in sections.items():
-        width = max(len(name) for name, _ in rows)
-        lines += ["", title]
-        for name, value in rows:
-            head = f"  {name.ljust(width)}  "
-            lines += textwrap.wrap(head + value, 100, subsequent_indent=" " * len(head), **WHOLE)
+        lines += ["", title, *entries(rows)]
     return "\n".join([*lines[1:], "", *missing()])
 
 

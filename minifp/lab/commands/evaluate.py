@@ -4,7 +4,7 @@ import click
 
 from minifp import lab
 from minifp.lab.inference.evaluating import PRECISIONS, REPEATS
-from minifp.lab.inference.pictures import NAME
+from minifp.lab.inference.inference_document import NAME
 from minifp.shell import options
 from minifp.shell.results import pictured, show
 
@@ -69,5 +69,5 @@ def evaluate(checkpoints, precisions, **how):
       minifp compare lenet --seeds 3 --keep-weights --out runs/lenet
       minifp evaluate runs/lenet --precision float16 float32 --out runs/formats
     """
-    found = lab.evaluate(checkpoints, precisions or PRECISIONS, **pictured(**how))
-    show(found, f"{NAME}.html", **how)
+    inference = lab.evaluate(checkpoints, precisions or PRECISIONS, **pictured(**how))
+    show(inference, f"{NAME}.html", **how)

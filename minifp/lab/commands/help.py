@@ -8,20 +8,21 @@ from minifp.lab.commands import help_precision
 from minifp.numerics.precision_grammar import written_control
 from minifp.runtime.nearest import nearest
 
+CONTROLS_TEXT = """\
+Controls show what any small disturbance does to a result: a precision that differs by no
+more is nothing special. Write them behind a precision, as in
+
+  minifp compare mlp --precision float32 float32@order mixed mixed@ulp
+
+{}
+
+Where a repetition does not give the same bits, the command fails."""
+
 
 def controls() -> str:
     """What a comparison may have beside precisions."""
     rows = [(written_control("float32", name), said) for name, said in CONTROLS.items()]
-    return "\n".join([
-        "Controls show what any small disturbance does to a result: a precision that differs by no",
-        "more is nothing special. Write them behind a precision, as in",
-        "",
-        "  minifp compare mlp --precision float32 float32@order mixed mixed@ulp",
-        "",
-        *(f"  {control:17}{said}" for control, said in rows),
-        "",
-        "Where a repetition does not give the same bits, the command fails.",
-    ])  # fmt: skip
+    return CONTROLS_TEXT.format("\n".join(f"  {control:17}{said}" for control, said in rows))
 
 
 TOPICS = {

@@ -13,7 +13,7 @@ from minifp.numerics.policy import LEVELS, NAMED, SINGLE
 from minifp.numerics.precision_grammar import GRAMMAR, Pair, written, written_pair
 from minifp.numerics.precision_parts import SHARED
 from minifp.numerics.switches import STORAGE, STORAGE_FIELDS, TABLE
-from minifp.report.plain_text import WIDTH
+from minifp.report.plain_text import WIDTH, entries
 
 EXAMPLES = (
     "mixed",
@@ -29,21 +29,6 @@ def text() -> str:
     """The grammar of precisions, and all their words with values, defaults, meanings, examples."""
     parts = grammar(), named(), switches(), scales(), formats(), of_products(), of_modules()
     return "\n\n".join("\n".join(part) for part in parts)
-
-
-def entries(rows: list[tuple[str, str]]) -> list[str]:
-    """Lines of words with what they mean beside them, in a column."""
-    width = max(len(word) for word, _ in rows)
-    lines = []
-    for word, meaning in rows:
-        lines += wrap(
-            meaning,
-            WIDTH,
-            initial_indent=f"  {word:{width}}  ",
-            subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-    return lines
 
 
 def paragraph(said: str) -> list[str]:

@@ -33,10 +33,10 @@ def merge(folders, **how):
       minifp merge runs/here runs/there --out runs/whole
     """
     whole = lab.merge(*folders, **pictured(**how))
-    found = sum(len(lab.Comparison.load(folder).runs) for folder in folders)
+    count = sum(len(lab.Comparison.load(folder).runs) for folder in folders)
     runs = words.plural(len(whole.runs), "run")
-    twice = f", {found - len(whole.runs)} of them twice, with the same bits"
+    twice = f", {count - len(whole.runs)} of them twice, with the same bits"
     click.echo(whole.table() + "\n")
-    click.echo(f"{runs} in all{twice if found > len(whole.runs) else ''}.")
+    click.echo(f"{runs} in all{twice if count > len(whole.runs) else ''}.")
     if how["out"]:
         click.echo(where(Path(how["out"]) / REPORT, how["figures"]))

@@ -57,18 +57,18 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dr
     if grid is None:
         if task is None or not settings:
             raise click.UsageError("expected a TASK and --set NAME=VALUES, or --grid FILE")
-        given = dict(map(named, settings))
-        if len(given) < len(settings):
+        axes = dict(map(named, settings))
+        if len(axes) < len(settings):
             raise click.UsageError(
                 "--set: write each name once, with its values separated by commas"
             )
         seeds, precisions = 5 if seeds is None else seeds, precisions or PRECISIONS
         whole = grid_of(
-            task, given, precisions, seeds, epochs=epochs, steps=steps, dial=dial, data=data
+            task, axes, precisions, seeds, epochs=epochs, steps=steps, dial=dial, data=data
         )
     else:
-        given = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
-        if any(value is not None for value in given):
+        others = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
+        if any(value is not None for value in others):
             raise click.UsageError(
                 f"--grid {grid} already says what to train: leave out the task and its options"
             )

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
-from minifp.lab.page.table import run_table
+from minifp.lab.metrics import AVERAGED, TEST_LOSS
+from minifp.lab.page.captions import metric_places
 from minifp.lab.resume import train_one
 from minifp.lab.tasks import load_task
+from minifp.report import words
 from minifp.shell import options
 
 
@@ -62,6 +64,40 @@ def train(task, data, save, resume, **how):
 
 
 NOTHING = "\nNothing was saved: --save PATH writes a checkpoint."
+
+
+def run_table(task, run) -> str:
+    """What one run came to, a line for each figure."""
+    losses = [loss for loss in run.history["loss"] if words.is_number(loss)]
+    rows = [
+        ("task", task.name),
+        ("precision", f"{run.precision}, seed {run.seed}"),
+        ("status", run.status + (f": {run.note}" if run.note else "")),
+        ("steps", f"{run.steps}, of which {run.skipped} skipped"),
+        ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
+        (task.metric_name, words.fixed(run.metric, metric_places(task)) + unit_text(task)),
+        *averaged_rows(task, run),
+        ("loss scale", words.scale_text(run.final_scale)),
+        ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
+        ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+def unit_text(task) -> str:
+    """The unit of a task's metric, behind a number."""
+    return f" {task.metric_unit}" if task.metric_unit else ""
+
+
+def averaged_rows(task, run) -> list[tuple[str, str]]:
+    """What averages of the weights came to, where there are any."""
+    known = {AVERAGED + task.metric_name: unit_text(task), AVERAGED + TEST_LOSS: ""}
+    return [
+        (name, f"{words.fixed(run.metrics[name][-1], None)}{unit}")
+        for name, unit in known.items()
+        if name in run.metrics
+    ]
 
 
 def how_to_go_on(path) -> str:

@@ -43,9 +43,9 @@ def warmup(models, everything, jobs, progress):
         click.echo(f"Nothing can be compiled here: {cpu.why_not_derived()}.")
         return
     names = MODELS if everything else models
-    wanted, began = jobs_for(names) if names else jobs_for_lessons(), time.perf_counter()
+    jobs_of_all, began = jobs_for(names) if names else jobs_for_lessons(), time.perf_counter()
     there = warm_record.warmed()
-    todo = [job for job in wanted if str(job) not in there]
+    todo = [job for job in jobs_of_all if str(job) not in there]
     processes = checked_jobs(jobs or cores()) if find_spec("loky") else 1
     parts = compile_ahead(todo, progress, processes)
     if todo:

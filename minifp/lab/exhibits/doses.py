@@ -41,12 +41,12 @@ class Response:
 def responses(exhibit, comparison) -> list[Response]:
     """One for each dose, the smallest first."""
     rows = {row.precision: row for row in comparison.rows()}
-    found = []
+    each = []
     for arm, dose in sorted(exhibit.doses.items(), key=lambda pair: pair[1]):
         shares = [run.skipped / run.steps for run in comparison.runs_of(arm) if run.steps]
         share, low, high = (of(shares) if shares else None for of in (mean, min, max))
-        found.append(Response(dose, rows[arm], share, low, high, failures(comparison, arm)))
-    return found
+        each.append(Response(dose, rows[arm], share, low, high, failures(comparison, arm)))
+    return each
 
 
 def slope(exhibit, comparison) -> Difference | None:
@@ -67,35 +67,35 @@ def slope(exhibit, comparison) -> Difference | None:
 
 def finding(exhibit, comparison) -> str:
     """What follows for the claim."""
-    found = [r for r in responses(exhibit, comparison) if r.row.n]
-    if not found:
+    trained = [r for r in responses(exhibit, comparison) if r.row.n]
+    if not trained:
         return "nothing was trained yet"
-    against = [r for r in found if r.row.verdict in (DIFFERENT, DIVERGED)]
+    against = [r for r in trained if r.row.verdict in (DIFFERENT, DIVERGED)]
     if against:
         return (
             f"not as claimed at {named(exhibit, against)}: the {comparison.task.metric_name} is "
             "not float32's"
         )
-    undecided = [r for r in found if r.row.verdict != EQUIVALENT]
+    undecided = [r for r in trained if r.row.verdict != EQUIVALENT]
     if undecided:
         needed = max((r.row.needed for r in undecided if r.row.needed), default=0)
         seeds = f": about {needed} seeds would decide" if needed else ""
         if any(r.row.verdict is None for r in undecided):
             seeds = f": at least {needed} seeds are needed"
         return f"undecided at {named(exhibit, undecided)}{seeds}"
-    shares = [percent(r.share) for r in (found[-1], found[0])]
-    idle = [r for r in found if not r.share]
+    shares = [percent(r.share) for r in (trained[-1], trained[0])]
+    idle = [r for r in trained if not r.share]
     less = f"; no step was skipped at {named(exhibit, idle)}, which tests nothing" if idle else ""
     return (
-        f"as claimed, at {named(exhibit, found)}, where {shares[0]} to {shares[1]} of the steps "
+        f"as claimed, at {named(exhibit, trained)}, where {shares[0]} to {shares[1]} of the steps "
         f"are skipped, the {comparison.task.metric_name} is float32's within the margin"
         f"{together(comparison)}{less}"
     )
 
 
-def named(exhibit, found) -> str:
+def named(exhibit, some) -> str:
     """Doses in words."""
-    doses = [f"{r.dose:,g}" for r in found]
+    doses = [f"{r.dose:,g}" for r in some]
     return f"{words.plural(len(doses), exhibit.dose).partition(' ')[2]} {words.listed(doses)}"
 
 

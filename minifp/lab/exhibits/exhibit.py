@@ -67,7 +67,7 @@ class Exhibit:
     the claim is ours and no paper's. looked_at: whether the microscope watches a training of its
     own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what the paper says
     of such a picture. warns: a column of histories, a share of what is lost, which is to warn of a
-    failure before the loss moves: see parting.py. is_of_spread: whether the claim is about the
+    failure before the loss moves: see departures.py. is_of_spread: whether the claim is about the
     range of float32's own runs: see spread.py.
     """
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from minifp.data import cifar, packed
-from minifp.lab.exhibits import bathtub_part, doses_part, lines_part, techniques_part
-from minifp.lab.page.page_style import STYLE
+from minifp.lab.exhibits import lines_part, responses_part, techniques_part
 from minifp.lab.results.first_losses import STEPS
 from minifp.lab.results.store import EFFECTS, REPORT
 from minifp.lab.results.tidy import TIMED
@@ -18,8 +17,8 @@ from minifp.report.content import Document, Links, Section
 NAME, COURSES = "gallery", "courses"  # of the files in a folder
 KINDS = {
     "lines": lines_part,
-    "doses": doses_part,
-    "bathtub": bathtub_part,
+    "doses": responses_part,
+    "bathtub": responses_part,
     "ablation": techniques_part,
 }
 
@@ -41,11 +40,9 @@ def document(gallery) -> Document:
         title="The gallery: mixed precision on a laptop",
         about=f"The claim: {claims}." if claims else "",
         findings=findings,
-        sections=[*sections, Section("Each exhibit", [Links(pages)])],
-        notes=notes,
+        sections=[*sections, Section("Notes", notes), Section("Each exhibit", [Links(pages)])],
         data={**head, "exhibits": exhibits},
         records={NAME: runs(gallery), COURSES: courses(gallery)},
-        style=STYLE,
     )
 
 

@@ -6,7 +6,7 @@ from statistics import median
 from minifp.lab.conclusions.prices import price_notes
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.conclusions.sentences import holds_together, look_text
-from minifp.lab.exhibits import parting, spread
+from minifp.lab.exhibits import departures, spread
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.exhibits.finding import called, finding
@@ -14,7 +14,7 @@ from minifp.lab.exhibits.lines_pictures import boxes, differences
 from minifp.lab.page.captions import mean_text, metric_label, metric_places, runs_there
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
-from minifp.report.content import Document, Section, Table
+from minifp.report.content import Document, Part, Section, Table
 
 NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
 NUMBERS += ("skipped", "final_scale")
@@ -23,7 +23,11 @@ NUMBERS += ("skipped", "final_scale")
 def part(gallery) -> Document:
     """One table of all, and pictures of what they show together."""
     lines, losing = Table("Paper and laptop", [head(gallery), *rows(gallery)]), failing(gallery)
-    pictures = [differences(gallery), *(parting.picture(*pair) for pair in losing), *boxes(gallery)]
+    pictures: list[Part] = [
+        differences(gallery),
+        *(departures.chart(*pair) for pair in losing),
+        *boxes(gallery),
+    ]
     looks = [
         gallery.seen[e.name].section(e.name) for e in gallery.exhibits if e.name in gallery.seen
     ]
@@ -138,7 +142,7 @@ def notes(gallery) -> list[str]:
             f"{gallery.comparisons[0].task.metric_name} of float32's run with the same seed."
         )
     texts += dials(gallery)
-    texts += filter(None, (parting.note(e, c) for e, c in failing(gallery)))
+    texts += filter(None, (departures.note(e, c) for e, c in failing(gallery)))
     both = zip(gallery.exhibits, gallery.comparisons)
     texts += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
     texts += prices(gallery)

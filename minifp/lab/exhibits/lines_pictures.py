@@ -5,12 +5,14 @@ from minifp.lab.conclusions.scores import primary
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
 from minifp.lab.exhibits.finding import called
+from minifp.lab.page.row_charts import DIFFERENCE
 from minifp.report import drawing, words
 from minifp.report.content import Picture
+from minifp.report.rows import Mark, Row, Rows
 
 SHOWN = 3  # pictures with their boxes
 LEAST = 0.4  # the score from which a box is drawn
-FAR = 4.0  # margins from 0 at which a mark becomes an arrow
+RING = drawing.Style(drawing.INK, (), "o", 1.0)
 
 
 # ---- boxes ---------------------------------------------------------------------------------------
@@ -47,54 +49,27 @@ def boxes_of(exhibit, comparison, scale) -> Picture:
 # ---- differences ---------------------------------------------------------------------------------
 
 
-def differences(gallery) -> Picture:
-    """For each exhibit and arm the difference from float32."""
-    name, title = f"differences-{gallery.exhibits[0].name}", "Differences from float32"
-    return Picture(name, title, "See the table", lambda look: differences_figure(gallery))
-
-
-def differences_figure(gallery):
-    """A matplotlib Figure: for each exhibit and arm the difference from float32 with its interval,
-    a small mark for each seed, the margin shaded, and the paper's difference as a ring."""
-    lines, task = gallery.lines, gallery.comparisons[0].task
-    arms = gallery.exhibits[0].tested
-    styles = dict(zip(arms, drawing.STYLES[1:]))
-    reach = FAR * task.margin
-    between = primary(gallery.comparisons[0]).between
-    with drawing.canvas(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)) as (drawn, axes):
-        drawing.show_margin(axes, task.margin)
-        for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
-            for j, (arm, row) in enumerate(line.tested.items()):
-                y = i + (j - (len(arms) - 1) / 2) * 0.22
-                draw_row(axes, y, row, metric_differences(comparison, arm), styles[arm], reach)
-            draw_paper(axes, i + 0.22 * len(arms) / 2, line.exhibit.published, between, reach)
-        axes.set_yticks(range(len(lines)), [line.exhibit.title for line in lines])
-        axes.set_ylim(len(lines) - 0.4, -0.6)
-        axes.set_xlim(-1.05 * reach, 1.05 * reach)
-        axes.grid(False, axis="y")
-        what = ", ".join(filter(None, (f"{task.metric_name} less float32's", task.difference_unit)))
-        axes.set_xlabel(
-            f"{what}; shaded: the margin of "
-            f"±{words.fixed(task.margin, words.decimals(task.margin))}; ring: the paper's"
-        )
-        for arm, style in styles.items():
-            look = {"color": style.color, "marker": style.marker, "linestyle": "none"}
-            axes.plot([], [], label=called(arm), **look)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
-    return drawn
-
-
-def draw_row(axes, y, row, each, style, reach):
-    """The interval, the mean, and each seed; an arrow for a mean far outside."""
-    if row.difference is None or row.diverged:  # the difference of survivors would flatter
-        return
-    if drawing.show_interval(axes, y, row.difference, (row.low, row.high), style, reach):
-        inside = [v for v in each if abs(v) <= reach]
-        axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
-
-
-def draw_paper(axes, y, published, between, reach):
-    """A ring at the difference that the paper has."""
-    if published is not None:
-        at = max(-reach, min(reach, between(published.mixed, published.float32)))
-        axes.plot(at, y, "o", markerfacecolor="none", color=drawing.INK, markersize=6)
+def differences(gallery) -> Rows:
+    """For each exhibit and arm the difference from float32, and the paper's as a ring."""
+    task, between = gallery.comparisons[0].task, primary(gallery.comparisons[0]).between
+    styles = dict(zip(gallery.exhibits[0].tested, drawing.STYLES[1:]))
+    rows = []
+    for line, comparison in zip(gallery.lines, gallery.comparisons):
+        marks = []
+        for arm, row in line.tested.items():
+            is_whole = not row.diverged  # the difference of survivors would flatter
+            each = metric_differences(comparison, arm)
+            ends = (row.low, row.high, each)
+            marks.append(Mark(row.difference if is_whole else None, styles[arm], *ends))
+        published = line.exhibit.published
+        if published is not None:
+            paper = between(published.mixed, published.float32)
+            marks.append(Mark(paper, RING, is_ring=True))
+        rows.append(Row(line.exhibit.title, marks))
+    margin = words.fixed(task.margin, words.decimals(task.margin))
+    x = ", ".join(filter(None, (f"{task.metric_name} less float32's", task.difference_unit)))
+    name = f"differences-{gallery.exhibits[0].name}"
+    legend = {called(arm): style for arm, style in styles.items()}
+    x = f"{x}; shaded: the margin of ±{margin}; ring: the paper's"
+    look: dict = {"note": DIFFERENCE, "margin": task.margin, "legend": legend}
+    return Rows(name, "Differences from float32", rows, x, "See the table.", **look)

@@ -3,8 +3,8 @@
 from minifp.lab.ablation.ablation_document import (
     about,
     cell_table,
+    chart,
     effect_table,
-    picture,
     sentences,
 )
 from minifp.lab.exhibits.exhibit import facts_of, searches
@@ -46,5 +46,5 @@ def section(exhibit, ablation) -> Section:
         f"{c.config['steps']:,} steps; all runs took {minutes:.1f} minutes of a "
         f"core. {about(ablation)}"
     )
-    drawn = picture(ablation, f"{exhibit.name}-effects")
-    return Section(exhibit.title, [text, drawn, effect_table(ablation), cell_table(ablation)])
+    effects = chart(ablation, f"{exhibit.name}-effects")
+    return Section(exhibit.title, [text, effects, effect_table(ablation), cell_table(ablation)])

@@ -15,19 +15,19 @@ RANGE = re.compile(r"(.+?)\.\.(.+?):(\d+)(?::(lin|log))?")
 HOW = "expected values such as 1,8,128,dynamic, or a range of n values such as 1e-4..1e-1:5"
 
 
-def values_of(name: str, given: Any) -> list:
+def values_of(name: str, entry: Any) -> list:
     """The values that a text, one value, or a list of values means, each once.
 
     A range a..b:n has n values between a and b, both included, each the same number of times the
     one before; a..b:n:lin has steps of equal size. Raises ArgumentError.
     """
-    found = read(name, given) if isinstance(given, str) else given
-    if not isinstance(found, Iterable) or isinstance(found, (str, Mapping)):
-        found = [found]
-    values = [one for item in found for one in _of_item(name, item)]
+    items = read(name, entry) if isinstance(entry, str) else entry
+    if not isinstance(items, Iterable) or isinstance(items, (str, Mapping)):
+        items = [items]
+    values = [one for item in items for one in _of_item(name, item)]
     texts = [told(value) for value in values]
     if not values or len(set(texts)) < len(texts):
-        raise ArgumentError(f"{name}={given}: {HOW}; each value once")
+        raise ArgumentError(f"{name}={entry}: {HOW}; each value once")
     return values
 
 

@@ -97,15 +97,15 @@ class Grid:
         """The arms of each cell, by their canonical texts: the precision that each is made of, and
         its switches; {} for one that stays as it is."""
         axes = self.axes_of(True)
-        found: dict[str, list] = {}
+        origins: dict[str, list] = {}
         for precision in self.precisions:
             if is_plain(precision) or not axes:
-                found.setdefault(precision, []).append((precision, {}))
+                origins.setdefault(precision, []).append((precision, {}))
                 continue
             for values in product(*axes.values()):
                 switches = dict(zip(axes, values))
-                found.setdefault(switched(precision, switches), []).append((precision, switches))
-        return found
+                origins.setdefault(switched(precision, switches), []).append((precision, switches))
+        return origins
 
     @property
     def runs(self) -> int:
@@ -175,7 +175,6 @@ def read_grid(path) -> Grid:
     spec = held.pop("task")
     if isinstance(spec, str) and ".py" in spec and not Path(spec).is_absolute():
         spec = str(path.parent / spec)
-    given = {"precisions": held.pop("precision", PRECISIONS), "source": {
-        "name": path.name, "sha256": hashlib.sha256(content).hexdigest()
-    }}  # fmt: skip
-    return grid_of(spec, **given, **held)
+    source = {"name": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+    precisions = held.pop("precision", PRECISIONS)
+    return grid_of(spec, precisions=precisions, source=source, **held)

@@ -5,34 +5,28 @@ a panel, of its own.
 """
 
 import math
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 from minifp.lab.changes import told
-from minifp.lab.page.captions import metric_label
+from minifp.lab.conclusions.scores import ended
+from minifp.lab.page import line_charts
+from minifp.lab.page.captions import metric_label, metric_title
 from minifp.report import drawing, words
+from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.content import Picture
 
-WIDE = 20  # ratio of the largest to the smallest value, from which on an axis is logarithmic
 MOST_LINES, MOST_PANELS, MOST_TEXTS = 8, 6, 64
 PANEL = 3.9, 3.2  # inches
 METRIC, DIFFERENCE = "metric", "difference"
 
 
 def pictures_of(sweep) -> list:
-    """Curves, side by side, then maps; [] where no run is finished."""
-    axes, label = sweep.grid.axes, metric_label(sweep.comparisons[0].task)
-
-    def picture(title, on):
-        name = words.spaced(title).replace(" ", "-")
-        said = f"{label}: see the table."
-        return Picture(name, title, said, lambda look: figure(sweep, on), is_map=len(on) > 1)
-
-    lines = [(f"over {name}", (name,)) for name in axes if len(axes[name]) > 1]
-    maps = [(f"{a} and {b}", (a, b)) for a, b in combinations(axes, 2)]
-    over, across = ([picture(*one) for one in some if has_points(sweep, one[1])]
-                    for some in (lines, maps))  # fmt: skip
-    return [over, *across] if over or across else []
+    """Curves, then maps; [] where no run is finished."""
+    axes = sweep.grid.axes
+    over = [curves(sweep, name) for name in axes if len(axes[name]) > 1]
+    maps = [heat_map(sweep, *pair) for pair in combinations(axes, 2) if has_points(sweep, pair)]
+    return [*(group for group in over if group.panels), *maps]
 
 
 def has_points(sweep, on) -> bool:
@@ -40,82 +34,67 @@ def has_points(sweep, on) -> bool:
     return any(p.n and all(name in p.settings for name in on) for p in sweep.points)
 
 
-def figure(sweep, on: tuple[str, ...]):
-    """The picture over one axis, or over two."""
-    return curves(sweep, *on) if len(on) == 1 else heat_maps(sweep, *on)
-
-
 # ---- curves --------------------------------------------------------------------------------------
 
 
-def curves(sweep, name: str):
-    """The metric over the values of one setting, with its band over seeds: a curve for each
-    precision, and each combination of the other settings."""
-    with drawing.canvas(6.4, 3.9) as (drawn, axes):
-        place = places_on(axes.xaxis, axes.set_xscale, sweep.grid.axes[name])
-        series = lines_over(sweep, name)
-        for (label, points), style in zip(series[:MOST_LINES], drawing.STYLES):
-            draw_curve(axes, [(place(p.settings[name]), p) for p in points], label, style)
-        for label, mean in level(sweep, name):
-            axes.axhline(mean, color=drawing.MUTED, linewidth=1, label=label, zorder=1)
-        left = len(series) - MOST_LINES
-        more = f" ({words.plural(left, 'curve')} more in the table)" if left > 0 else ""
-        axes.set_xlabel(f"{name} (×: runs lost)" if any(p.diverged for p in sweep.points) else name)
-        axes.set_ylabel(metric_label(sweep.comparisons[0].task))
-        axes.set_title(f"{sweep.grid.task.name} over {name}{more}")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, fontsize=8)
-    return drawn
+def curves(sweep, name: str) -> Group:
+    """The metric over the values of one setting: a curve for each precision, and each combination
+    of the other settings. What has no value of a switch, as float32, is the same at all of them."""
+    grid, task = sweep.grid, sweep.comparisons[0].task
+    values = [told(value) for value in grid.axes[name]]
+    metrics: dict[tuple, dict[int, float]] = {}
+    for cell, comparison in zip(grid.cells(), sweep.comparisons):
+        for arm, precision, settings in arms_of(grid, cell):
+            where = [values.index(told(settings[name]))] if name in settings else range(len(values))
+            for run in comparison.runs_of(arm):
+                key = label_of(grid, precision, settings, {name}), run.seed
+                metric = run.metric if ended(run) else math.nan
+                metrics.setdefault(key, {}).update(dict.fromkeys(where, metric))
+    labels = [*dict.fromkeys(label for label, _ in metrics)]
+    lines, marks = [], []
+    for (label, seed), curve in metrics.items():
+        if label in labels[:MOST_LINES]:
+            x = sorted(curve)
+            lines.append(Line(label, seed, x, [curve[place] for place in x]))
+            lost = [place for place in x if math.isnan(curve[place])]
+            marks += [(label, seed, lost)] if lost else []
+    left = len(labels) - MOST_LINES
+    notes = [line_charts.band_text(sweep.comparisons[0])]
+    notes += ["Ticks at the bottom: runs that did not finish."] if marks else []
+    notes += [f"{words.plural(left, 'curve')} more in the table."] if left > 0 else []
+    title, note = f"{metric_title(task)} over {name}", " ".join(filter(None, notes))
+    panel = Panel(f"over-{name}".replace("_", "-"), title, lines, f"{title}: see the table.", note)
+    panel = replace(panel, points=True, marks=marks)
+    arms = [Arm(*pair) for pair in zip(labels, drawing.STYLES)]
+    how = line_charts.seeds_of(sweep.comparisons[0])
+    names: dict = {"x": name, "places": values, "title": grid.task.name, "name": panel.name}
+    return Group(
+        [panel] if lines else [], arms, baseline=labels[0] if labels else "", **how, **names
+    )
 
 
-def draw_curve(axes, placed, label, style):
-    """Means with their band; a cross at the edge where runs diverged."""
-    known = [(x, p) for x, p in placed if p.mean is not None]
-    look = {"color": style.color, "linestyle": style.line, "marker": style.marker}
-    axes.plot(
-        [x for x, _ in known], [p.mean for _, p in known],
-        linewidth=style.width, markersize=4.5, label=label, **look,
-    )  # fmt: skip
-    axes.fill_between(
-        [x for x, _ in known], [p.low for _, p in known], [p.high for _, p in known],
-        color=style.color, alpha=0.15, linewidth=0,
-    )  # fmt: skip
-    lost = [(x, p) for x, p in placed if p.diverged]
-    bottom = {"transform": axes.get_xaxis_transform(), "clip_on": False, "zorder": 5}
-    axes.plot([x for x, _ in lost], [0] * len(lost), "x", color=style.color, **bottom)
+def arms_of(grid, cell):
+    """(arm, precision, settings) of each arm of a cell, once for each precision that it is of."""
+    for arm, origins in grid.arms().items():
+        for precision, switches in origins:
+            yield arm, precision, {**cell.settings, **switches}
 
 
-def lines_over(sweep, name) -> list[tuple[str, list]]:
-    """(label, points in the order of the axis) of each precision and combination of the others."""
-    found: dict[str, list] = {}
-    for point in sweep.points:
-        if name in point.settings and point.n:
-            found.setdefault(label_of(sweep, point, {name}), []).append(point)
-    order = [told(v) for v in sweep.grid.axes[name]]
-    for points in found.values():
-        points.sort(key=lambda p: order.index(told(p.settings[name])))
-    return [*found.items()]
-
-
-def level(sweep, name) -> list[tuple[str, float]]:
-    """The means of what has no value of a switch, as float32, where there is one cell."""
-    if len(sweep.comparisons) > 1:
-        return []
-    return [
-        (p.precision, p.mean) for p in sweep.points if name not in p.settings and p.mean is not None
-    ]
-
-
-def label_of(sweep, point, without) -> str:
+def label_of(grid, precision, settings, without) -> str:
     """A precision, with the settings beside those of an axis."""
-    others = [
-        f"{name}={told(point.settings[name])}"
-        for name in sweep.grid.axes
-        if name in point.settings and name not in without
-    ]
-    return ", ".join([point.precision, *others])
+    names = [name for name in grid.axes if name in settings and name not in without]
+    return ", ".join([precision, *(f"{name}={told(settings[name])}" for name in names)])
 
 
 # ---- heat maps -----------------------------------------------------------------------------------
+
+
+def heat_map(sweep, across: str, up: str) -> Picture:
+    """The picture over two settings."""
+    title = f"{across} and {up}"
+    said = f"{metric_label(sweep.comparisons[0].task)}: see the table."
+    name = words.spaced(title).replace(" ", "-")
+    return Picture(name, title, said, lambda look: heat_maps(sweep, across, up), is_map=True)
 
 
 def heat_maps(sweep, across: str, up: str):
@@ -124,14 +103,15 @@ def heat_maps(sweep, across: str, up: str):
     kinds: dict[str, list] = {}
     for point in sweep.points:
         if across in point.settings and up in point.settings:
-            kinds.setdefault(label_of(sweep, point, {across, up}), []).append(point)
-    shown = [
+            label = label_of(sweep.grid, point.precision, point.settings, {across, up})
+            kinds.setdefault(label, []).append(point)
+    panels = [
         (label, points, what)
         for label, points in kinds.items()
         for what in (METRIC, DIFFERENCE)
         if what == METRIC or any(p.difference is not None for p in points)
     ]
-    panels = shown[:MOST_PANELS]
+    panels = panels[:MOST_PANELS]
     count = min(2, len(panels))
     rows = math.ceil(len(panels) / count)
     size = PANEL[0] * count + 0.6, PANEL[1] * rows
@@ -180,23 +160,6 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
     axes.set_ylabel(up)
     kind = metric_label(task) if what == METRIC else f"difference, {task.difference_unit}"
     axes.set_title(f"{label}\n{kind}", fontsize=8.5)
-
-
-# ---- values on an axis ---------------------------------------------------------------------------
-
-
-def places_on(axis, set_scale: Callable, values: list) -> Callable:
-    """Where each value stands: by its size, or one beside the other where one is a word."""
-    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    if len(numbers) < len(values):
-        axis.set_ticks(range(len(values)), [told(v) for v in values])
-        return lambda value: index(values, value)
-    if min(numbers) > 0 and max(numbers) / min(numbers) >= WIDE:
-        set_scale("log")
-    if len(values) <= MOST_LINES:
-        axis.set_ticks(values, [told(v) for v in values])
-        axis.set_ticks([], minor=True)
-    return lambda value: value
 
 
 def index(values: list, value) -> int:

@@ -42,31 +42,18 @@ class Point:
 
 def points_of(grid: Grid, comparisons) -> list[Point]:
     """All points, cell by cell."""
-    found = []
+    points = []
     for cell, comparison in zip(grid.cells(), comparisons):
         rows = {row.precision: row for row in comparison.rows()}
         for arm, made_of in grid.arms().items():
             values = [r.metric for r in comparison.runs_of(arm) if ended(r)]
             row, spread = rows[arm], interval(values)
             for precision, switches in made_of:
-                found.append(
-                    Point(
-                        {**cell.settings, **switches},
-                        precision,
-                        arm,
-                        cell.name,
-                        row.n,
-                        row.diverged,
-                        row.mean,
-                        row.sd,
-                        *spread,
-                        row.difference,
-                        row.low,
-                        row.high,
-                        row.verdict,
-                    )  # fmt: skip
-                )
-    return found
+                who = {**cell.settings, **switches}, precision, arm, cell.name
+                ended_at = row.n, row.diverged, row.mean, row.sd
+                apart = row.difference, row.low, row.high, row.verdict
+                points.append(Point(*who, *ended_at, *spread, *apart))
+    return points
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:

@@ -4,9 +4,8 @@ from dataclasses import asdict
 
 from minifp.lab.changes import told
 from minifp.lab.grids.grid import CELLS
-from minifp.lab.grids.pictures import pictures_of
+from minifp.lab.grids.pictures import arms_of, pictures_of
 from minifp.lab.page.captions import metric_label, metric_places, runs_there
-from minifp.lab.page.page_style import STYLE
 from minifp.lab.results.store import REPORT
 from minifp.report import words
 from minifp.report.content import Document, Facts, Links, Section, Table
@@ -36,7 +35,6 @@ def document(sweep) -> Document:
         ],
         data={"grid": grid.described(), "judged by": judged, "points": points},
         records={NAME: runs(sweep)},
-        style=STYLE,
     )
 
 
@@ -80,13 +78,11 @@ def runs(sweep) -> list[list]:
     axes = sweep.grid.axes
     rows: list = [[*axes, "precision", "arm", "seed", "status", "metric", "seconds", "cell"]]
     for cell, comparison in zip(sweep.grid.cells(), sweep.comparisons):
-        for arm, made_of in sweep.grid.arms().items():
+        for arm, precision, settings in arms_of(sweep.grid, cell):
+            own = [told(settings[name]) if name in settings else "" for name in axes]
             for run in comparison.runs_of(arm):
-                for precision, switches in made_of:
-                    settings = {**cell.settings, **switches}
-                    own = [told(settings[name]) if name in settings else "" for name in axes]
-                    ended = run.status, run.metric, run.seconds
-                    rows.append([*own, precision, arm, run.seed, *ended, cell.name])
+                ended = run.status, run.metric, run.seconds
+                rows.append([*own, precision, arm, run.seed, *ended, cell.name])
     return rows
 
 

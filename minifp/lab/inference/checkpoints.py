@@ -52,33 +52,33 @@ def open_all(
     another task, or does not tell of which.
     """
     loaded: dict[Any, tuple] = {}
-    found = [one for path in paths_of(places) for one in opened(path, task, data, loaded)]
-    for trained in found if examples is not None else ():
+    checkpoints = [one for path in paths_of(places) for one in opened(path, task, data, loaded)]
+    for trained in checkpoints if examples is not None else ():
         count = min(examples or 0, len(trained.test_set))
         trained.test_set = Subset(trained.test_set, range(count))
-    names = [trained.name for trained in found]
-    for trained in found:
+    names = [trained.name for trained in checkpoints]
+    for trained in checkpoints:
         if names.count(trained.name) > 1:
             trained.notes.append(f"read from {seen_from_here(trained.path.absolute())}")
-    return found
+    return checkpoints
 
 
 def paths_of(places: Any) -> list[Path]:
     """The files that are named, and all below a folder that is named, each once."""
     single = isinstance(places, (str, os.PathLike))
-    given = [places] if single else list(places) if isinstance(places, Iterable) else []
-    found: dict[Path, None] = {}
-    for place in map(files.as_path, given):
+    each = [places] if single else list(places) if isinstance(places, Iterable) else []
+    paths: dict[Path, None] = {}
+    for place in map(files.as_path, each):
         inside = sorted(place.rglob(f"*{ENDING}")) if place.is_dir() else [place]
         if not inside:
             raise ArgumentError(
                 f"no checkpoint in the folder {place}: write checkpoints with `minifp compare "
                 f"--keep-weights --out {place}` or `minifp train --save`"
             )
-        found |= dict.fromkeys(inside)
-    if not found:
+        paths |= dict.fromkeys(inside)
+    if not paths:
         raise ArgumentError(f"checkpoints={places!r}: expected at least one file")
-    return [*found]
+    return [*paths]
 
 
 def opened(path: Path, task: Any, data: str | None, loaded: dict) -> list[Trained]:

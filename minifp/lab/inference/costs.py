@@ -31,12 +31,12 @@ def judging(state: State, precision: str) -> Iterator[None]:
 def batches_of(task: Task, test_set: Any, size: int) -> list:
     """The first batches of a test set, in the format of the active precision."""
     loader = DataLoader(test_set, size, collate_fn=task.collate)
-    found: list[Any] = []
+    batches: list[Any] = []
     for batch in loader:
-        found.append(batch)
-        if len(found) * size >= TIMED:
+        batches.append(batch)
+        if len(batches) * size >= TIMED:
             break
-    return found
+    return batches
 
 
 def forward(state: State, batch: Any) -> None:
@@ -92,11 +92,11 @@ def bytes_of(state: State, precision: str, batch: Any) -> dict[str, int]:
     before = get_num_threads()
     try:
         set_num_threads(1)
-        with judging(state, precision), measure_forward(state) as found:
+        with judging(state, precision), measure_forward(state) as peak:
             forward(state, batch)
     finally:
         set_num_threads(before)
-    return found
+    return peak
 
 
 def typical(times: list[float]) -> float | None:

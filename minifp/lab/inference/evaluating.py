@@ -155,10 +155,10 @@ def evaluate(
     with default_device(device), one_thread():
         trained = open_all(checkpoints, task, data, examples)
         judged = list(each(trained, names, batch, repeats, progress))
-    found = Inference(names, judged, repeats, get_num_threads(), environment())
+    inference = Inference(names, judged, repeats, get_num_threads(), environment())
     if out is not None:
-        found.save(out, figures)
-    return found
+        inference.save(out, figures)
+    return inference
 
 
 def listed(precisions: Any) -> list:
@@ -194,22 +194,22 @@ def judge(trained: Trained, precisions: list[str], batch, repeats: int, bar: Any
         states[precision] = state_in(trained, precision)
         results[precision] = judged_in(trained, states[precision], precision)
         bar.update()
-    found = Judged(trained, results, size, left_out(task, results))
+    whole = Judged(trained, results, size, left_out(task, results))
     batches = {}
     for precision in precisions:
         with policy.precision(precision):
             batches[precision] = costs.batches_of(task, trained.test_set, size)
     if not costs.can_be_called(states[precisions[0]], precisions[0], batches[precisions[0]]):
-        found.left_out.append("time and memory, because the task calls its model in its own way")
+        whole.left_out.append("time and memory, because the task calls its model in its own way")
         bar.update(repeats * len(precisions))
-        return found
+        return whole
     for precision, state in states.items():
         first = batches[precision][0]
         results[precision].bytes = costs.bytes_of(state, precision, first)
     for precision, seconds in costs.seconds_of(states, batches, repeats):
         results[precision].times.append(seconds)
         bar.update()
-    return found
+    return whole
 
 
 def state_in(trained: Trained, precision: str) -> State:
@@ -242,13 +242,13 @@ def judged_in(trained: Trained, state: State, precision: str) -> Result:
     task = trained.task
     with costs.judging(state, precision):
         if task.evaluate is not None:
-            found = evaluation.evaluate(task, state, trained.test_set)
-            return Result(precision, found.metrics, found.loss)
+            judgement = evaluation.evaluate(task, state, trained.test_set)
+            return Result(precision, judgement.metrics, judgement.loss)
         outputs, targets, loss = evaluation.outputs_of(
             task, state, trained.test_set, loss_of=partial(loss_in_float32, task)
         )
-    found = evaluation.judged(task, outputs, targets, loss)
-    return Result(precision, found.metrics, found.loss, predictions_of(outputs, targets))
+    judgement = evaluation.judged(task, outputs, targets, loss)
+    return Result(precision, judgement.metrics, judgement.loss, predictions_of(outputs, targets))
 
 
 def loss_in_float32(task, outputs, targets):

@@ -7,13 +7,16 @@ from dataclasses import asdict
 from markupsafe import Markup
 
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.inference.pictures import NAME, TITLE, picture
 from minifp.lab.kept import of_picture
-from minifp.lab.page.captions import metric_places
+from minifp.lab.page.captions import metric_label, metric_places
+from minifp.lab.page.precision_styles import styles_of
 from minifp.report import in_notebook, words
 from minifp.report.content import Document, Section, Table
 from minifp.report.markup import paragraph, part
+from minifp.report.rows import Mark, Row, Rows
 
+NAME = "evaluation"  # of the files in a folder
+TITLE = "Trained networks in other number formats"
 CHANGED = "changed"  # the file of the examples whose prediction changed
 MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
@@ -40,7 +43,7 @@ def document(inference) -> Document:
     """The numbers and the picture of them, then what changed in each checkpoint."""
     names = ("precisions", "repeats", "threads", "environment")
     head = {name: getattr(inference, name) for name in names}
-    numbers = Section("The numbers", [picture(inference), numbers_table(inference)])
+    numbers = Section("The numbers", [charts(inference), numbers_table(inference)])
     return Document(
         name=NAME,
         title=TITLE,
@@ -61,6 +64,43 @@ def numbers_table(inference) -> Table:
     ]
     head = ["checkpoint", *HEAD]
     return Table("All checkpoints", [head, *rows], text_columns=(1,), code=True, is_grouped=True)
+
+
+def charts(inference) -> list[Rows]:
+    """What other precisions change, take and hold; nothing for no others."""
+    if not inference.others:
+        return []
+    labels = {metric_label(judged.trained.task) for judged in inference.judged}
+    base = inference.precisions[0]
+    margin = min(judged.trained.task.margin for judged in inference.judged)
+    measures: tuple[tuple[str, str, dict], ...] = (
+        ("change", f"Change of {labels.pop() if len(labels) == 1 else 'the metric'}", {}),
+        ("seconds", f"Time, times {base}'s", {"is_bars": True, "level": 1.0}),
+        ("held", f"Memory, times {base}'s", {"is_bars": True, "level": 1.0}),
+    )
+    styles = styles_of(inference.precisions, base)
+    legend = {precision: styles[precision] for precision in inference.others}
+    shown = []
+    for name, title, look in measures:
+        rows = [
+            Row(
+                judged.trained.name,
+                [Mark(measured(judged, p, name), styles[p]) for p in inference.others],
+            )
+            for judged in inference.judged
+        ]
+        look = look or {"margin": margin, "x": "shaded: the margin"}
+        said = f"{title}: see the table."
+        shown.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
+    return shown
+
+
+def measured(judged, precision, name) -> float | None:
+    """What a precision changes, or how many times the baseline's it takes or holds."""
+    if name == "change":
+        return judged.difference(precision)
+    mine, base = (getattr(r, name) for r in (judged.results[precision], judged.base))
+    return None if mine is None or not base else mine / base
 
 
 def checkpoint_section(judged, inference) -> Section:
@@ -166,11 +206,10 @@ def data(judged) -> dict:
             "bytes": result.bytes,
             "changed": None if changed is None else summary(changed),
         }
-    run = trained.run
     return {
         "checkpoint": trained.path.name,
         "task": task.name,
-        "trained": {key: run[key] for key in ("precision", "seed", "steps") if key in run},
+        "trained": {k: trained.run[k] for k in ("precision", "seed", "steps") if k in trained.run},
         "averaged": bool(trained.averaged),
         "metric": task.metric_name,
         "examples": len(trained.test_set),
@@ -190,21 +229,16 @@ def records(inference) -> list:
     """A row for each checkpoint in each precision."""
     rows: list = [RECORD]
     for judged, path in zip(inference.judged, names_of(inference)):
-        name = judged.trained.task.metric_name
-        for precision, result in judged.results.items():
-            is_base = result is judged.base
-            changed = None if is_base else judged.changed(precision)
-            numbers = (
-                [""] * 4
-                if changed is None
-                else [len(changed.places), changed.gained, changed.lost, changed.p]
-            )
-            difference = "" if is_base else judged.difference(precision)
-            sizes = [result.bytes.get(kind, "") for kind in ("weights", "activations")]
-            rows.append(
-                [path, judged.trained.task.name, precision, name]
-                + [result.metrics[name], difference, result.loss, *numbers, result.seconds, *sizes]
-            )
+        whole = data(judged)
+        for precision, result in whole["results"].items():
+            changed = result["changed"] or {}
+            is_base = precision == judged.base.precision
+            value = result["metrics"][whole["metric"]]
+            row = [path, whole["task"], precision, whole["metric"], value]
+            row += ["" if is_base else judged.difference(precision), result["loss"]]
+            row += [changed.get(name, "") for name in ("count", "gained", "lost", "p")]
+            row.append(result["seconds_per_example"])
+            rows.append([*row, *(result["bytes"].get(k, "") for k in ("weights", "activations"))])
     return rows
 
 

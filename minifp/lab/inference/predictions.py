@@ -29,12 +29,12 @@ class Predictions:
 
 def predictions_of(outputs: Any, targets: Any) -> Predictions | None:
     """What outputs name; None where they have no entry for each class, or targets are none."""
-    found = [leaf for _, leaf in leaves(outputs)]
-    arrays = len(found) == 1 and all(isinstance(a, np.ndarray) for a in (found[0], targets))
-    axis = class_axis(found[0], targets) if arrays else -1
+    parts = [leaf for _, leaf in leaves(outputs)]
+    arrays = len(parts) == 1 and all(isinstance(a, np.ndarray) for a in (parts[0], targets))
+    axis = class_axis(parts[0], targets) if arrays else -1
     if axis < 0:
         return None
-    scores = np.moveaxis(found[0], axis, -1)
+    scores = np.moveaxis(parts[0], axis, -1)
     if scores.shape[:-1] != targets.shape:
         return None
     finite = np.isfinite(scores).all(-1)

@@ -64,29 +64,11 @@ def without_gaps(steps, values) -> tuple:
     return steps, np.where(last < 0, math.nan, values[last])
 
 
-def limits(comparison, key="loss") -> tuple:
-    """(low, high, top of the picture) of the mean lines of one column.
-
-    A diverging run may go to 1e30, and the others must still be seen: above twice what the baseline
-    and every run's first steps reach, a line leaves the picture at the top.
-    """
+def fall(comparison) -> float:
+    """How many times its lowest the baseline's highest mean loss is."""
     width = window_of(comparison)
-    lines = []
-    for run in comparison.runs:
-        _, values = windowed(*series(run, key), width)
-        lines.append((run.precision == comparison.baseline, values[~np.isnan(values)]))
-    lines = [(is_baseline, values) for is_baseline, values in lines if values.size]
-    if not lines:
-        return 0.0, 1.0, 1.0
-    usual = max(values.max() if is_baseline else values[:3].max() for is_baseline, values in lines)
-    highest = max(values.max() for _, values in lines)
-    return float(min(v.min() for _, v in lines)), float(highest), float(min(highest, 2 * usual))
-
-
-def top_of_metric(comparison) -> float:
-    """Twice what the first evaluations reach, if less is better: above it a line may leave."""
-    if comparison.task.goal != "min":
-        return math.inf
-    values = [evaluations(run)[1] for run in comparison.runs]
-    firsts = [y[~np.isnan(y)][0] for y in values if not np.isnan(y).all()]
-    return 2 * float(max(firsts, default=math.inf))
+    runs = comparison.runs_of(comparison.baseline)
+    means = [windowed(*series(run, "loss"), width)[1] for run in runs]
+    values = np.concatenate([np.zeros(0), *means])
+    values = values[np.isfinite(values)]
+    return float(values.max() / values.min()) if values.size and values.min() > 0 else 1.0

@@ -1,11 +1,9 @@
-"""What a comparison's page lets people explore: everything over the steps of training."""
+"""What a comparison shows over the steps of training, as charts."""
 
-import math
 import re
 from functools import partial
 
 import numpy as np
-from markupsafe import Markup
 
 from minifp.lab import divergence
 from minifp.lab.arms import split
@@ -15,38 +13,44 @@ from minifp.lab.page import captions, curves
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.statistics.distributions import t_quantile
 from minifp.lab.statistics.paired import CONFIDENCE
-from minifp.report.chart_markup import group_html
 from minifp.report.charts import Arm, Group, Line, Panel
 
+MOST_LINEAR = 25  # how many times it may fall for a linear axis
 DISTANCES = {  # fields of divergence.Distances: title, and what it is
     "weights": ("Weights: distance from {}", "|w − b| / |b| of the weights"),
-    "outputs": ("Outputs: distance from {}", "|y − b| / |b| of the outputs for the first test "
-                "examples"),
-    "predictions": ("Predictions that differ from {}", "the share of the first test examples for "
-                    "which another class is largest"),
-}  # fmt: skip
+    "outputs": (
+        "Outputs: distance from {}",
+        "|y − b| / |b| of the outputs for the first test examples",
+    ),
+    "predictions": (
+        "Predictions that differ from {}",
+        "the share of the first test examples for which another class is largest",
+    ),
+}
 
 
-def line_charts(comparison, prefix: str, names=None) -> Markup:
-    """All panels as one group, or those of some names; nothing without a run."""
-    group = group_of(comparison, [*histories(comparison, names), *distances(comparison)], names)
-    return group_html(group, prefix) if group.panels else Markup()
-
-
-def group_of(comparison, panels, names=None, styles=None) -> Group:
-    """Those of some names that have lines. styles: of the arms, if not the usual ones."""
-    seeds = comparison.seeds
-    styles = styles or styles_of(comparison.precisions, comparison.baseline)
+def group_of(comparison, names=None, panels=None, prefix: str = "charts") -> Group:
+    """All panels that have lines, or those of some names, or others, as one group. prefix: what
+    their ids begin with."""
+    if panels is None:
+        panels = [*histories(comparison, names), *(distances(comparison) if names is None else ())]
+    styles = styles_of(comparison.precisions, comparison.baseline)
     return Group(
-        panels=[p for p in panels if p.lines and (names is None or p.name in names)],
+        panels=[panel for panel in panels if panel.lines],
         arms=[arm_of(comparison, name, style) for name, style in styles.items()],
-        seeds=seeds,
         baseline=comparison.baseline,
-        quantiles={n: t_quantile((1 + CONFIDENCE) / 2, n - 1) for n in range(2, len(seeds) + 1)},
-        fewest=curves.FEWEST_SEEDS,
         tau=curves.window_of(comparison) - 1,
         title=captions.heading(comparison),
+        name=prefix,
+        **seeds_of(comparison),
     )
+
+
+def seeds_of(comparison) -> dict:
+    """What a Group has of seeds: from how many on a band is an interval, and of which kind."""
+    counts = range(2, len(comparison.seeds) + 1)
+    quantiles = {n: t_quantile((1 + CONFIDENCE) / 2, n - 1) for n in counts}
+    return {"seeds": comparison.seeds, "quantiles": quantiles, "fewest": curves.FEWEST_SEEDS}
 
 
 def arm_of(comparison, name, style) -> Arm:
@@ -62,66 +66,65 @@ def arm_of(comparison, name, style) -> Arm:
 def histories(comparison, names=None) -> list[Panel]:
     """Loss, metric, test loss, gradients and the loss scale, or some of them; without lines where
     there is nothing to show."""
-    wanted = [make for name, make in HISTORIES.items() if names is None or name in names]
-    found = [make(comparison) for make in wanted]
-    return [*found[:3], *others(comparison), *found[3:]] if names is None else found
+    panels = [
+        make(comparison) for name, make in HISTORIES.items() if names is None or name in names
+    ]
+    return [*panels[:3], *others(comparison), *panels[3:]] if names is None else panels
 
 
 def loss(comparison) -> Panel:
     """The training loss, step by step."""
-    low, _, top = curves.limits(comparison)
     lines = lines_of(comparison, partial(curves.series, key="loss"))
-    look: dict = {"log": low > 0 and top / low > 25, "smooth": True, "top": top}
-    said = captions.describe_loss(comparison)
-    return Panel("loss", "Training loss", lines, said, band_text(comparison), **look)
+    look: dict = {"log": curves.fall(comparison) > MOST_LINEAR, "smooth": True}
+    return Panel("loss", "Training loss", lines, note=band_text(comparison), **look)
 
 
 def metric(comparison) -> Panel:
     """The metric at each evaluation."""
-    title, said = captions.metric_title(comparison.task), captions.describe_metric(comparison)
+    title = captions.metric_title(comparison.task)
     lines = lines_of(comparison, curves.evaluations) if curves.has_course(comparison) else []
-    look: dict = {"points": True, "top": curves.top_of_metric(comparison)}
-    return Panel("metric", title, lines, said, band_text(comparison), **look)
+    return Panel("metric", title, lines, note=band_text(comparison), points=True)
 
 
 def test_loss(comparison) -> Panel:
     """The loss at each evaluation, if it is not the metric."""
-    lines, said = [], "The mean over the test set, at each evaluation."
+    lines: list[Line] = []
     if curves.has_course(comparison) and "loss" not in comparison.task.metric_name:
         lines = lines_of(comparison, partial(curves.evaluations, column=2))
-    return Panel("test-loss", "Test loss", lines, said, band_text(comparison), points=True)
+    return Panel("test-loss", "Test loss", lines, note=band_text(comparison), points=True)
 
 
 def others(comparison) -> list[Panel]:
     """Each further metric, and what averaged weights reach, at each evaluation."""
-    said, found = "At each evaluation, of the whole test set.", []
+    said, panels = "At each evaluation, of the whole test set.", []
     for score in scores_of(comparison)[1:] if curves.has_course(comparison) else ():
         lines = lines_of(comparison, partial(curves.measured, name=score.name))
         unit = f" ({score.unit})" if score.unit else ""
         slug = re.sub(r"\W+", "-", f"further {score.name}")
         title = sentence_case(score.name) + unit
-        found.append(Panel(slug, title, lines, said, band_text(comparison), points=True))
-    return found
+        panels.append(Panel(slug, title, lines, said, band_text(comparison), points=True))
+    return panels
 
 
 def gradients(comparison) -> Panel:
     """The norm of all gradients; where it was not finite, the one before it."""
     lines = lines_of(comparison, lambda run: curves.without_gaps(*curves.series(run, "grad_norm")))
-    said = "A line for each seed, and the mean over seeds, on a logarithmic axis."
     note = f"{band_text(comparison)} A skipped step has no norm: the previous step's norm is drawn."
-    look: dict = {"log": True, "smooth": True, "top": curves.limits(comparison, "grad_norm")[2]}
-    return Panel("gradients", "Norm of all gradients, unscaled", lines, said, note.strip(), **look)
+    title = "Norm of all gradients, unscaled"
+    return Panel("gradients", title, lines, note=note.strip(), log=True, smooth=True)
 
 
 def scale(comparison) -> Panel:
     """The loss scale, on an axis of powers of two, of the runs that have one."""
     note = (
-        "Line: the mean exponent over seeds; band: from the lowest to the highest. Ticks at the "
-        "bottom: skipped steps, a row for each arm."
+        "Gradients are multiplied by the scale while they are stored in few bits, and divided by "
+        "it before the update, in float32. An overflow skips the step and halves the scale; many "
+        "steps without one double it. Line: the mean exponent over seeds; band: from the lowest to "
+        "the highest. Ticks at the bottom: skipped steps, a row for each arm."
     )
     look: dict = {"powers": True, "stepped": True, "interval": False, "minus": False}
-    lines, said = lines_of(comparison, exponents), captions.describe_scale(comparison)
-    return Panel("scale", "Loss scale", lines, said, note, marks=skips(comparison), **look)
+    lines, marks = lines_of(comparison, exponents), skips(comparison)
+    return Panel("scale", "Loss scale", lines, note=note, marks=marks, **look)
 
 
 HISTORIES = {
@@ -135,13 +138,13 @@ HISTORIES = {
 
 def lines_of(comparison, series) -> list[Line]:
     """A line for each run that has values, arm by arm."""
-    found = []
+    lines = []
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):
             x, y = series(run)
             if len(x) and np.isfinite(y).any():
-                found.append(Line(arm, run.seed, x, y))
-    return found
+                lines.append(Line(arm, run.seed, x, y))
+    return lines
 
 
 def exponents(run) -> tuple:
@@ -150,19 +153,19 @@ def exponents(run) -> tuple:
         return (), np.zeros(0)
     x, scale = curves.series(run, "scale")
     jumps = np.flatnonzero(np.diff(scale) != 0) + 1
-    kept = np.unique(np.array([0, *jumps, len(x) - 1] if len(x) else [], int))
-    return x[kept], np.log2(scale[kept])
+    places = np.unique(np.array([0, *jumps, len(x) - 1] if len(x) else [], int))
+    return x[places], np.log2(scale[places])
 
 
 def skips(comparison) -> list:
     """(arm, seed, steps) of the runs that skipped any."""
-    found = []
+    marks = []
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):
             steps, skipped = curves.series(run, "skipped")
             if (skipped > 0).any():
-                found.append((arm, run.seed, steps[skipped > 0]))
-    return found
+                marks.append((arm, run.seed, steps[skipped > 0]))
+    return marks
 
 
 def band_text(comparison) -> str:
@@ -180,43 +183,25 @@ def band_text(comparison) -> str:
 
 def distances(comparison) -> list[Panel]:
     """How far each arm is from its partner, step by step, with the controls as one band."""
-    found = divergence.of(comparison)
-    controls = sorted({d.precision for d in found if split(d.precision)[1] not in ("", "repeat")})
+    each = divergence.of(comparison)
+    controls = sorted({d.precision for d in each if split(d.precision)[1] not in ("", "repeat")})
     panels = []
     for name, (title, what) in DISTANCES.items():
         lines = [
             Line(d.precision, d.seed, d.steps, getattr(d, name))
-            for d in found
+            for d in each
             if getattr(d, name) is not None
         ]
         if not lines:
             continue
-        shown = {*(line.arm for line in lines)}
         log = name != "predictions" and any((np.asarray(li.y) > 0).any() for li in lines)
-        envelope = bool(controls) and any(not split(arm)[1] for arm in shown)
+        envelope = bool(controls) and any(not split(line.arm)[1] for line in lines)
         band = (
             "Grey band: from the lowest to the highest control, each relative to the run that it "
             "disturbs. It shows what any small disturbance does."
         )
         note = f"{what[:1].upper()}{what[1:]}. {band if envelope else ''}".strip()
-        said = f"{what}. {ends(lines)}"
-        panels.append(
-            Panel(
-                name, title.format(comparison.baseline), lines, said, note=note, log=log,
-                points=True, minus=False, interval=False, envelope=envelope, is_drawn=False,
-            )
-        )  # fmt: skip
+        look: dict = {"log": log, "points": True, "minus": False, "interval": False}
+        look |= {"envelope": envelope, "is_drawn": False}
+        panels.append(Panel(name, title.format(comparison.baseline), lines, note=note, **look))
     return panels
-
-
-def ends(lines) -> str:
-    """Where each arm is at the end."""
-    last: dict[str, list] = {}
-    for line in lines:
-        last.setdefault(line.arm, []).append(float(line.y[-1]))
-    texts = (
-        f"{arm} ends between {min(v):.2g} and {max(v):.2g}"
-        for arm, v in last.items()
-        if all(map(math.isfinite, v))
-    )
-    return "; ".join(texts) + "."

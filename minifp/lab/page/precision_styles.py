@@ -1,6 +1,7 @@
 """How each arm is drawn in a comparison, and each kind of memory."""
 
 from minifp.lab.arms import split
+from minifp.lab.memory import KINDS
 from minifp.report.drawing import STYLES, Style
 
 # The same in every report, and in every panel of the demonstration.
@@ -19,13 +20,7 @@ CONTROLS = {
     "kernels": ((7, 2, 1, 2), "P"),
     "repeat": ((2, 4), "*"),
 }
-KIND_COLORS = {
-    "weights": "#0072b2",
-    "masters": "#56b4e9",
-    "optimizer_state": "#009e73",
-    "activations": "#e69f00",
-    "gradients": "#cc79a7",
-}
+KIND_STYLES = dict(zip(KINDS, (STYLES[i] for i in (1, 6, 3, 5, 4))))
 
 
 def styles_of(precisions, baseline) -> dict:

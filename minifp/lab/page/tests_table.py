@@ -1,12 +1,10 @@
 """The table of tests: each arm's difference in each score, and what is claimed of it."""
 
-from markupsafe import Markup
-
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions.sentences import sentence_case
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
-from minifp.report.markup import code, details, paragraph, table
+from minifp.report.content import Part, Table
 
 ABOUT = (
     "Differences are paired by seed. A p value says how often data this far out would come up if "
@@ -21,40 +19,45 @@ ABOUT = (
     "Bootstrap: the interval again, without assuming one (BCa). Pairing gain: how many times as "
     "many seeds it would take without pairs."
 )
-P_VALUES = ("p, equivalence test", "p, difference test", "p, non-inferiority test")
+HEAD = ("precision", "score", "pairs", "mean", "difference", f"{CONFIDENCE:.0%} interval")
+HEAD += ("bootstrap", "SD", "margin", "p equivalent", "p different", "p not worse")
+HEAD += ("sign-flip p", "pairing gain", "verdict")
+BRIEF = (0, 1, 4, 5, 9, 10)  # at terminals
+TESTS = ("equivalent", "different", "not_worse")
 
 
-def tests_table(comparison) -> Markup:
-    """All scores of all arms but controls; what the columns are is told below, to open."""
+def tests_parts(comparison) -> list[Part]:
+    """All scores of all arms but controls, then what the columns are; at terminals where anything
+    is claimed."""
     claims = [c for c in comparison.claims() if not is_control(c.arm) and c.pairs]
     if not claims:
-        return Markup()
-    head = ["precision", "score", "pairs", "mean", "difference", f"{CONFIDENCE:.0%} interval"]
-    head += ["bootstrap", "SD", "margin", *P_VALUES]
-    head += ["sign-flip p", "pairing gain", "verdict"]
-    rows = [[code(c.arm), *map(words.typeset, cells(c))] for c in claims]
-    notes = list(dict.fromkeys(c.score.note for c in claims if c.score.note))
-    shown = table("Every score and its tests", head, rows, text_columns=(1, 14))
-    told = [paragraph(sentence_case(f"{note}."), "small") for note in notes]
-    content = Markup("\n").join([shown, *told, paragraph(ABOUT, "small")])
-    return details("The tests behind the verdicts, and the other scores", content)
+        return []
+    notes = dict.fromkeys(c.score.note for c in claims if c.score.note)
+    rows = [HEAD, *([c.arm, *cells(c)] for c in claims)]
+    brief = BRIEF if any(c.verdict for c in claims) else ()
+    whole = Table("Every score and its tests", rows, (1, 14), is_grouped=True, brief=brief)
+    return [whole, *(sentence_case(f"{note}.") for note in notes), ABOUT]
 
 
 def cells(claim) -> list[str]:
-    """One claim, as plain texts."""
-    score, d = claim.score, claim.paired
+    """One claim."""
+    score, paired = claim.score, claim.paired
     places = places_of(claim)
-    found = [score.name, str(claim.pairs), mean_text(claim, places)]
-    found += [words.signed(claim.difference, places), ends(claim.low, claim.high, places)]
-    low, high = map(score.shown, d.bootstrap) if d else (None, None)
-    found += [
+    low, high = map(score.shown, paired.bootstrap) if paired else (None, None)
+    return [
+        score.name if claim.reached is None else f"{score.name}: {mean_text(claim, places)}",
+        str(claim.pairs),
+        mean_text(claim, places),
+        words.signed(claim.difference, places),
+        ends(claim.low, claim.high, places),
         ends(low, high, places),
-        words.fixed(d.sd, places) if d else "-",
+        words.fixed(paired.sd, places) if paired else "-",
+        "-" if score.margin is None else f"{score.margin:.3g}",
+        *(p_text(claim, name) for name in TESTS),
+        f"{paired.sign_flip_p:.2g}" if paired else "-",
+        f"{paired.pairing_gain:.3g}" if paired else "-",
+        verdict(claim),
     ]
-    found += ["-" if score.margin is None else f"{score.margin:.3g}"]
-    found += [p_text(claim, name) for name in ("equivalent", "different", "not_worse")]
-    found += [f"{d.sign_flip_p:.2g}", f"{d.pairing_gain:.3g}"] if d else ["-", "-"]
-    return [*found, verdict(claim)]
 
 
 def mean_text(claim, places) -> str:
@@ -82,7 +85,7 @@ def ends(low, high, places) -> str:
     """An interval."""
     if not words.is_number(low):
         return "-"
-    return f"{words.signed(low, places)} to {words.signed(high, places)}"
+    return f"[{words.signed(low, places)}, {words.signed(high, places)}]"
 
 
 def p_text(claim, name) -> str:

@@ -1,7 +1,5 @@
 """What a comparison says in sentences: a headline, and a statement for each precision."""
 
-from dataclasses import dataclass
-
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.sentences import WEAK, beside, share_text
 from minifp.lab.page.captions import metric_places
@@ -14,17 +12,9 @@ from minifp.lab.statistics.paired import (
     LEAST_PAIRS,
 )
 from minifp.report import words
+from minifp.report.content import Finding
 
 NO_VERDICT = "NO VERDICT"
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One precision against the baseline: its verdict and the reasons."""
-
-    precision: str
-    verdict: str
-    text: str
 
 
 def headline(comparison) -> str:
@@ -78,18 +68,19 @@ def badge(row) -> str:
     return f"{row.verdict}{' (weak)' if row.weak else ''}" if row.verdict else ""
 
 
-def statements(comparison) -> list[Statement]:
-    """One for each precision but the baseline."""
+def statements(comparison) -> list[Finding]:
+    """For each precision but the baseline its verdict against it, and the reasons."""
     rows, claims = comparison.rows(), claims_of(comparison)
     base = next(row for row in rows if row.precision == comparison.baseline)
-    found = []
+    findings = []
     for row in rows:
         if row is not base and not row.is_control:
             own = next((c for c in claims if c.arm == row.precision and c.decides), None)
             text = reasons(row, base, own, comparison)
             text = " ".join([text, *(beside(own) if row.verdict and own else ())])
-            found.append(Statement(row.precision, badge(row) or NO_VERDICT, text))
-    return found
+            text = text[:1].upper() + text[1:]
+            findings.append(Finding(row.precision, badge(row) or NO_VERDICT, text))
+    return findings
 
 
 def reasons(row, base, claim, comparison) -> str:
@@ -103,31 +94,29 @@ def reasons(row, base, claim, comparison) -> str:
         f"{difference_text(row, comparison.task.primary)}"
     )
     if not words.is_number(row.low):
-        return f"{words.typeset(text)} from a single pair of runs, which is no evidence."
+        return f"{text} from a single pair of runs, which is no evidence."
     if row.pairs < LEAST_PAIRS:
-        return f"{words.typeset(text)}, too few for a verdict: at least {row.needed} are needed."
+        return f"{text}, too few for a verdict: at least {row.needed} are needed."
     if row.verdict is None:
         why = row.coarse or f"no run has its {comparison.task.decider}"
-        return (
-            f"{words.typeset(text)}; but {why}, and no test loss with a margin is there to decide."
-        )
+        return f"{text}; but {why}, and no test loss with a margin is there to decide."
     score = claim.score
     if score.name == comparison.task.metric_name:
-        return words.typeset(text) + closing(row, f"the task's margin of ±{score.margin:g}")
+        return text + closing(row, f"the task's margin of ±{score.margin:g}")
     why = f"but {row.coarse}, so the" if row.coarse else "as declared, the"
     text += f"; {why} {score.name} decides: {difference_text(claim, score)}"
     note = f" {score.note[:1].upper()}{score.note[1:]}." if row.coarse and score.note else ""
-    return words.typeset(text) + closing(row, f"its margin of ±{score.margin:.2g}") + note
+    return text + closing(row, f"its margin of ±{score.margin:.2g}") + note
 
 
-def difference_text(found, score) -> str:
+def difference_text(claim, score) -> str:
     """A difference with its interval and pairs."""
     places, unit = words.decimals(score.margin), score.difference_unit
-    text = f"{words.signed(found.difference, places)} {unit}".rstrip()
-    if not words.is_number(found.low):
+    text = f"{words.signed(claim.difference, places)} {unit}".rstrip()
+    if not words.is_number(claim.low):
         return text
-    ends = f"{words.signed(found.low, places)} to {words.signed(found.high, places)}"
-    return f"{text} ({CONFIDENCE:.0%} interval {ends}, {found.pairs} pairs)"
+    ends = f"{words.signed(claim.low, places)} to {words.signed(claim.high, places)}"
+    return f"{text} ({CONFIDENCE:.0%} interval {ends}, {claim.pairs} pairs)"
 
 
 def closing(row, margin) -> str:

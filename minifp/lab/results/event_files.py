@@ -51,13 +51,13 @@ def save(comparison, folder) -> list[Path]:
 
 def scalars(run, metrics) -> list[tuple[int, dict[str, float]]]:
     """What is known after each step, by the names that TensorBoard shows."""
-    tests, found = tests_by_step(run, metrics, metrics[0]), []
+    tests, each = tests_by_step(run, metrics, metrics[0]), []
     columns = {TRAINING.get(name, f"train/{name}"): c for name, c in run.history.items()}
     for i, step in enumerate(columns.pop("train/step")):
         values = {tag: column[i] for tag, column in columns.items()}
         measured = zip(("test/loss", *(f"test/{name}" for name in metrics)), tests.get(step, ()))
-        found.append((step, {**values, **{tag: v for tag, v in measured if v is not None}}))
-    return found
+        each.append((step, {**values, **{tag: v for tag, v in measured if v is not None}}))
+    return each
 
 
 def events(run, metrics) -> bytes:

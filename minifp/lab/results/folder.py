@@ -15,9 +15,9 @@ from minifp.saving import files
 def contents(comparison, folder) -> dict:
     """All files of a folder that follow from the runs in it: by path, what they hold."""
     in_memory = comparison.runs if comparison.out is None else ()
-    kept = [file for run in in_memory for file in store.kept_files(run).values()]
+    contents = [file for run in in_memory for file in store.kept_files(run).values()]
     return {
-        **{folder / name: content for name, content in kept},
+        **{folder / name: content for name, content in contents},
         folder / store.RUNS_TABLE: tidy.runs_csv(comparison),
         folder / store.HISTORY: tidy.history_csv(comparison),
         folder / store.LATEX: latex.table(comparison),

@@ -107,12 +107,12 @@ def check_settings(first, one, second, other) -> None:
 
 def check_same(first, one, second, other) -> None:
     """Refuse two runs of one arm and seed that are not the same to the last bit."""
-    found = [] if one is other else differences(first, one, second, other)
-    if found:
+    names = [] if one is other else differences(first, one, second, other)
+    if names:
         name = store.run_path(Path(), one.precision, one.seed)
         raise ArgumentError(
             f"{one.precision}, seed {one.seed} is in {first} and in {second}, with other results: "
-            f"{', '.join(found[:SHOWN])} differ. The same settings give the same bits on one "
+            f"{', '.join(names[:SHOWN])} differ. The same settings give the same bits on one "
             f"machine with one version of each library; keep one, and delete {name} in the other "
             "folder, or that folder"
         )
@@ -121,18 +121,18 @@ def check_same(first, one, second, other) -> None:
 def differences(first, one, second, other) -> list[str]:
     """In what two runs differ beside times, the most telling first."""
     names = [f.name for f in fields(Run) if f.name not in MEASURED]
-    found = [n for n in names if json_text(getattr(one, n)) != json_text(getattr(other, n))]
+    different = [n for n in names if json_text(getattr(one, n)) != json_text(getattr(other, n))]
     arrays, of_other = one.snapshots, other.snapshots
     if arrays and of_other:  # which are not there where they were not asked for, or lost
         same = arrays.keys() == of_other.keys() and all(
             np.array_equal(a, of_other[k], equal_nan=True) for k, a in arrays.items()
         )
-        found += [] if same else ["weights and outputs"]
+        different += [] if same else ["weights and outputs"]
     for name in sorted({*one.kept, *other.kept}):
         places = [(first, one.kept.get(name)), (second, other.kept.get(name))]
         held = [None if file is None else files.read_within(path, file) for path, file in places]
-        found += [] if held[0] == held[1] else [name]
-    return found
+        different += [] if held[0] == held[1] else [name]
+    return different
 
 
 def tell_machine(run, first, part) -> None:

@@ -2,7 +2,7 @@
 
 from shlex import join, quote
 
-from minifp.lab.page.sections import seeds_text
+from minifp.lab.page.again import option_words
 
 TEXT = """\
 #!/bin/sh
@@ -77,10 +77,8 @@ def grids(comparison) -> list[tuple[list[str], list[int]]]:
 
 def command(comparison, task, arms, seeds) -> str:
     """The call that makes these arms with these seeds."""
-    whole = seeds == list(range(len(seeds)))
-    options = ["--precision", *arms]
-    options += ["--seeds", str(len(seeds)) if whole else seeds_text(seeds)]
-    options += ["--steps", str(comparison.config["steps"]), "--dial", str(comparison.dial)]
+    options = option_words(comparison, arms, seeds)
+    options += [] if comparison.dial else ["--dial", "0"]  # the task may have one of its own
     device = comparison.origin.device
     options += ["--device", device] if device else []
     lines = [f'"$python" -m minifp compare {task}', join(options)]

@@ -51,10 +51,9 @@ def of_reading() -> dict[str, dict]:
     for name in ("snapshots", "weights"):  # which a run's own file has, empty
         definitions["run"]["properties"][name] = {"type": "object", "maxProperties": 0}
     run_file = {"config": {"type": "object"}, "run": {"$ref": "#/$defs/run"}}
-    return {
-        RESULTS: {"type": "object", "properties": {n: parts[n] for n in READ},
-                  "required": [*READ], "$defs": definitions},
-        REGISTERED: {**parts["registered"], "$defs": definitions},
-        RUN_FILE: {"type": "object", "properties": run_file, "required": [*run_file],
-                   "$defs": definitions},
-    }  # fmt: skip
+    own = {RESULTS: {name: parts[name] for name in READ}, RUN_FILE: run_file}
+    objects = {
+        kind: {"type": "object", "properties": p, "required": [*p], "$defs": definitions}
+        for kind, p in own.items()
+    }
+    return {**objects, REGISTERED: {**parts["registered"], "$defs": definitions}}

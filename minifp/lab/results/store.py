@@ -76,9 +76,9 @@ def save_run(folder: Path, run: Run, config: dict, origin: Origin = NOWHERE) -> 
         files.check_within(folder, weights_path(path))
         final_weights.save(weights_path(path), run, config, origin)
         run.weights = {}
-    found = kept_files(run)
-    written: dict = {folder / file: content for file, content in found.values()}
-    run.kept = {name: file for name, (file, _) in found.items()}
+    saved = kept_files(run)
+    written: dict = {folder / file: content for file, content in saved.values()}
+    run.kept = {name: file for name, (file, _) in saved.items()}
     if run.snapshots:
         out = BytesIO()
         arrays: Any = run.snapshots  # whose names the types of savez do not expect
@@ -91,8 +91,8 @@ def kept_files(run: Run) -> dict[str, tuple[str, bytes]]:
     """What a run keeps in memory, by name: its file, seen from the folder, and the content."""
     path = run_path(Path(), run.precision, run.seed)
     beside = path.with_name(path.name.removesuffix(".json"))
-    found = {name: kept.contents(name, value) for name, value in run.kept.items()}
-    return {name: ((beside / file).as_posix(), content) for name, (file, content) in found.items()}
+    saved = {name: kept.contents(name, value) for name, value in run.kept.items()}
+    return {name: ((beside / file).as_posix(), content) for name, (file, content) in saved.items()}
 
 
 def text_of(run: Run, config: dict) -> str:

@@ -93,11 +93,11 @@ def history_csv(comparison) -> str:
 
 def tests_by_step(run, metrics, primary) -> dict:
     """Of each step after which a run was evaluated: its test loss, and each metric."""
-    found = {}
+    tests = {}
     for i, (step, value, loss) in enumerate(run.evaluations):
         others = {name: values[i] for name, values in run.metrics.items() if i < len(values)}
-        found[step] = [loss, *({**others, primary: value}.get(name) for name in metrics)]
-    return found
+        tests[step] = [loss, *({**others, primary: value}.get(name) for name in metrics)]
+    return tests
 
 
 def read_history(folder: Path, metrics: list) -> dict:

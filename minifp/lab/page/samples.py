@@ -1,4 +1,4 @@
-"""What the runs of one seed kept, arm by arm: pictures and sounds to compare, texts, names of the
+"""What the runs of one seed saved, arm by arm: pictures and sounds to compare, texts, names of the
 rest."""
 
 import base64
@@ -19,8 +19,8 @@ LARGEST = 2**20  # bytes of a picture or a sound that is put into the page
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One thing that a run kept: the name of its file, and its content, or None for a lost one."""
+class Sample:
+    """One thing that a run saved: the name of its file, and its content, or None for a lost one."""
 
     arm: str
     file: str
@@ -32,41 +32,40 @@ class Kept:
         return KINDS.get(PurePosixPath(self.file).suffix, "")
 
 
-def kept_section(comparison) -> Markup:
-    """Nothing where no run kept anything."""
+def parts(comparison) -> list:
+    """Nothing where no run saved anything."""
     seeds = sorted(run.seed for run in comparison.runs if run.kept)
     if not seeds:
-        return Markup()
-    runs = [comparison.runs_of(arm) for arm in comparison.precisions]
-    shown = [run for of_arm in runs for run in of_arm if run.seed == seeds[0] and run.kept]
-    names = dict.fromkeys(name for run in shown for name in run.kept)
-    said = f"Of the runs with seed {seeds[0]}, after their last evaluation"
-    said += ". Other seeds are in the folder." if len({*seeds}) > 1 else "."
-    parts = [of_name(name, [found(comparison, r, name) for r in shown if name in r.kept])
-             for name in names]  # fmt: skip
-    return Markup("\n").join([paragraph(said), *parts])
+        return []
+    runs = [run for arm in comparison.precisions for run in comparison.runs_of(arm)]
+    runs = [run for run in runs if run.seed == seeds[0] and run.kept]
+    others = " Other seeds are in the folder." if len({*seeds}) > 1 else ""
+    about = f"Of the runs with seed {seeds[0]}, after their last evaluation.{others}"
+    names = dict.fromkeys(name for run in runs for name in run.kept)
+    return [paragraph(about), *(side_by_side(comparison, name, runs) for name in names)]
 
 
-def found(comparison, run, name) -> Kept:
-    """What a run kept by a name, from its folder if it is there."""
+def side_by_side(comparison, name, runs) -> Markup:
+    """The same of each arm that has it."""
+    samples = [sample_of(comparison, run, name) for run in runs if name in run.kept]
+    cell = Markup('<figure class="kept">\n{}\n<figcaption>{}</figcaption>\n</figure>').format
+    cells = Markup("\n").join(cell(html(name, one), code(one.arm)) for one in samples)
+    return Markup('<h3>{}</h3>\n<div class="kept-row">\n{}\n</div>').format(name, cells)
+
+
+def sample_of(comparison, run, name) -> Sample:
+    """What a run saved by a name, from its folder if it is there."""
     value = run.kept[name]
     if comparison.out is None:
-        return Kept(run.precision, *kept.contents(name, value))
+        return Sample(run.precision, *kept.contents(name, value))
     try:
         content = files.read_within(comparison.out, value, untrusted.LARGEST)
     except DataError:
         content = None
-    return Kept(run.precision, value, content)
+    return Sample(run.precision, value, content)
 
 
-def of_name(name, things: list[Kept]) -> Markup:
-    """The same of each arm, side by side."""
-    cell = Markup('<figure class="kept">\n{}\n<figcaption>{}</figcaption>\n</figure>').format
-    cells = Markup("\n").join(cell(shown(name, one), code(one.arm)) for one in things)
-    return Markup('<h3>{}</h3>\n<div class="kept-row">\n{}\n</div>').format(name, cells)
-
-
-def shown(name, one: Kept) -> Markup:
+def html(name, one: Sample) -> Markup:
     """One of them: itself, or where it is."""
     if one.content is None:
         return paragraph(f"{one.file} no longer exists")

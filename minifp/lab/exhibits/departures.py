@@ -1,17 +1,16 @@
 """Where a training parts from float32's: its loss leaves the range of float32's runs for good; and
 where it could have been known before."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from minifp.lab.exhibits.finding import called
 from minifp.lab.page import curves, line_charts
-from minifp.lab.page.precision_styles import styles_of
-from minifp.report import drawing, words
-from minifp.report.charts import Panel
-from minifp.report.content import Picture
-from minifp.report.line_drawing import draw, windowed
+from minifp.report import words
+from minifp.report.charts import Group, Panel
+from minifp.report.line_drawing import windowed
 
 LASTING = 0.1  # of the windows, at the end: what leaves the range later may come back
 MOST = 0.5  # a rule fixed before any run was judged by it: it warns where most of a window is lost
@@ -55,11 +54,11 @@ def baseline(comparison) -> list:
 
 def partings(comparison, arms) -> dict[str, list[float]]:
     """For each arm that has some, the steps at which its runs part, in order."""
-    found = {}
+    steps = {}
     for arm in arms:
-        steps = [parts_at(comparison, run) for run in comparison.runs_of(arm)]
-        found[arm] = sorted(step for step in steps if step is not None)
-    return {arm: steps for arm, steps in found.items() if steps}
+        each = [parts_at(comparison, run) for run in comparison.runs_of(arm)]
+        steps[arm] = sorted(step for step in each if step is not None)
+    return {arm: known for arm, known in steps.items() if known}
 
 
 def note(exhibit, comparison) -> str:
@@ -94,45 +93,32 @@ def warning(exhibit, comparison) -> str:
                 parted += 1
                 early += step is not None and step <= parts
         told += [at_steps(comparison, arm, sorted(warned))] if warned else []
-    found = words.listed(told) if told else "in none"
+    where = words.listed(told) if told else "in none"
     return (
-        f" The share of {exhibit.warns} is above one half {found}: known before the loss parts in "
+        f" The share of {exhibit.warns} is above one half {where}: known before the loss parts in "
         f"{early} of the {parted} runs that part."
     )
 
 
-def figure(exhibit, comparison):
-    """A matplotlib Figure: the losses of all arms over the steps, and where they part; below them
-    the share that warns, where there is one."""
-    arms = [comparison.baseline, *exhibit.tested]
-    styles = styles_of(arms, comparison.baseline)
-    panels = [line_charts.loss(comparison)]
+def chart(exhibit, comparison) -> Group:
+    """The losses of all arms over the steps, with ticks where they part; and the share that warns,
+    where there is one."""
+    arms = {comparison.baseline, *exhibit.tested}
+    losses = line_charts.loss(comparison)
+    marks = [
+        (run.precision, run.seed, [round(step)])
+        for arm in exhibit.tested
+        for run in comparison.runs_of(arm)
+        if (step := parts_at(comparison, run)) is not None
+    ]
+    how = f"{losses.note} Ticks at the bottom: where a run parts from float32's.".strip()
+    name, said = f"{exhibit.name}-losses", note(exhibit, comparison) or losses.said
+    panels = [replace(losses, name=name, said=said, note=how, marks=marks)]
     if exhibit.warns:
         lines = line_charts.lines_of(comparison, partial(curves.series, key=exhibit.warns))
-        panels.append(Panel(exhibit.warns, exhibit.warns, lines, "", smooth=True))
-    group = line_charts.group_of(comparison, panels, styles=styles)
-    high = 1.6 + 2 * len(panels)
-    with drawing.canvas(7.6, high, len(panels), squeeze=False) as (drawn, grid):
-        axes, *below = grid[:, 0]
-        for lower in below:
-            draw(lower, panels[1], group)
-            lower.axhline(MOST, color=drawing.MUTED, linewidth=0.8)
-            lower.set_ylim(0, 1)
-            lower.set_ylabel(exhibit.warns)
-        draw(axes, panels[0], group)
-        for arm, steps in partings(comparison, exhibit.tested).items():
-            look = {"color": styles[arm].color, "linestyle": ":", "linewidth": 1.1}
-            for step in steps:
-                axes.axvline(step, **look)
-        for arm, style in styles.items():
-            axes.plot([], [], label=called(arm), color=style.color, linestyle=style.line)
-        axes.set_ylabel("training loss")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
-    return drawn
-
-
-def picture(exhibit, comparison) -> Picture:
-    """The losses, in a file of the exhibit's own."""
-    title = f"{exhibit.title}: training losses; dotted: where a run parts from float32's"
-    said, name = note(exhibit, comparison), f"{exhibit.name}-losses"
-    return Picture(name, title, said, lambda look: figure(exhibit, comparison), f"{title}.")
+        title, said = exhibit.warns.capitalize(), "Over the steps of training."
+        warns = f"{exhibit.name}-warns"
+        panels.append(Panel(warns, title, lines, said, smooth=True, percent=True))
+    panels = [replace(p, lines=[one for one in p.lines if one.arm in arms]) for p in panels]
+    group = line_charts.group_of(comparison, panels=panels, prefix=name)
+    return replace(group, arms=[arm for arm in group.arms if arm.name in arms])

@@ -1,10 +1,7 @@
-"""The section that says whether a difference is special, or what any perturbation does."""
+"""The tables that say whether a difference is special, or what any perturbation does."""
 
-from markupsafe import Markup
-
-from minifp.lab.arms import CONTROLS, split
 from minifp.report import words
-from minifp.report.markup import code, paragraph, section, table
+from minifp.report.content import Table
 
 ABOUT = (
     "Controls disturb a run in a harmless way, and show how far apart equally good runs end. Mean "
@@ -17,28 +14,16 @@ ABOUT = (
 KINDS = ("weights", "outputs", "predictions")
 
 
-def answers(comparison) -> Markup:
-    """The answers in words, which stand on top of the page; nothing where there are no controls."""
-    return Markup("\n").join(map(paragraph, comparison.answer_sentences()))
-
-
-def controls_section(comparison) -> Markup:
-    """The numbers behind them."""
-    answers = comparison.answers()
-    if not answers:
-        return Markup()
+def control_tables(comparison) -> list[Table]:
+    """One for all answers that rest on the same controls and seeds; for pages."""
     together: dict = {}
-    for a in answers:
-        if a.moved:
-            together.setdefault((*a.controls, a.seeds), []).append(a)
-    tables = [control_table(group, comparison) for group in together.values()]
-    used = dict.fromkeys(split(c)[1] for a in answers for c in a.controls)
-    kinds = "; ".join(f"{name}: {CONTROLS[name]}" for name in used)
-    told = [paragraph(f"{ABOUT} {kinds[:1].upper()}{kinds[1:]}.", "small")]
-    return section("Special, or what any perturbation does?", *tables, *told)
+    for answer in comparison.answers():
+        if answer.moved:
+            together.setdefault((*answer.controls, answer.seeds), []).append(answer)
+    return [control_table(answers, comparison) for answers in together.values()]
 
 
-def control_table(answers, comparison) -> Markup:
+def control_table(answers, comparison) -> Table:
     """Arms, and then the controls that all of them are held against."""
     task = comparison.task
     unit = f", {task.difference_unit}" if task.difference_unit else ""
@@ -49,7 +34,7 @@ def control_table(answers, comparison) -> Markup:
     rows += [row(answers[0], moved, "control", kinds, comparison) for moved in answers[0].moved[1:]]
     seeds = words.plural(answers[0].seeds, "seed")
     caption = f"Differences at the end and distances, of {seeds}: arms, and controls below them"
-    return table(caption, head, rows)
+    return Table(caption, [head, *rows], code=True, brief=())
 
 
 def row(answer, moved, p, kinds, comparison) -> list[str]:
@@ -57,8 +42,8 @@ def row(answer, moved, p, kinds, comparison) -> list[str]:
     places = words.decimals(comparison.task.margin)
     cells = [words.signed(moved.mean, places), words.fixed(moved.size, places), p]
     ends = {band.kind: band.ends for band in answer.bands}
-    cells += [distance_text(ends.get(kind, {}).get(moved.arm), kind) for kind in kinds]
-    return [code(moved.arm), *map(words.typeset, cells)]
+    distances = (distance_text(ends.get(kind, {}).get(moved.arm), kind) for kind in kinds)
+    return [moved.arm, *cells, *distances]
 
 
 def distance_text(value, kind) -> str:
