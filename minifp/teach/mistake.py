@@ -3,7 +3,7 @@
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -19,6 +19,15 @@ CLOSE = 1e-6  # relative: other orders of float32 operations
 SEEDS = (1, 2, 3)  # of other cases, on which an answer must agree with a mistake
 
 
+class Said(str):
+    """A pattern in what the judge says, by which a mistake is known."""
+
+
+# Wrong answers of an exercise by the names that hints/ has for them: an answer, or function, and
+# what returns the same makes this mistake; or Said.
+Mistakes = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Mistake:
     """hint: what to say of it. answer: a wrong answer; what returns the same makes this mistake.
@@ -29,25 +38,24 @@ class Mistake:
     said: str = ""
 
 
-def like(answer: Any, hint: str) -> Mistake:
-    """A mistake that is known by what this answer, or function, returns."""
-    return Mistake(hint, answer=answer)
-
-
-def said(pattern: str, hint: str) -> Mistake:
-    """A mistake that is known by what the judge says."""
-    return Mistake(hint, said=pattern)
-
-
 # Of functions of any exercise, by what the judge says.
 OF_ALL = (
-    said("one unit in the last place", "It is rounded once too often, or in another order, or a "
-         "[tie](glossary.md#rounding) goes to the wrong side: check what is rounded where."),
-    said("it raised (NameError|UnboundLocalError)", "A name is not known there: run the cell that "
-         "defines it, or spell it like the function's arguments."),
-    said("it raised TypeError: .*positional argument", "The function is called with the arguments "
-         "in the lesson's order: leave its first line as it was."),
-)  # fmt: skip
+    Mistake(
+        "It is rounded once too often, or in another order, or a [tie](glossary.md#rounding) goes "
+        "to the wrong side: check what is rounded where.",
+        said="one unit in the last place",
+    ),
+    Mistake(
+        "A name is not known there: run the cell that defines it, or spell it like the function's "
+        "arguments.",
+        said="it raised (NameError|UnboundLocalError)",
+    ),
+    Mistake(
+        "The function is called with the arguments in the lesson's order: leave its first line as "
+        "it was.",
+        said="it raised TypeError: .*positional argument",
+    ),
+)
 NOTHING = (
     "The function returns nothing: `return` is missing before its result, or on one of the paths "
     "through it."
@@ -59,8 +67,18 @@ def all_mistakes() -> dict[str, tuple[Mistake, ...]]:
     """By the names of exercises."""
     package = import_module("minifp.teach.mistakes")
     modules = [m.name for m in pkgutil.iter_modules(package.__path__)]
-    found = [import_module(f"{package.__name__}.{name}").MISTAKES for name in modules]
-    return {name: some for each in found for name, some in each.items()}
+    tables = [import_module(f"{package.__name__}.{name}").MISTAKES for name in modules]
+    return {
+        name: tuple(told(name, *mistake) for mistake in mistakes.items())
+        for table in tables
+        for name, mistakes in table.items()
+    }
+
+
+def told(exercise: str, mistake: str, answer: Any) -> Mistake:
+    """A mistake of an exercise, with its hint."""
+    hint = all_exercises()[exercise].words.of_mistakes[mistake]
+    return Mistake(hint, said=answer) if isinstance(answer, Said) else Mistake(hint, answer)
 
 
 class Recorded:

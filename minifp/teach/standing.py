@@ -78,4 +78,4 @@ def standings() -> list[Standing]:
 def tried(exercise: Exercise, done: dict[str, Any]) -> Tried:
     """An exercise, with what is kept of it."""
     kept = done.get("solved", False), done.get("failed", 0)
-    return Tried(exercise.name, exercise.title, *kept)
+    return Tried(exercise.name, exercise.words.title, *kept)
