@@ -90,7 +90,7 @@ def of_hardware(rows: list) -> dict:
     for machine in (machines.measured(), *machines.KNOWN.values()):
         on = bounds(rows, machine)
         floors[machine.name] = {
-            "text": str(machine), "source": machine.source, "ridge": machine.ridge(),
+            "source": machine.source, "ridge": machine.ridge(),
             "rate": machine.half_rate, "bandwidth": machine.bandwidth,
             "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
             "bound": [b.half for b in on.rows],
@@ -99,7 +99,7 @@ def of_hardware(rows: list) -> dict:
     advice = shape_advice(rows)
     return {
         "machines": floors,
-        "shapes": [{**asdict(p), "text": str(p)} for p in advice.paddings],
+        "shapes": [asdict(p) for p in advice.paddings],
         "products": law.share,
         "amdahl": {str(s): law.bound(s) for s in SPEED_UPS if math.isfinite(s)},
     }

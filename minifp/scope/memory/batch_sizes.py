@@ -7,12 +7,11 @@ scratch of threads is as large as the largest kernel of the process's life has n
 it is.
 """
 
-import math
 from dataclasses import dataclass
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.scope.memory.summary import WORKSPACE, Memory, in_bytes
+from minifp.scope.memory.summary import WORKSPACE, Memory
 
 FIXED = ("weights", "masters", "optimizer_state", "weight_gradients")
 
@@ -60,18 +59,6 @@ class LargestBatch:
     float32: int
     mixed_bytes: float
     float32_bytes: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times more fit in mixed precision."""
-        return self.mixed / self.float32 if self.float32 else math.inf
-
-    def __str__(self) -> str:
-        more = f", {self.ratio:.2f} times as many" if self.float32 else ""
-        return (
-            f"In {in_bytes(self.capacity)} fit at most {self.mixed:,} examples in mixed precision "
-            f"and {self.float32:,} in float32{more}."
-        )
 
 
 def largest_batch(mixed: BatchMemory, float32: BatchMemory, capacity: int) -> LargestBatch:

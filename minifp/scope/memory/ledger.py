@@ -2,7 +2,7 @@
 
     with MemoryLedger(model, optimizer) as ledger:
         ...one step...
-    print(ledger.memory)
+    ledger.memory.now  # bytes by kind at the peak
 
     weights, masters, optimizer_state   all the time: parameters and buffers, and what the optimizer
                                         keeps

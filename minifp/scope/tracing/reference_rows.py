@@ -45,14 +45,6 @@ class ReferenceRow:
     added: float
     inherited: float
 
-    def __str__(self) -> str:
-        where = f" in {self.module}" if self.module else ""
-        return (
-            f"{self.phase} of {self.operation}{where}, {self.value} {self.format} {self.shape}: "
-            f"adds {self.added:.2e} (at most {self.added_ulp.max:.3g} ulp), "
-            f"inherits {self.inherited:.2e}"
-        )
-
 
 def row_of(value: Value) -> ReferenceRow:
     """What is told of one value."""

@@ -53,20 +53,6 @@ class Trace:
                 found[tuple(shape)] += times
         return found
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.precision}: {self.flops:.4g} flop, {self.bytes:.4g} bytes, "
-            f"{1e3 * self.seconds:.3f} ms in kernels",
-            f"{'':4} phase    {'operation':18} {'kernel':34} {'us':>8} {'Mflop':>9} {'KiB':>9}",
-        ]
-        for row in self.rows:
-            moved = (row.bytes_read + row.bytes_written) / 1024
-            lines.append(
-                f"{row.number:4} {row.phase:8} {row.operation:18} {row.kernel or '-':34} "
-                f"{1e6 * row.seconds:8.1f} {row.flops / 1e6:9.3f} {moved:9.1f}  {row.why}"
-            )
-        return "\n".join(lines)
-
 
 def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:
     """Do a step again and return what its kernels do.
