@@ -11,12 +11,10 @@ from minifp.autograd import tape
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
+from minifp.lab.memory import Ledger, foretell_bytes
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
-from minifp.numerics import kernels, policy, rules
-from minifp.numerics.formats import is_narrow
-from minifp.numerics.state_format import StateFormat
+from minifp.numerics import kernels, policy
 from minifp.runtime.device import default_device, is_on_device
 from minifp.scope.summary.products import Counter
 
@@ -117,7 +115,7 @@ def summary(
             module = model if built else assign_precision(model())
             with _without_numbers(module):
                 seen, peak = _walked(module, whole, integers)
-        held[str(precision)] = _bytes(module, precision, peak, STATES[optimizer])
+        held[str(precision)] = foretell_bytes(module, precision, STATES[optimizer], peak)
         found = found or seen
     assert found is not None
     return Summary(
@@ -230,28 +228,3 @@ class Walk:
         while isinstance(output, (tuple, list)) and output:
             output = output[0]
         layer.output = tuple(output.shape) if isinstance(output, Tensor) else ()
-
-
-def _bytes(module, precision, peak, states):
-    """By kind, what a training step holds: see lab/memory.py. Masters are of narrow weights."""
-    after = sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in trained(module))
-    if peak.total() <= after:  # as where there are many weights, and few activations
-        peak = {WEIGHT_GRADIENTS: after}
-    weights = trained(module)
-    narrow = [p for p in weights if is_narrow(p.dtype)]
-    masters, _ = rules.as_trained(precision, [p.dtype for p in weights])
-    of_state, sizes = StateFormat.of(precision), [p.numel() for p in weights]
-    stored = [*module.parameters(), *module.buffers()]
-    return {
-        "weights": sum(t.array.nbytes for t in stored),
-        "masters": sum(4 * p.numel() for p in narrow) if masters else 0,
-        "optimizer_state": sum(of_state.bytes_of(n, second) for n in sizes for second in states)
-        + precision.compensated * sum(p.array.nbytes for p in narrow),
-        "activations": peak.get(ACTIVATIONS, 0),
-        "gradients": sum(peak.get(kind, 0) for kind in GRADIENTS),
-    }
-
-
-def trained(module):
-    """The parameters that have gradients."""
-    return [p for p in module.parameters() if p.requires_grad]

@@ -1,9 +1,9 @@
 """A summary as text: a tree of layers, totals, and bytes under each precision."""
 
+from minifp.lab.memory import KINDS
 from minifp.report import words
 from minifp.report.plain_text import columns, fill
 
-KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
 HEADS = ("weights", "masters", "state", "activ.", "grads", "total")
 LONGEST = 44  # columns of a layer's name
 
