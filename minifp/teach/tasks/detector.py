@@ -1,6 +1,6 @@
 """Lesson 5: a small detector of digits in scenes, whose loss takes hard negatives as SSD's does."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,8 @@ import numpy as np
 from minifp import data, nn, optim
 from minifp.autograd.grad_mode import no_grad
 from minifp.errors import TrainingError
-from minifp.numerics import policy
 from minifp.ops import cross_entropy, tensor
-from minifp.runtime.random import manual_seed
-from minifp.training.mixed import MixedOptimizer
+from minifp.teach.tasks import training
 
 LEFT_OUT = -100  # a cell that the loss does not count
 
@@ -68,11 +66,8 @@ def f1(model: Any) -> float:
 
 def begun(precision: str, seed: int, dial: int) -> tuple[Any, Any]:
     """A model and its optimizer; the loss scale is the precision's."""
-    manual_seed(seed)
-    with policy.precision(precision):
-        model = detector()
-        sgd = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        return model, MixedOptimizer(sgd, dial=dial, diagnose=False)
+    sgd = partial(optim.SGD, lr=0.1, momentum=0.9)
+    return training.begun(detector, precision, sgd, seed, dial=dial, diagnose=False)
 
 
 def train(model: Any, optimizer: Any, seed: int, steps: int) -> int:
