@@ -19,7 +19,7 @@ from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.memory.summary import KINDS, Memory
 from minifp.scope.tracing.reference_run import ReferenceRun, reference_run
-from minifp.scope.tracing.tape_graph import graph_text, layout
+from minifp.scope.tracing.tape_graph import layout
 from minifp.scope.tracing.trace import trace
 from minifp.training.diagnosis import Recorded
 
@@ -55,7 +55,7 @@ def parts_of(recorded: Recorded, seed: float) -> Iterator[tuple[str, Any]]:
     rows = [{**asdict(row), "intensity": row.intensity} for row in kernels.rows]
     yield "trace", {**{name: getattr(kernels, name) for name in names}, "rows": rows}
     yield "hardware", of_hardware(kernels.rows)
-    yield "tape", {"text": graph_text(recorded), **asdict(layout(recorded))}
+    yield "tape", asdict(layout(recorded))
     yield "batch", batch_of(recorded)
     yield "reference", reference_runs(recorded, seed, kernels.precision)
 

@@ -42,22 +42,21 @@ def inspect(
     Interrupted by Ctrl-C it returns what was seen until then, and says so in `about`.
     Raises ArgumentError and CheckpointError as these do.
     """
-    task = adjusted(load_task(task), epochs, steps, dial)
     before = {} if checkpoint is None else run_in(checkpoint)
-    precision = before.get("precision", DEFAULT_PRECISION) if precision is None else precision
-    precision = canonical(precision)[0]
-    seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
-    data = check_data(task.data())
+    precision = before.get("precision") if precision is None else precision
+    seed = before.get("seed") if seed is None else seed
+    run = asked(task, precision, seed, epochs, steps, dial)
+    task, data = run[0], run[-1]
     total = 1 if checkpoint is not None else total_steps(task, data[0])
     with ExitStack() as stack:
         stack.enter_context(default_device(device))
         bar = stack.enter_context(bar_of(task, total, progress))
         seen = {"path": checkpoint, "details": DETAILS, "progress": progress}
-        found = watched(task, precision, seed, data, every, lambda *_: bar.update(), **seen)
-        found.about |= {"task": task.name, "seed": seed}
+        found = watched(*run, every, lambda *_: bar.update(), **seen)
+        found.about |= {"task": task.name, "seed": run[2]}
         if check and INTERRUPTED not in found.about:
             try:
-                for row in checked(task, precision, seed, data, found, bar):
+                for row in checked(*run, found, bar):
                     found.details.setdefault("check", []).append(row)
             except KeyboardInterrupt:
                 found.about[INTERRUPTED] = "while the advice was checked"
@@ -83,13 +82,16 @@ def follow(
     begin(task, steps in all): called once, returns what is called after each step with the
     Microscope and the losses so far. All else as `inspect` has it, but for what takes a step apart.
     """
+    run = asked(task, precision, seed, epochs, steps, dial)
+    with default_device(device):
+        return watched(*run, every, begin(run[0], total_steps(run[0], run[-1][0])))
+
+
+def asked(task, precision, seed, epochs, steps, dial) -> tuple:
+    """(task, precision, seed, data) of a run, with what it has by default."""
     task = adjusted(load_task(task), epochs, steps, dial)
     precision = canonical(DEFAULT_PRECISION if precision is None else precision)[0]
-    seed = DEFAULT_SEED if seed is None else seed
-    data = check_data(task.data())
-    with default_device(device):
-        shown = begin(task, total_steps(task, data[0]))
-        return watched(task, precision, seed, data, every, shown)
+    return task, precision, DEFAULT_SEED if seed is None else seed, check_data(task.data())
 
 
 def bar_of(task, total, progress):

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd import tape
 from minifp.autograd.gradient_clip import name_of
 from minifp.autograd.kept_operands import mapped
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
+from minifp.numerics import kernels
 from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.operand_codes import OperandCodes
 from minifp.runtime.device import is_array
@@ -27,6 +29,7 @@ from minifp.scope.observed import (
     WEIGHTS,
     ObservedStep,
 )
+from minifp.scope.updates import became_of, wanted_updates
 
 OUTSIDE = "outside of modules"
 GATES = "_dz"  # how kernels are called whose first result is the gradient of what enters the gates
@@ -75,12 +78,39 @@ class Watch:
         self.at: Node | None = None  # the operation whose backward runs
         self.seed: Any = None  # of the backward that runs
         self.largest_seed: float | None = None  # by what counted gradients are multiplied
+        self.wanted: list = []  # updates
         for name, p in parts.named_parameters():
             self.names[id(p)] = name
             self._is_new(p.array)
             self._count(WEIGHTS, name, p.array)
         for b in parts.buffers():
             self._is_new(b.array)
+
+    def begin(self) -> None:
+        """Look at what the tape and kernels show."""
+        tape.observers.append(self)
+        kernels.observers.append(self)
+
+    def before_update(self, optimizer: Any, gradients: list, factor: float) -> None:
+        """Find out what an update wants, which is then made as it always is: without observers of
+        kernels."""
+        self.wanted = wanted_updates(optimizer, gradients, factor, self.names)
+        if self in kernels.observers:
+            kernels.observers.remove(self)
+
+    def end(self) -> None:
+        """Look away."""
+        for observers in (tape.observers, kernels.observers):
+            if self in observers:
+                observers.remove(self)
+
+    def settle(self, result: Any, scale: float) -> ObservedStep:
+        """What was seen, once the step is over. scale: where gradients were not counted."""
+        seen, seed = self.seen, self.largest_seed
+        seen.scale = scale if seed is None else math.ldexp(seed, seen.dial)
+        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        self.end()
+        return seen
 
     def layer(self, node: Node) -> str | None:
         """What a layer is called: the path of its module below the model. None for another
