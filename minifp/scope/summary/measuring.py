@@ -120,7 +120,7 @@ def summary(
     assert found is not None
     return Summary(
         name=type(module).__name__, input_shape=whole, bytes=held, optimizer=optimizer, **found
-    )  # fmt: skip
+    )
 
 
 def _shape(given) -> tuple:
