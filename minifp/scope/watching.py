@@ -126,13 +126,13 @@ class Watch:
     def on_record(self, node: Node, outputs: tuple) -> None:
         """Activations: what an operation returns and keeps, each array once. What it keeps in
         codes is one that another has returned."""
-        for given in node.call[1] if node.call else ():
-            if is_array(given):
-                self._is_new(given)
-        made = [t.array for t in outputs]
-        kept = mapped(lambda a: None if isinstance(a, OperandCodes) else a, node.saved)
-        new = [a for a in (*made, *arrays_in(kept)) if self._is_new(a)]
-        if not any(a is b for a in new for b in made):
+        for argument in node.call[1] if node.call else ():
+            if is_array(argument):
+                self._is_new(argument)
+        results = [t.array for t in outputs]
+        saved = mapped(lambda a: None if isinstance(a, OperandCodes) else a, node.saved)
+        new = [a for a in (*results, *arrays_in(saved)) if self._is_new(a)]
+        if not any(a is b for a in new for b in results):
             self.views.add(node)
         for array in new:
             self._count(ACTIVATIONS, self.layer(node), array)
@@ -189,8 +189,8 @@ class Watch:
     def _is_new(self, array):
         """Whether these numbers have not been seen in this step; they have now."""
         whole = buffer(array)
-        held = self.known.get(id(whole))
-        if held is not None and held() is whole:
+        reference = self.known.get(id(whole))
+        if reference is not None and reference() is whole:
             return False
         self.known[id(whole)] = weakref.ref(whole)
         return True

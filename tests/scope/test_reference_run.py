@@ -231,7 +231,7 @@ def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monke
     with pytest.raises(ArgumentError, match=r"'float32' for a step that stores float64"):
         reference_run(step_of("float64")[2], 8.0, "float32")
     with monkeypatch.context() as patch:
-        patch.setattr("minifp.scope.tracing.redone.is_on_device", lambda a: True)
+        patch.setattr("minifp.scope.tracing.repeating.is_on_device", lambda a: True)
         with pytest.raises(DeviceError, match=r"the step ran on a GPU.*device='cpu'"):
             reference_run(recorded, 8.0)
     optimizer.step()

@@ -96,9 +96,9 @@ def steps_of(row: Any) -> int:
 
 def bytes_in(row: Any, size: int) -> float:
     """The bytes that a row moves if its floating numbers have this many bytes."""
-    told = [*row.inputs, *row.outputs]
-    now = sum(size_of(text) for text in told)
-    then = sum(size_of(text, size) for text in told)
+    arrays = [*row.inputs, *row.outputs]
+    now = sum(size_of(text) for text in arrays)
+    then = sum(size_of(text, size) for text in arrays)
     return (row.bytes_read + row.bytes_written) * then / now if now else 0.0
 
 

@@ -68,9 +68,9 @@ def what_was_done(changes: list[Change], norm: float) -> Finding | None:
     limit = cut_at(changes)
     if limit is not None:
         return of_limit(changes, *limit)
-    known = [f for f in factors if f is not None]
-    if len(known) == len(changes):
-        return None if is_harmless(known, norm) else of_norm(changes, known, norm)
+    exact_factors = [f for f in factors if f is not None]
+    if len(exact_factors) == len(changes):
+        return None if is_harmless(exact_factors, norm) else of_norm(changes, exact_factors, norm)
     return of_other(changes)
 
 

@@ -67,10 +67,10 @@ def timeline_table(kinds: list, events: list) -> Markup:
     return folded("Bytes over the operations of the step", heads, rows, (1, 2))
 
 
-def batches(found) -> Markup:
+def batches(sizes) -> Markup:
     """The largest batches that fit."""
     rows = [
-        (f"{b['capacity'] / 1e9:.0f} GB", f"{b['mixed']:,}", f"{b['float32']:,}") for b in found
+        (f"{b['capacity'] / 1e9:.0f} GB", f"{b['mixed']:,}", f"{b['float32']:,}") for b in sizes
     ]
     heads = ("memory", "this precision", "float32")
     return table("The largest batch whose step fits", heads, rows) if rows else Markup()

@@ -7,7 +7,7 @@ from minifp.report.markup import paragraph, section
 from minifp.scope.page.detail_figures import reference_figure, tape_figure
 from minifp.scope.page.parts import figure, folded, layer_of
 from minifp.scope.record import Record
-from minifp.scope.tracing.redone import WEIGHT
+from minifp.scope.tracing.repeating import WEIGHT
 
 MOST_BOXES = 60  # of a tape that is drawn; a longer one has its table alone
 

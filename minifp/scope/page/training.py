@@ -111,15 +111,15 @@ def why_of(diagnosis: dict) -> str:
 
 def check_section(findings: Record, prefix: str) -> Markup:
     """Training with constant scales: whether the advice was right."""
-    found = findings.details.get("check")
-    if not found:
+    checks = findings.details.get("check")
+    if not checks:
         return Markup()
     rows = [
         (
             name_of(c["scale"]), "yes" if c["advised"] else "no", c["status"],
             "-" if c["loss"] is None else f"{c['loss']:.4g}", f"{c['skipped']} of {c['steps']}",
         )
-        for c in found
+        for c in checks
     ]  # fmt: skip
     heads = ("loss scale", "advised", "training", "loss at the end", "skipped")
     caption = "The same training with constant loss scales, from the same weights and batches"

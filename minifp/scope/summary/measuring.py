@@ -71,13 +71,13 @@ class Summary:
         return asdict(self)
 
     def __repr__(self):
-        from minifp.scope.summary.shown import text
+        from minifp.scope.summary.summary_text import text
 
         return text(self)
 
     def table(self, depth: int = 3) -> str:
         """The same as text, down to a depth."""
-        from minifp.scope.summary.shown import text
+        from minifp.scope.summary.summary_text import text
 
         return text(self, depth)
 
@@ -109,22 +109,22 @@ def summary(
         )
     whole = (batch, *shape)
     chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
-    found, held = None, {}
+    fields, memory = None, {}
     for precision in chosen:
         with policy.precision(policy.shapes_only(precision)), default_device("cpu"):
             module = model if built else assign_precision(model())
             with _without_numbers(module):
                 seen, peak = _walked(module, whole, integers)
-        held[str(precision)] = foretell_bytes(module, precision, STATES[optimizer], peak)
-        found = found or seen
-    assert found is not None
+        memory[str(precision)] = foretell_bytes(module, precision, STATES[optimizer], peak)
+        fields = fields or seen
+    assert fields is not None
     return Summary(
-        name=type(module).__name__, input_shape=whole, bytes=held, optimizer=optimizer, **found
+        name=type(module).__name__, input_shape=whole, bytes=memory, optimizer=optimizer, **fields
     )
 
 
-def _shape(given) -> tuple:
-    sizes = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+def _shape(size) -> tuple:
+    sizes = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
     return tuple(check_count("summary: a size of the input", n) for n in sizes)
 
 
@@ -167,7 +167,7 @@ def _walked(module, shape, integers):
             for p in module.parameters():
                 p.grad = None
     own = {id(p): p for p in module.parameters()}
-    found = {
+    fields = {
         "layers": walk.layers,
         "parameters": sum(p.numel() for p in own.values()),
         "trainable": sum(p.numel() for p in own.values() if p.requires_grad),
@@ -175,7 +175,7 @@ def _walked(module, shape, integers):
         "multiply_adds": counter.total,
         "unknown": sorted(counter.unknown),
     }
-    return found, ledger.peak
+    return fields, ledger.peak
 
 
 def _tensors(outputs):

@@ -11,7 +11,7 @@ from minifp.derive.dtypes import name_of
 from minifp.numerics.formats import format_of
 from minifp.scope.tracing.effects import norm, ratio
 from minifp.scope.tracing.paired_runs import Value
-from minifp.scope.tracing.redone import module_of
+from minifp.scope.tracing.repeating import module_of
 
 
 class Ulps(NamedTuple):

@@ -20,8 +20,8 @@ from minifp.numerics.formats import float32, float64
 from minifp.numerics.policy import as_precision
 from minifp.scope.tracing.effects import Effect, effect_of, relative
 from minifp.scope.tracing.paired_runs import PairedRuns
-from minifp.scope.tracing.redone import check_recorded, module_of, operation_of
 from minifp.scope.tracing.reference_rows import ReferenceRow, row_of
+from minifp.scope.tracing.repeating import check_recorded, module_of, operation_of
 from minifp.training.diagnosis import Recorded
 
 REFERENCES = (float32.name, float64.name)

@@ -14,7 +14,7 @@ import numpy as np
 from minifp.autograd.replay import unobserved
 from minifp.autograd.tape import Node
 from minifp.checks import check_count
-from minifp.scope.tracing.redone import check_recorded
+from minifp.scope.tracing.repeating import check_recorded
 from minifp.scope.tracing.trace_rows import TraceRow, rows_of
 from minifp.scope.tracing.visits import Visit, visits
 from minifp.training.diagnosis import Recorded
@@ -47,11 +47,11 @@ class Trace:
     @property
     def products(self) -> Counter:
         """(M, N, K) -> how often in the step."""
-        found: Counter = Counter()
+        counts: Counter = Counter()
         for row in self.rows:
             for *shape, times in row.products:
-                found[tuple(shape)] += times
-        return found
+                counts[tuple(shape)] += times
+        return counts
 
 
 def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:

@@ -2,7 +2,7 @@
 
 import click
 
-from minifp.teach import progress, standing_shown
+from minifp.teach import progress, standing_views
 from minifp.teach.standing import standings
 
 
@@ -22,7 +22,7 @@ def teach_forget(yes):
     if not place.exists():
         click.echo(f"Nothing to delete: there is no file {place}.")
         return
-    click.echo(f"{place}: {standing_shown.summary(found)}")
+    click.echo(f"{place}: {standing_views.summary(found)}")
     if yes or click.confirm("Delete it?"):
         progress.forget()
         click.echo("Deleted.")
