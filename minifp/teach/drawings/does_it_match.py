@@ -26,9 +26,9 @@ def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> No
     axes.axvspan(-margin, margin, color=GRID, alpha=0.6, lw=0, label="the margin")
     axes.axvline(0, color=MUTED, lw=0.8)
     for y, (arm, style) in enumerate(zip(names, STYLES[1:])):
-        row, found = comparison.row(arm), metric_differences(comparison, arm)
-        levels = y - 0.16 - 0.06 * ranks_of_equals(found)  # equal ones above each other
-        axes.plot(found, levels, style.marker, color=style.color, ms=4, alpha=0.75)
+        row, differences = comparison.row(arm), metric_differences(comparison, arm)
+        levels = y - 0.16 - 0.06 * ranks_of_equals(differences)  # equal ones above each other
+        axes.plot(differences, levels, style.marker, color=style.color, ms=4, alpha=0.75)
         axes.plot([row.low, row.high], [y + 0.1] * 2, color=style.color, lw=2.5)
         axes.plot(row.difference, y + 0.1, "|", color=INK, ms=11, mew=1.8)
     axes.set_yticks(range(len(names)), names.values())

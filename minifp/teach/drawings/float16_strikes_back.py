@@ -34,7 +34,7 @@ def table(
     """What the figure shows, by COLUMNS. formats, mismatch: by bits of mantissa. final: rewards at
     the end, by precision."""
     trained = chain(final.items(), repeat(("", "")))
-    return [(formats[b], b, float(mismatch[b]), *found) for b, found in zip(mismatch, trained)]
+    return [(formats[b], b, float(mismatch[b]), *reward) for b, reward in zip(mismatch, trained)]
 
 
 def draw_mismatch(axes: Any, mismatch: Mapping[int, float]) -> None:

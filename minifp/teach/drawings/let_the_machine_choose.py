@@ -67,10 +67,11 @@ def draw_skips(axes: Any, runs: Sequence[Run]) -> None:
 def draw_stored(axes: Any, run: Run) -> None:
     """max |S g| against float16's largest number; what overflowed stands on top of it."""
     step, stored = np.arange(1, len(run.stored) + 1), np.asarray(run.stored, float)
-    kept, style = np.isfinite(stored) & (stored > 0), STYLES[1]
-    axes.plot(step[kept], np.log2(stored[kept]), ".", color=style.color, ms=2.5)
+    is_finite, style = np.isfinite(stored) & (stored > 0), STYLES[1]
+    axes.plot(step[is_finite], np.log2(stored[is_finite]), ".", color=style.color, ms=2.5)
     top = np.log2(LARGEST)
-    axes.plot(step[~kept], np.full((~kept).sum(), top + 2), "^", color=INK, ms=5, clip_on=False)
+    above = np.full((~is_finite).sum(), top + 2)
+    axes.plot(step[~is_finite], above, "^", color=INK, ms=5, clip_on=False)
     axes.axhline(top, color=INK, lw=1, ls="--")
     axes.annotate(
         "65504; above it: Inf", (1, top), (-2, 2), xycoords=("axes fraction", "data"), ha="right",

@@ -29,9 +29,9 @@ def errors_and_losses(
 
 def draw_errors(axes: Any, lengths: Sequence[int], errors: Mapping[str, Sequence[float]]) -> None:
     """A line for each way to sum."""
-    for (name, found), style in zip(errors.items(), STYLES[1:]):
+    for (name, of_lengths), style in zip(errors.items(), STYLES[1:]):
         axes.plot(
-            lengths, found, label=name, color=style.color, lw=style.width, ls=style.line,
+            lengths, of_lengths, label=name, color=style.color, lw=style.width, ls=style.line,
             marker=style.marker, ms=4,
         )  # fmt: skip
     axes.axhline(ROUNDING, color=MUTED, lw=0.8, ls=":")

@@ -57,11 +57,11 @@ def descent(update, master=np.float32):
     """Weights after all steps: with the update of a scaled gradient, and the format of masters."""
 
     def descend(w, scaled_gradient, steps, lr, S):
-        kept = w.astype(master)
+        weights = w.astype(master)
         for _ in range(steps):
-            change = update(scaled_gradient(kept.astype(np.float16)), S, lr)
-            kept = (kept.astype(np.float32) - change).astype(master)
-        return kept.astype(np.float16)
+            change = update(scaled_gradient(weights.astype(np.float16)), S, lr)
+            weights = (weights.astype(np.float32) - change).astype(master)
+        return weights.astype(np.float16)
 
     return descend
 

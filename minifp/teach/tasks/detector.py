@@ -48,10 +48,10 @@ def mined(scores: np.ndarray, cells: np.ndarray) -> np.ndarray:
     scores = scores - scores.max(axis=1, keepdims=True)
     surprise = np.log(np.exp(scores).sum(axis=1)) - scores[:, 0]  # the loss where nothing is shown
     surprise[cells > 0] = -np.inf
-    wanted = 3 * int((cells > 0).sum())
-    found = np.where(cells > 0, cells, LEFT_OUT).ravel()
-    found[np.argpartition(-surprise.ravel(), wanted)[:wanted]] = 0
-    return found.reshape(cells.shape)
+    count = 3 * int((cells > 0).sum())
+    labels = np.where(cells > 0, cells, LEFT_OUT).ravel()
+    labels[np.argpartition(-surprise.ravel(), count)[:count]] = 0
+    return labels.reshape(cells.shape)
 
 
 def f1(model: Any) -> float:
@@ -73,14 +73,14 @@ def begun(precision: str, seed: int, dial: int) -> tuple[Any, Any]:
 def train(model: Any, optimizer: Any, seed: int, steps: int) -> int:
     """Train, and return how many steps were made: none, if all overflow."""
     pictures, cells = scenes()[0]
-    made, random = 0, np.random.default_rng(seed)
+    count, random = 0, np.random.default_rng(seed)
     try:
         for _ in range(steps):
             batch = random.integers(0, len(pictures), 32)
             scores = model(tensor(pictures[batch]))
             targets = tensor(mined(scores.numpy().astype(np.float32), cells[batch]))
             loss = cross_entropy(scores, targets, ignore_index=LEFT_OUT)
-            made += optimizer.minimize(loss).stepped
+            count += optimizer.minimize(loss).stepped
     except TrainingError:  # patience is over
         pass
-    return made
+    return count
