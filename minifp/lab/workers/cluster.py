@@ -130,8 +130,7 @@ class Cluster(Elsewhere):
         return super().prepare([one for one in wanted if one.device in (None, "cpu")])
 
     def has_room(self, running: int) -> bool:
-        """Dask has all runs at once. Those that it makes at a time: one for each thread."""
-        self.lanes = max(1, sum(self.client.nthreads().values()))
+        """Dask has all runs at once."""
         return True
 
     def send(self, number: int, one: Wanted) -> Any:

@@ -21,8 +21,6 @@ class Elsewhere:
     future, when it is done.
     """
 
-    lanes = 1  # runs at a time
-
     def __init__(self) -> None:
         self.events: SimpleQueue = SimpleQueue()
         self.places: dict[int, list[str]] = {}  # where each run has begun
@@ -75,7 +73,6 @@ class Elsewhere:
 
     def ended(self, wanted: Sequence[Wanted], progress: Progress) -> Iterator[tuple[int, Any]]:
         """The runs that have ended, after at most GLANCE seconds; how far others are is shown."""
-        progress.lanes = self.lanes
         with suppress(Empty):
             event = self.events.get(timeout=GLANCE)
             while True:

@@ -84,8 +84,9 @@ def check_same(job: Job, there: dict) -> None:
         )
         raise DataError(
             f"the task {job.config['task']!r} differs in the process that should train it: "
-            f"{differences}. A task's data function must return the same data at each call, so give "
-            "its random numbers a seed. minifp, files and modules must be the same on all machines"
+            f"{differences}. A task's data function must return the same data at each call, so "
+            "give its random numbers a seed. minifp, files and modules must be the same on all "
+            "machines"
         )
 
 

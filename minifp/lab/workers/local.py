@@ -33,7 +33,7 @@ class Local(Elsewhere):
 
     def __init__(self, jobs: int) -> None:
         super().__init__()
-        self.lanes = checked_jobs(jobs)
+        self.jobs = checked_jobs(jobs)
         try:
             import loky  # noqa: F401
         except ImportError:
@@ -42,7 +42,7 @@ class Local(Elsewhere):
     def __enter__(self) -> "Local":
         self.idle: list[Lane] = []
         self.busy: dict[Future, Lane] = {}
-        self.threads, self.is_open = ThreadPoolExecutor(self.lanes), True
+        self.threads, self.is_open = ThreadPoolExecutor(self.jobs), True
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -53,8 +53,8 @@ class Local(Elsewhere):
 
     def prepare(self, wanted: Sequence[Wanted]) -> list:
         """Begin the processes, and compile while they import minifp."""
-        self.lanes = min(self.lanes, len(wanted))
-        self.idle = [Lane(variables()) for _ in range(self.lanes)]
+        self.jobs = min(self.jobs, len(wanted))
+        self.idle = [Lane(variables()) for _ in range(self.jobs)]
         runs = super().prepare(wanted)
         data = {id(one.data): array_bytes(one.data) for one in wanted}
         self.room = Room(guess(sum(data.values()), (run.bytes for run in runs)))
@@ -65,7 +65,7 @@ class Local(Elsewhere):
         if not self.idle or not running:
             return bool(self.idle)
         busy = [lane.process for lane in self.busy.values()]
-        return self.room.is_for_another(busy, self.idle[0].process, self.lanes)
+        return self.room.is_for_another(busy, self.idle[0].process, self.jobs)
 
     def send(self, number: int, one: Wanted) -> Future:
         """Let an idle process make a run."""
