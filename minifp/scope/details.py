@@ -5,7 +5,6 @@ Only one step of a run is looked at so, because that step is done again some ten
 holds is what a file can keep (see findings.py): texts, numbers, lists and dicts.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from minifp.errors import MinifpError
 from minifp.numerics.formats import float32, float64
 from minifp.scope.hardware import machines
-from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds
+from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds, share_of_products
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
 from minifp.scope.memory.ledger import MemoryLedger
@@ -95,13 +94,13 @@ def of_hardware(rows: list) -> dict:
             "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
             "bound": [b.half for b in on.rows],
         }  # fmt: skip
-    law = amdahl(rows)
+    products = share_of_products(rows)
     advice = shape_advice(rows)
     return {
         "machines": floors,
         "shapes": [asdict(p) for p in advice.paddings],
-        "products": law.share,
-        "amdahl": {str(s): law.bound(s) for s in SPEED_UPS if math.isfinite(s)},
+        "products": products,
+        "amdahl": {str(times): amdahl(products, times) for times in SPEED_UPS},
     }
 
 
@@ -114,7 +113,7 @@ def of_memory(ledger: MemoryLedger, batch: int | None) -> dict:
     if single is not None and batch:
         both = BatchMemory.of(here, batch), BatchMemory.of(single, batch)
         sizes = sorted({m for machine in machines.KNOWN.values() for m in machine.memory})
-        memory["batches"] = [asdict(largest_batch(*both, size)) for size in (4 * GB, *sizes)]
+        memory["batches"] = [largest_batch(*both, size) for size in (4 * GB, *sizes)]
     return memory
 
 

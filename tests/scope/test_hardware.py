@@ -1,6 +1,5 @@
 """What decides a step's time, what tensor cores could do, and how large a batch may be."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from minifp.data import DataLoader
 from minifp.nn import functional as F
 from minifp.runtime import cpu
 from minifp.scope.hardware import machines
-from minifp.scope.hardware.bounds import amdahl, bounds, bytes_in
+from minifp.scope.hardware.bounds import amdahl, bounds, bytes_in, share_of_products
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
 from minifp.scope.memory.ledger import MemoryLedger
@@ -187,13 +186,10 @@ def test_floors_add_up_and_advice_fits_a_terminal(lenet, charlstm):
 
 
 def test_amdahls_bound_and_the_largest_batch_by_hand(charlstm):
-    rows = [Row(seconds=3.0), Row(role="map", seconds=1.0)]
-    found = amdahl(rows)
-    assert found.share == 0.75
-    assert [found.bound(s) for s in (2, 4, 8)] == [1.6, 1 / 0.4375, 1 / 0.34375]
-    assert found.bound(math.inf) == 4
-    assert amdahl([Row()]).bound(math.inf) == math.inf
-    assert 0.5 < amdahl(charlstm).share < 1  # most of it, on a busy machine too
+    assert share_of_products([Row(seconds=3.0), Row(role="map", seconds=1.0)]) == 0.75
+    assert [amdahl(0.75, times) for times in (2, 4, 8)] == [1.6, 1 / 0.4375, 1 / 0.34375]
+    assert (share_of_products([]), amdahl(1.0, 8)) == (0, 8)
+    assert 0.5 < share_of_products(charlstm) < 1  # most of it, on a busy machine too
     known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
     assert known.largest(999) == 0  # too small for the weights
     assert (known.largest(1500), known.peak(10)) == (10, 1500)
@@ -230,6 +226,6 @@ def test_a_ledger_tells_what_another_batch_holds():
     scratch = [memory.always.get("workspace", 0) for memory in (one.memory, known)]
     assert abs(told - scratch[0] - (known.peak - scratch[1])) <= 4 * OBJECTS
     found = largest_batch(mixed, single, V100.memory[0])
-    assert 1.5 < found.mixed / found.float32 < 2.1
-    assert found.mixed_bytes <= found.capacity < mixed.peak(found.mixed + 1)
-    assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
+    assert 1.5 < found["mixed"] / found["float32"] < 2.1
+    for name, held in (("mixed", mixed), ("float32", single)):
+        assert held.peak(found[name]) <= found["capacity"] < held.peak(found[name] + 1)

@@ -19,7 +19,7 @@ from minifp.scope.hardware.machines import Machine
 from minifp.scope.hardware.tensor_shapes import RECURRENT, shape_of
 
 MEMORY, ARITHMETIC, LATENCY, NOTHING = "memory", "arithmetic", "latency", "nothing"
-SPEED_UPS = (2, 4, 8, math.inf)
+SPEED_UPS = (2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -117,24 +117,14 @@ def size_of(text: str, size: int = 0) -> int:
 # ---- the most that tensor cores could do --------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Amdahl:
-    """How much faster a step gets if its products do.
-
-    share: of the time in kernels, that of those that multiply matrices.
-    """
-
-    share: float
-
-    def bound(self, times: float) -> float:
-        """How many times faster the step is when products are this many times faster."""
-        rest = 1 - self.share
-        return 1 / (rest + self.share / times) if rest or math.isfinite(times) else math.inf
+def share_of_products(rows: Iterable[Any]) -> float:
+    """Of the time in kernels, that of those that multiply matrices."""
+    seconds = [(row.seconds, row.role == "dot") for row in rows]
+    total = sum(each for each, _ in seconds)
+    return sum(each for each, is_product in seconds if is_product) / total if total else 0.0
 
 
-def amdahl(rows: Iterable[Any]) -> Amdahl:
-    """How far products that are faster carry the kernels of a step (Amdahl 1967)."""
-    rows = list(rows)
-    total = sum(row.seconds for row in rows)
-    products = sum(row.seconds for row in rows if row.role == "dot")
-    return Amdahl(products / total if total else 0.0)
+def amdahl(share: float, times: float) -> float:
+    """How many times faster a step is when a share of its time gets so many times faster (Amdahl
+    1967)."""
+    return 1 / (1 - share + share / times)

@@ -50,22 +50,11 @@ class BatchMemory:
         return int(min((capacity - fixed) / each for fixed, each in growing))
 
 
-@dataclass(frozen=True)
-class LargestBatch:
-    """The largest batches that fit a memory of `capacity` bytes, and what they then hold."""
-
-    capacity: int
-    mixed: int
-    float32: int
-    mixed_bytes: float
-    float32_bytes: float
-
-
-def largest_batch(mixed: BatchMemory, float32: BatchMemory, capacity: int) -> LargestBatch:
-    """The largest batch that fits `capacity` bytes, in mixed precision against float32.
+def largest_batch(mixed: BatchMemory, float32: BatchMemory, capacity: int) -> dict[str, int]:
+    """The largest batches that fit `capacity` bytes, by precision, with the capacity.
 
     It counts what minifp holds; what a GPU's libraries and context take is to be left out of
     `capacity` (some hundred megabytes).
     """
-    sizes = mixed.largest(capacity), float32.largest(capacity)
-    return LargestBatch(capacity, *sizes, *(m.peak(n) for m, n in zip((mixed, float32), sizes)))
+    sizes = {"mixed": mixed.largest(capacity), "float32": float32.largest(capacity)}
+    return {"capacity": capacity, **sizes}
