@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.teach.exercise import Exercise, all_exercises, drawn_from
+from minifp.teach.exercise import Exercise, Words, all_exercises, drawn_from, words_of
 
 CLOSE = 1e-6  # relative: other orders of float32 operations
 SEEDS = (1, 2, 3)  # of other cases, on which an answer must agree with a mistake
@@ -38,27 +38,25 @@ class Mistake:
     said: str = ""
 
 
-# Of functions of any exercise, by what the judge says.
-OF_ALL = (
-    Mistake(
-        "It is rounded once too often, or in another order, or a [tie](glossary.md#rounding) goes "
-        "to the wrong side: check what is rounded where.",
-        said="one unit in the last place",
-    ),
-    Mistake(
-        "A name is not known there: run the cell that defines it, or spell it like the function's "
-        "arguments.",
-        said="it raised (NameError|UnboundLocalError)",
-    ),
-    Mistake(
-        "The function is called with the arguments in the lesson's order: leave its first line as "
-        "it was.",
-        said="it raised TypeError: .*positional argument",
-    ),
-)
-NOTHING = (
-    "The function returns nothing: `return` is missing before its result, or on one of the paths "
-    "through it."
+def with_hints(words: Words, mistakes: Mistakes) -> tuple[Mistake, ...]:
+    """Mistakes with what hints/ has for them."""
+    hints = words.of_mistakes
+    return tuple(
+        Mistake(hints[name], said=of) if isinstance(of, Said) else Mistake(hints[name], of)
+        for name, of in mistakes.items()
+    )
+
+
+# Of functions of any exercise.
+ANY = words_of("any")["any"]
+NOTHING = ANY.of_mistakes["nothing"]
+OF_ALL = with_hints(
+    ANY,
+    {
+        "last place": Said("one unit in the last place"),
+        "name": Said("it raised (NameError|UnboundLocalError)"),
+        "arguments": Said("it raised TypeError: .*positional argument"),
+    },
 )
 
 
@@ -68,17 +66,12 @@ def all_mistakes() -> dict[str, tuple[Mistake, ...]]:
     package = import_module("minifp.teach.mistakes")
     modules = [m.name for m in pkgutil.iter_modules(package.__path__)]
     tables = [import_module(f"{package.__name__}.{name}").MISTAKES for name in modules]
+    exercises = all_exercises()
     return {
-        name: tuple(told(name, *mistake) for mistake in mistakes.items())
+        name: with_hints(exercises[name].words, mistakes)
         for table in tables
         for name, mistakes in table.items()
     }
-
-
-def told(exercise: str, mistake: str, answer: Any) -> Mistake:
-    """A mistake of an exercise, with its hint."""
-    hint = all_exercises()[exercise].words.of_mistakes[mistake]
-    return Mistake(hint, said=answer) if isinstance(answer, Said) else Mistake(hint, answer)
 
 
 class Recorded:
