@@ -53,10 +53,8 @@ def draw_distances(axes: Any, comparison: Any, names: Mapping[str, str]) -> None
         for d in mine:
             axes.plot(d.steps, d.weights, color=style.color, lw=0.5, alpha=0.35)
         middle = np.median([d.weights for d in mine], axis=0)
-        axes.plot(
-            mine[0].steps, middle, color=style.color, lw=style.width, ls=style.line,
-            marker=style.marker, ms=4, markevery=4, label=names[arm],
-        )  # fmt: skip
+        marks = {"marker": style.marker, "ms": 4, "markevery": 4}
+        axes.plot(mine[0].steps, middle, label=names[arm], **marks, **style.look)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("step")

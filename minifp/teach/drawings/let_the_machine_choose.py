@@ -43,10 +43,8 @@ def timeline(runs: Sequence[Run]) -> Any:
 def draw_scales(axes: Any, runs: Sequence[Run]) -> None:
     """S of each run, as stairs."""
     for run, style in zip(runs, STYLES[1:]):
-        axes.step(
-            np.arange(1, len(run.scale) + 1), np.log2(run.scale), where="post", label=run.name,
-            color=style.color, lw=style.width, ls=style.line,
-        )  # fmt: skip
+        steps = np.arange(1, len(run.scale) + 1)
+        axes.step(steps, np.log2(run.scale), where="post", label=run.name, **style.look)
     axes.set_ylabel("log2 S")
     axes.set_title("The loss scale")
     axes.legend(fontsize=8, loc="best", handlelength=2.4)
