@@ -26,14 +26,13 @@ SPEED_UPS = (2, 4, 8)
 class Bound:
     """One row of a trace on a machine.
 
-    half, single: what decides ("memory", "arithmetic", "latency", "nothing" for a view), and
+    half: what decides in float16 ("memory", "arithmetic", "latency", "nothing" for a view).
     half_floor, single_floor: the seconds that it takes at least, in float16 and in float32.
     """
 
     row: Any
     half: str
     half_floor: float
-    single: str
     single_floor: float
 
 
@@ -73,7 +72,8 @@ def bound_of(row: Any, machine: Machine) -> Bound:
     """One row's Bound."""
     is_product = row.role == "dot"
     half = floor_of(row, 2, machine.half_rate if is_product else machine.single_rate, machine)
-    return Bound(row, *half, *floor_of(row, 4, machine.single_rate, machine))
+    _, single_floor = floor_of(row, 4, machine.single_rate, machine)
+    return Bound(row, *half, single_floor)
 
 
 def floor_of(row: Any, size: int, rate: float, machine: Machine) -> tuple[str, float]:

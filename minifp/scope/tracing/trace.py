@@ -5,7 +5,6 @@ which is counted (see cost.py), and then for the times alone, of which the media
 step did outside of operations that depend on a weight (loading a batch, the update) is not in it.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -43,15 +42,6 @@ class Trace:
     def seconds(self) -> float:
         """Seconds spent in kernels."""
         return sum(row.seconds for row in self.rows)
-
-    @property
-    def products(self) -> Counter:
-        """(M, N, K) -> how often in the step."""
-        counts: Counter = Counter()
-        for row in self.rows:
-            for *shape, times in row.products:
-                counts[tuple(shape)] += times
-        return counts
 
 
 def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:
