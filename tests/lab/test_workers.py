@@ -167,12 +167,10 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
 def test_the_bar_counts_the_steps_of_all_runs_also_of_one_that_begins_again():
     runs = [SimpleNamespace(steps=100) for _ in range(2)]
     with Progress("", runs, shown=True) as progress:
-        progress.begin(runs[0])
-        progress.reached(runs[0], 50)
-        assert (progress.bar.n, progress.bar.total) == (50, 200)
-        progress.begin(runs[0])  # once more, as its process died
-        assert progress.bar.n == 0
-        progress.begin(runs[1])
+        for run, expected in ((runs[0], 50), (runs[0], 50), (runs[1], 100)):
+            progress.begin(run)
+            progress.reached(run, 50)
+            assert (progress.bar.n, progress.bar.total) == (expected, 200)
         for run in runs:
             progress.end(run)
             progress.reached(run, 50)  # told late

@@ -26,8 +26,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @dataclass
 class Row:
-    number: int = 1
-    phase: str = "forward"
     operation: str = "linear"
     module: str = "Model.head"
     kernel: str = "linear.linear_forward"
@@ -39,10 +37,6 @@ class Row:
     flops: int = 2 * 64 * 65 * 256
     products: tuple = ((64, 65, 256, 1),)
     seconds: float = 1e-3
-
-    @property
-    def intensity(self):
-        return self.flops / (self.bytes_read + self.bytes_written)
 
 
 def step_of(name):
