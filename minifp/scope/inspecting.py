@@ -87,7 +87,7 @@ def follow(
         return watched(*run, every, begin(run[0], total_steps(run[0], run[-1][0])))
 
 
-def asked(task, precision, seed, epochs, steps, dial) -> tuple:
+def asked(task, precision, seed, epochs, steps, dial) -> tuple[Task, str, int, tuple]:
     """(task, precision, seed, data) of a run, with what it has by default."""
     task = adjusted(load_task(task), epochs, steps, dial)
     precision = canonical(DEFAULT_PRECISION if precision is None else precision)[0]
