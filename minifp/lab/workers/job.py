@@ -56,9 +56,7 @@ def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
         task, data = prepared(job)
         with default_device(job.device):
             run = train(
-                *(task, job.arm, job.seed, data, on_step),
-                snapshots=True,
-                weights=job.keep_weights,
+                *(task, job.arm, job.seed, data, on_step), snapshots=True, weights=job.keep_weights
             )
     return Outcome(run, here(), os.getpid(), peak())
 

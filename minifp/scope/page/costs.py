@@ -4,11 +4,7 @@ from markupsafe import Markup
 
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
-from minifp.scope.page.detail_figures import (
-    kinds_in_words,
-    memory_figure,
-    roofline_figure,
-)
+from minifp.scope.page.detail_figures import kinds_in_words, memory_figure, roofline_figure
 from minifp.scope.page.parts import figure, folded, layer_of
 from minifp.scope.record import Record
 

@@ -219,10 +219,7 @@ def updates_section(findings: Record, prefix: str) -> Markup:
 def lost_table(steps: list, formats: list[str]) -> Markup:
     """The pictures' shares, step by step."""
     rows = [
-        (
-            *(step.step, name),
-            *(percent(u.number(what), u.wanted) for what in (LOST, *formats)),
-        )
+        (*(step.step, name), *(percent(u.number(what), u.wanted) for what in (LOST, *formats)))
         for step in steps
         for name, u in step.updates.items()
     ]

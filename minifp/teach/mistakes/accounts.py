@@ -134,8 +134,5 @@ MISTAKES: dict[str, Mistakes] = {
         "upside down": lambda t, s: np.mean(np.expm1(s - t) - (s - t)),
         "square": lambda t, s: ((t - s) ** 2).mean() / 2,
     },
-    "rounding_error": {
-        "whole gap": lambda bits: 2.0**-bits,
-        "float16": lambda bits: 2.0**-11,
-    },
+    "rounding_error": {"whole gap": lambda bits: 2.0**-bits, "float16": lambda bits: 2.0**-11},
 }

@@ -88,33 +88,24 @@ MISTAKES: dict[str, Mistakes] = {
         "eleven bits": eleven_bits,
         "beyond 65504": Said(r"smallest: -?(655\d\d|inf|nan)"),
     },
-    "zero_up_to": {
-        "2^-24": 2.0**-24,
-    },
+    "zero_up_to": {"2^-24": 2.0**-24},
     "gap_above": {
         "twice": gap_of(10, -24),
         "no least gap": gap_of(11),
         "grows": lambda x: x * 2.0**-10,
     },
-    "below_normal": {
-        "1024": 1024,
-    },
+    "below_normal": {"1024": 1024},
     "lost_up_to": {
         "gap above": lambda w: (upward_gap(w), is_even(w)),
         "every tie": lambda w: (downward(w), np.full(w.shape, True)),
     },
-    "adam_stands_still_above": {
-        "2048": lambda lr: 2048 * lr,
-        "1024": lambda lr: 1024 * lr,
-    },
+    "adam_stands_still_above": {"2048": lambda lr: 2048 * lr, "1024": lambda lr: 1024 * lr},
     "decay_dead_up_to": {
         "2^-11": lambda lr: 2.0**-11 / lr,
         "no lr": lambda lr: 2.0**-12,
         "times lr": lambda lr: 2.0**-12 * lr,
     },
-    "after_200": {
-        "float16": Said("float16: 254.2 is"),
-    },
+    "after_200": {"float16": Said("float16: 254.2 is")},
     "descend_with_master": {
         "divided in float16": descent(divided_in_half),
         "still with S": descent(lambda g, S, lr: lr * g.astype(np.float32)),

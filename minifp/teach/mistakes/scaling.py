@@ -197,9 +197,7 @@ MISTAKES: dict[str, Mistakes] = {
         "too many runs": Said("you trained"),
         "no whole number": Said("expected a whole number"),
     },
-    "warns": {
-        "healthy runs": Said("it ends well, and you warn"),
-    },
+    "warns": {"healthy runs": Said("it ends well, and you warn")},
     "fate": {
         "above float32": fated(np.isfinite, lambda losses, refs: max(refs), max),
         "NaN": fated(np.ones_like, lowest, max),

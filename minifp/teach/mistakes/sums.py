@@ -139,7 +139,5 @@ MISTAKES: dict[str, Mistakes] = {
         "v not rounded": lambda eps: float(updates(eps, np.float64).max()),
         "smallest gradient": lambda eps: float(updates(eps)[0]),
     },
-    "largest_without_decay": {
-        "twice": lambda decay: 2.0**-25 / decay,
-    },
+    "largest_without_decay": {"twice": lambda decay: 2.0**-25 / decay},
 }
