@@ -1,7 +1,7 @@
-"""The bytes that one training step holds at its peak, by kind, measured at the tape; and those of a
-forward pass alone, at its kernels.
+"""The bytes that one training step holds at its peak, by kind: measured at the tape, or foretold
+from shapes; and those of a forward pass alone, at its kernels.
 
-    weights, masters, optimizer_state   all the time; what the optimizer says of itself
+    weights, masters, optimizer_state   all the time; what the optimizer says of itself, or will
     activations                         what the tape keeps for backward, the batch included
     gradients                           of activations, from when they are made until they are used,
                                         and of weights, from when they are made
@@ -14,11 +14,16 @@ names who holds them, and measures the workspace.)
 
 import weakref
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+
+import numpy as np
 
 from minifp.autograd import tape
 from minifp.autograd.tape import Node, Tensor
-from minifp.numerics import kernels
+from minifp.numerics import kernels, rules
+from minifp.numerics.formats import is_narrow
+from minifp.numerics.state_format import StateFormat
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import is_array
 
@@ -39,20 +44,44 @@ def measure_bytes(model, optimizer, most=None):
     optimizer: of the model, a plain one or a MixedOptimizer. most: the bytes that the step may hold
     at its peak; as soon as it holds more, OverLimit ends it.
     """
-    found: dict[str, int] = {}
+    bytes_by_kind: dict[str, int] = {}
     always = optimizer.memory()
     left = None if most is None else most - sum(always.values()) + always["gradients"]
     ledger = Ledger([*model.parameters(), *model.buffers()], left)
     tape.observers.append(ledger)
     try:
-        yield found
+        yield bytes_by_kind
     finally:
         tape.observers.remove(ledger)
-        always = optimizer.memory()
-        after = always.pop("gradients")  # the update may leave them in a wider format
-        peak = ledger.peak if ledger.peak.total() > after else Counter({WEIGHT_GRADIENTS: after})
-        peak["gradients"] = sum(peak[kind] for kind in GRADIENTS)
-        found.update({kind: int(always.get(kind, 0) + peak[kind]) for kind in KINDS})
+        bytes_by_kind |= of_step(optimizer.memory(), ledger.peak)
+
+
+def foretell_bytes(model, precision, states: Sequence[bool], peak: Counter) -> dict[str, int]:
+    """The same of a step that was not made.
+
+    states: of what an optimizer keeps of each weight, whether it is a second moment. peak: of a
+    Ledger that saw forward and backward, of shapes alone. Masters are of narrow weights.
+    """
+    weights = [p for p in model.parameters() if p.requires_grad]
+    narrow, of_state = [p for p in weights if is_narrow(p.dtype)], StateFormat.of(precision)
+    masters, _ = rules.as_trained(precision, [p.dtype for p in weights])
+    state = sum(of_state.bytes_of(p.numel(), second) for p in weights for second in states)
+    always = {
+        "weights": sum(t.array.nbytes for t in (*model.parameters(), *model.buffers())),
+        "masters": sum(4 * p.numel() for p in narrow) if masters else 0,
+        "optimizer_state": state + precision.compensated * sum(p.array.nbytes for p in narrow),
+        "gradients": sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in weights),
+    }
+    return of_step(always, peak)
+
+
+def of_step(always: Mapping[str, int], peak: Counter) -> dict[str, int]:
+    """The bytes of each of KINDS. always: beside what is held all the time, the gradients after the
+    step, which the update may leave in a wider format. peak: of a Ledger."""
+    after = always["gradients"]  # more, as where there are many weights, and few activations
+    peak = peak if peak.total() > after else Counter({WEIGHT_GRADIENTS: after})
+    kinds = {**always, **peak, "gradients": sum(peak[kind] for kind in GRADIENTS)}
+    return {kind: int(kinds.get(kind, 0)) for kind in KINDS}
 
 
 class Ledger:

@@ -38,6 +38,11 @@ class Style:
         """The dashes as matplotlib takes them."""
         return (0, self.dashes) if self.dashes else "solid"
 
+    @property
+    def look(self) -> dict:
+        """What matplotlib's plot takes for a line of it, without markers."""
+        return {"color": self.color, "lw": self.width, "ls": self.line}
+
 
 # The first is for what others are compared with: broad and grey, so that it is seen behind them.
 STYLES = (

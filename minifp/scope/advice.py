@@ -259,10 +259,10 @@ def tells_overflow(steps: list[ObservedStep], format: Format) -> bool:
 def hidden_above(steps: list[ObservedStep], format: Format = HALF) -> int | None:
     """log2 of the largest scale at which a format still holds no number that had been flushed in
     the one in which it was stored."""
-    found = (
+    scales = (
         step.shift + kept_from(format).exponent - kept_from(stored).exponent
         for step in steps
         for _, stored in layers_of(step).values()
         if is_short(stored)
     )
-    return max(found, default=None)
+    return max(scales, default=None)

@@ -35,13 +35,13 @@ class Beforehand:
         """Of all gradients of activations, as they are stored with S = 1: exact zeros; of those
         that are not 0, what lies below 2^-27, from there to 2^-24, and above."""
         total = self.findings.total(ACTIVATION_GRADIENTS)
-        found = {"zeros": total.zeros / max(total.total, 1)}
+        shares_by_range = {"zeros": total.zeros / max(total.total, 1)}
         edges = {"below 2^-27": (-(10**6), -27), "2^-27 to 2^-24": (-27, SMALLEST)}
         edges |= {"2^-24 and above": (SMALLEST, 10**6)}
         for name, (low, high) in edges.items():
             there = sum(n for e, n in total.exponents.items() if low <= e < high)
-            found[name] = there / max(total.nonzero, 1)
-        return found
+            shares_by_range[name] = there / max(total.nonzero, 1)
+        return shares_by_range
 
     @property
     def text(self) -> str:
@@ -105,8 +105,8 @@ def look(
     path = None if folder is None else folder / FILE
     if path is not None and path.is_file():
         return Beforehand(title, Findings.load(path), published)
-    found = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
-    seen = Beforehand(title, found, published)
+    findings = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
+    seen = Beforehand(title, findings, published)
     if folder is not None and path is not None:
-        files.write_into(folder, {path: found._npz()})
+        files.write_into(folder, {path: findings._npz()})
     return seen

@@ -35,8 +35,8 @@ class Border(NamedTuple):
     def is_reached(self, magnitude: float, shift: int = 0) -> bool:
         """Whether a positive number times 2^shift reaches it."""
         fraction, exponent = math.frexp(magnitude)
-        found, least = (exponent - 1 + shift, 2 * fraction), self[:2]
-        return found > least if self.exclusive else found >= least
+        place, least = (exponent - 1 + shift, 2 * fraction), self[:2]
+        return place > least if self.exclusive else place >= least
 
 
 @cache

@@ -5,7 +5,6 @@ Only one step of a run is looked at so, because that step is done again some ten
 holds is what a file can keep (see findings.py): texts, numbers, lists and dicts.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -13,13 +12,13 @@ from typing import Any
 from minifp.errors import MinifpError
 from minifp.numerics.formats import float32, float64
 from minifp.scope.hardware import machines
-from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds
+from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds, share_of_products
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.memory.summary import KINDS, Memory
 from minifp.scope.tracing.reference_run import ReferenceRun, reference_run
-from minifp.scope.tracing.tape_graph import graph_text, layout
+from minifp.scope.tracing.tape_graph import layout
 from minifp.scope.tracing.trace import trace
 from minifp.training.diagnosis import Recorded
 
@@ -55,7 +54,7 @@ def parts_of(recorded: Recorded, seed: float) -> Iterator[tuple[str, Any]]:
     rows = [{**asdict(row), "intensity": row.intensity} for row in kernels.rows]
     yield "trace", {**{name: getattr(kernels, name) for name in names}, "rows": rows}
     yield "hardware", of_hardware(kernels.rows)
-    yield "tape", {"text": graph_text(recorded), **asdict(layout(recorded))}
+    yield "tape", asdict(layout(recorded))
     yield "batch", batch_of(recorded)
     yield "reference", reference_runs(recorded, seed, kernels.precision)
 
@@ -90,18 +89,18 @@ def of_hardware(rows: list) -> dict:
     for machine in (machines.measured(), *machines.KNOWN.values()):
         on = bounds(rows, machine)
         floors[machine.name] = {
-            "text": str(machine), "source": machine.source, "ridge": machine.ridge(),
+            "source": machine.source, "ridge": machine.ridge(),
             "rate": machine.half_rate, "bandwidth": machine.bandwidth,
             "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
             "bound": [b.half for b in on.rows],
         }  # fmt: skip
-    law = amdahl(rows)
+    products = share_of_products(rows)
     advice = shape_advice(rows)
     return {
         "machines": floors,
-        "shapes": [{**asdict(p), "text": str(p)} for p in advice.paddings],
-        "products": law.share,
-        "amdahl": {str(s): law.bound(s) for s in SPEED_UPS if math.isfinite(s)},
+        "shapes": [asdict(p) for p in advice.paddings],
+        "products": products,
+        "amdahl": {str(times): amdahl(products, times) for times in SPEED_UPS},
     }
 
 
@@ -114,7 +113,7 @@ def of_memory(ledger: MemoryLedger, batch: int | None) -> dict:
     if single is not None and batch:
         both = BatchMemory.of(here, batch), BatchMemory.of(single, batch)
         sizes = sorted({m for machine in machines.KNOWN.values() for m in machine.memory})
-        memory["batches"] = [asdict(largest_batch(*both, size)) for size in (4 * GB, *sizes)]
+        memory["batches"] = [largest_batch(*both, size) for size in (4 * GB, *sizes)]
     return memory
 
 

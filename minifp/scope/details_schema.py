@@ -44,7 +44,7 @@ HARDWARE = fields(
     amdahl={**FACTORS, "additionalProperties": False},
 )  # fmt: skip
 TAPE = fields(
-    "text", boxes=rows(fields("label module format", number=WHOLE, x=NUMBER, y=NUMBER)),
+    boxes=rows(fields("label module format", number=WHOLE, x=NUMBER, y=NUMBER)),
     edges=rows(fields("label format", source=WHOLE, target=WHOLE)), height=COUNT,
 )  # fmt: skip
 VALUE = fields(

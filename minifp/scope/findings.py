@@ -196,7 +196,7 @@ def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings
         h = Histogram(lowest, part, zeros, infs, nans, largest, smallest, borders)
         steps[i].histograms[told["kinds"][k]][told["names"][name]] = h
     for step, updates in zip(steps, told["updates"]):
-        step.updates = {name: Updates(**found) for name, found in updates.items()}
+        step.updates = {name: Updates(**fields) for name, fields in updates.items()}
     names = "about", "scales", "skipped", "diagnoses", "warnings", "details"
     return Findings(steps=steps, **{name: told[name] for name in names})
 

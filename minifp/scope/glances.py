@@ -8,20 +8,16 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from minifp.autograd import tape
-from minifp.numerics import kernels
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.page.figures import TITLES
 from minifp.scope.page.lens import LEAST, MOST
 from minifp.scope.record import Record
-from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
+from minifp.scope.what_if import LOSSES
 
 SHARE = 0.1  # of the time, at most, for steps that are looked at
 PATIENCE = 8  # steps of other optimizers after which one is not waited for
-LOSSES = {"flushed": Histogram.flushed, "subnormal": Histogram.subnormal,
-          "overflow": Histogram.overflowing}  # fmt: skip
 
 
 class Glances:
@@ -36,14 +32,12 @@ class Glances:
         self.counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # steps each has made
         self.watch: Watch | None = None
         self.of: Any = None  # the optimizer that is watched
-        self.wanted: list = []
         self.waited, self.began, self.due = 0, 0.0, 0.0
 
     def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
         """Called by a MixedOptimizer that is about to change weights."""
         if optimizer is self.of and self.watch is not None:
-            self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
-            kernels.observers.remove(self.watch)  # so that the update is what it always is
+            self.watch.before_update(optimizer, gradients, factor)
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
@@ -59,22 +53,18 @@ class Glances:
 
     def close(self) -> None:
         """Look away."""
-        for observers in (tape.observers, kernels.observers):
-            if self.watch in observers:
-                observers.remove(self.watch)
-        self.watch, self.of, self.wanted = None, None, []
+        if self.watch is not None:
+            self.watch.end()
+        self.watch = self.of = None
 
     def _look(self, optimizer, number):
         self.of, self.waited, self.began = optimizer, 0, perf_counter()
         seen = ObservedStep(number, dial=optimizer.dial)
         self.watch = Watch(None, seen, optimizer.parameters)
-        tape.observers.append(self.watch)
-        kernels.observers.append(self.watch)
+        self.watch.begin()
 
     def _finish(self, watch, optimizer, result):
-        seen, seed = watch.seen, watch.largest_seed
-        seen.scale = result.scale_before if seed is None else math.ldexp(seed, seen.dial)
-        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        seen = watch.settle(result, result.scale_before)
         self.close()
         self.told(optimizer, data_of(seen))
         took = perf_counter() - self.began

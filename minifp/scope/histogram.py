@@ -114,10 +114,10 @@ class Histogram:
             counts = np.zeros((highest - lowest, len(self.borders)), np.int64)
             for one in (self, other):
                 counts[one.lowest - lowest : one.highest - lowest] += one.counts
-        found = [s for s in (self.smallest, other.smallest) if s]
+        smallest = [s for s in (self.smallest, other.smallest) if s]
         return Histogram(
             *(lowest, counts, self.zeros + other.zeros, self.infs + other.infs),
-            *(self.nans + other.nans, max(self.largest, other.largest), min(found, default=0.0)),
+            *(self.nans + other.nans, max(self.largest, other.largest), min(smallest, default=0.0)),
             self.borders if len(self.counts) else other.borders,
         )
 
@@ -190,8 +190,8 @@ def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
     counts, ends = np.zeros(number_of_classes(format), np.int64), [(0, 0)]
     for block in blocks(x, whole=compiles):
         bits = block.view(UNSIGNED[x.itemsize])
-        found = compiled_count(bits, format) if compiles else None
-        more, low, high = found or counted(bits, format)
+        compiled = compiled_count(bits, format) if compiles else None
+        more, low, high = compiled or counted(bits, format)
         counts += more
         ends.append((low, high))
     low = min((low for low, _ in ends if low), default=0)
@@ -209,8 +209,8 @@ def blocks(x: np.ndarray, whole: bool) -> Iterator[np.ndarray]:
         return
     settings: dict[str, Any] = {"op_dtypes": x.dtype.newbyteorder("="), "casting": "equiv"}
     flags: Any = ["external_loop", "buffered", "zerosize_ok"]
-    with np.nditer(x, flags, buffersize=BLOCK, **settings) as found:
-        yield from (np.ascontiguousarray(block) for block in found)
+    with np.nditer(x, flags, buffersize=BLOCK, **settings) as buffers:
+        yield from (np.ascontiguousarray(block) for block in buffers)
 
 
 def compiled_count(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int] | None:
@@ -236,8 +236,8 @@ def counted(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int]:
         classes = classes_of(magnitudes, format)
     counts = np.bincount(classes, minlength=number_of_classes(format)).astype(np.int64)
     infinity = (2**format.exponent_bits - 1) << format.mantissa_bits
-    found = magnitudes[(magnitudes > 0) & (magnitudes < infinity)]
-    return counts, *((int(found.min()), int(found.max())) if found.size else (0, 0))
+    finite = magnitudes[(magnitudes > 0) & (magnitudes < infinity)]
+    return counts, *((int(finite.min()), int(finite.max())) if finite.size else (0, 0))
 
 
 def number_of_classes(format: Format) -> int:

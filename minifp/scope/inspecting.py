@@ -42,26 +42,25 @@ def inspect(
     Interrupted by Ctrl-C it returns what was seen until then, and says so in `about`.
     Raises ArgumentError and CheckpointError as these do.
     """
-    task = adjusted(load_task(task), epochs, steps, dial)
     before = {} if checkpoint is None else run_in(checkpoint)
-    precision = before.get("precision", DEFAULT_PRECISION) if precision is None else precision
-    precision = canonical(precision)[0]
-    seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
-    data = check_data(task.data())
+    precision = before.get("precision") if precision is None else precision
+    seed = before.get("seed") if seed is None else seed
+    run = asked(task, precision, seed, epochs, steps, dial)
+    task, data = run[0], run[-1]
     total = 1 if checkpoint is not None else total_steps(task, data[0])
     with ExitStack() as stack:
         stack.enter_context(default_device(device))
         bar = stack.enter_context(bar_of(task, total, progress))
         seen = {"path": checkpoint, "details": DETAILS, "progress": progress}
-        found = watched(task, precision, seed, data, every, lambda *_: bar.update(), **seen)
-        found.about |= {"task": task.name, "seed": seed}
-        if check and INTERRUPTED not in found.about:
+        scope = watched(*run, every, lambda *_: bar.update(), **seen)
+        scope.about |= {"task": task.name, "seed": run[2]}
+        if check and INTERRUPTED not in scope.about:
             try:
-                for row in checked(task, precision, seed, data, found, bar):
-                    found.details.setdefault("check", []).append(row)
+                for row in checked(*run, scope, bar):
+                    scope.details.setdefault("check", []).append(row)
             except KeyboardInterrupt:
-                found.about[INTERRUPTED] = "while the advice was checked"
-    return found
+                scope.about[INTERRUPTED] = "while the advice was checked"
+    return scope
 
 
 def looked_at(task, precision, seed, data, looks, progress) -> Microscope:
@@ -83,13 +82,16 @@ def follow(
     begin(task, steps in all): called once, returns what is called after each step with the
     Microscope and the losses so far. All else as `inspect` has it, but for what takes a step apart.
     """
+    run = asked(task, precision, seed, epochs, steps, dial)
+    with default_device(device):
+        return watched(*run, every, begin(run[0], total_steps(run[0], run[-1][0])))
+
+
+def asked(task, precision, seed, epochs, steps, dial) -> tuple[Task, str, int, tuple]:
+    """(task, precision, seed, data) of a run, with what it has by default."""
     task = adjusted(load_task(task), epochs, steps, dial)
     precision = canonical(DEFAULT_PRECISION if precision is None else precision)[0]
-    seed = DEFAULT_SEED if seed is None else seed
-    data = check_data(task.data())
-    with default_device(device):
-        shown = begin(task, total_steps(task, data[0]))
-        return watched(task, precision, seed, data, every, shown)
+    return task, precision, DEFAULT_SEED if seed is None else seed, check_data(task.data())
 
 
 def bar_of(task, total, progress):
@@ -126,8 +128,8 @@ def watched(
                 take_up(path, training)
             total = 1 if path is not None else training.total
             step = details and min(details, total)
-            given = training.model, training.optimizer, every
-            scope = microscope(*given, details=step, progress=progress)
+            parts = training.model, training.optimizer, every
+            scope = microscope(*parts, details=step, progress=progress)
             try:
                 with scope:
                     if path is None:
@@ -155,26 +157,26 @@ def take_up(path, training) -> None:
 # ---- is the advice right? -----------------------------------------------------------------------
 
 
-def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
+def checked(task, precision, seed, data, scope, bar) -> Iterator[dict]:
     """Train as often with constant scales: none, the ends of the range, its middle, and beyond.
 
     Each is {"scale": log2 or None, "advised", "status", "loss": the mean of the last steps,
     "skipped"}; the first is float32, whose scale is "float32".
     """
-    advice = found.advice()
+    advice = scope.advice()
     if not advice.largest:
-        found.warnings.append("The advice was not checked, because no gradients were seen.")
+        scope.warnings.append("The advice was not checked, because no gradients were seen.")
         return
     base = policy.as_precision(precision)
     stored = base.gradients, *base.autocast_formats
     is_wide = not any(is_narrow(as_dtype(name)) for name in stored)
     name = CHECKED_WITH if is_wide and not base.gradient_operands else precision
     inside = sorted({max(advice.low, 0), advice.choice, advice.high})
-    tried: list = [None, *(k for k in inside if advice.low <= k)]
-    tried += [] if advice.or_more else [advice.high + 4]
-    bar.total = (bar.total or 0) + total_steps(task, data[0]) * (1 + len(tried))
+    scales: list = [None, *(k for k in inside if advice.low <= k)]
+    scales += [] if advice.or_more else [advice.high + 4]
+    bar.total = (bar.total or 0) + total_steps(task, data[0]) * (1 + len(scales))
     yield {"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}
-    for k in tried:
+    for k in scales:
         scale = "off" if k is None else f"{2.0**k:.17g}"
         advised = advice.low <= (k or 0) <= advice.high
         scaled = str(precision_grammar.read(name).changed(("loss_scale", scale)))

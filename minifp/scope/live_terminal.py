@@ -68,8 +68,7 @@ class Screen:
         """What is drawn."""
         rate = scope.count / max(time.perf_counter() - self.began, 1e-9)
         told = [f"{self.title}: step {scope.count:,} of {self.total:,}, {rate:.3g} steps/s"]
-        told += [f"  {name:14}{value}" for name, value in
-                 live_text.numbers(scope, losses).items()]  # fmt: skip
+        told += [f"  {name:14}{value}" for name, value in live_text.numbers(scope, losses).items()]
         if not scope.steps:
             return told
         step = scope.steps[-1]

@@ -88,8 +88,8 @@ def columns_of(exponents: range, room: int) -> list[range]:
 
 def heights(h: Histogram, columns: list[range], levels: int) -> list[int]:
     """Of each column from 0 to `levels`, the fullest; what is not empty has at least 1."""
-    found = h.exponents
-    counts = [sum(found.get(e, 0) for e in column) for column in columns]
+    exponents = h.exponents
+    counts = [sum(exponents.get(e, 0) for e in column) for column in columns]
     most = max(counts, default=0)
     return [-(-count * levels // most) if most else 0 for count in counts]
 
@@ -97,9 +97,9 @@ def heights(h: Histogram, columns: list[range], levels: int) -> list[int]:
 def bars(h: Histogram, columns: list[range], marks: str) -> list[str]:
     """A histogram in ROWS lines, from above."""
     each = len(marks) - 1
-    found = heights(h, columns, ROWS * each)
+    tops = heights(h, columns, ROWS * each)
     return [
-        "".join(marks[min(max(height - row * each, 0), each)] for height in found)
+        "".join(marks[min(max(height - row * each, 0), each)] for height in tops)
         for row in reversed(range(ROWS))
     ]
 
@@ -124,8 +124,8 @@ def ticks(columns: list[range], every: int = 8) -> str:
 
 def windows(step: ObservedStep) -> list[Format]:
     """The formats in which numbers of a step are stored, but those that hold all; or float16."""
-    found = step.narrow(KINDS)
-    return [format_of(name) for name in sorted(found)] or [format_of(float16)]
+    counts = step.narrow(KINDS)
+    return [format_of(name) for name in sorted(counts)] or [format_of(float16)]
 
 
 def histograms(step: ObservedStep, exponents: range, width: int, marks: str) -> list[str]:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd import tape
 from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
-from minifp.numerics import kernels
 from minifp.scope.checks import check_training
 from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
@@ -20,7 +18,6 @@ from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.misuse.guard import Guard
 from minifp.scope.observed import ObservedStep
 from minifp.scope.record import FORMAT_IN_PRODUCTS
-from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
 from minifp.training import mixed
 from minifp.training.mixed import MixedOptimizer
@@ -40,7 +37,6 @@ class Microscope(Findings):
         self.guard = Guard(model, optimizer)
         self.warnings = self.guard.found
         self.watch: Watch | None = None
-        self.wanted: list = []
         self.due = None if details is None else check_count("details", details)
         self.ledger: MemoryLedger | None = None
         check_flag("live", live)
@@ -74,8 +70,7 @@ class Microscope(Findings):
     def _look(self):
         seen = ObservedStep(self.count + 1, dial=self.optimizer.dial)
         self.watch = Watch(self.model, seen, self.optimizer.parameters)
-        tape.observers.append(self.watch)
-        kernels.observers.append(self.watch)
+        self.watch.begin()
         self.guard.look()
 
     def _look_closely(self):
@@ -86,9 +81,8 @@ class Microscope(Findings):
             mixed.observers.remove(self.ledger)  # which is told what this one is told, before it
 
     def _look_away(self):
-        for observers in (tape.observers, kernels.observers):
-            if self.watch in observers:
-                observers.remove(self.watch)
+        if self.watch is not None:
+            self.watch.end()
         self.watch = None
         self.guard.look_away()
 
@@ -102,9 +96,7 @@ class Microscope(Findings):
             if last.known:
                 self.details = {"step": self.count + 1, **of_step(last, seed, self.progress)}
         if optimizer is self.optimizer and self.watch is not None:
-            self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
-            if self.watch in kernels.observers:
-                kernels.observers.remove(self.watch)  # so that the update is what it always is
+            self.watch.before_update(optimizer, gradients, factor)
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
@@ -132,12 +124,9 @@ class Microscope(Findings):
             self.due = None
 
     def _finish(self, watch, result):
-        seen, seed = watch.seen, watch.largest_seed
+        seen = watch.settle(result, self.scales[-1])
         seen.stepped, seen.reason, seen.grad_norm = result.stepped, result.reason, result.grad_norm
-        seen.scale = self.scales[-1] if seed is None else math.ldexp(seed, seen.dial)
         seen.rates = [float(group["lr"]) for group in self.optimizer.param_groups]
-        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
-        self.wanted = []
         self.steps.append(seen)
         self._look_away()
         if self.live is not None:

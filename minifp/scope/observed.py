@@ -63,13 +63,13 @@ class ObservedStep:
 
     def narrow(self, kinds: tuple[str, ...]) -> Counter[str]:
         """How many numbers of some kinds are stored in each format of fewer bits than float32."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for kind in kinds:
             for layer, h in self.histograms[kind].items():
                 format = self.format_of(kind, layer)
                 if format.bits < SINGLE.bits:
-                    found[format.name] += h.total
-        return found
+                    counts[format.name] += h.total
+        return counts
 
     def total(self, kind: str) -> Histogram:
         """The histogram of all layers together."""

@@ -46,8 +46,9 @@ class Record:
     @property
     def borders(self) -> tuple:
         """Those of the parts in which its histograms count."""
-        held = (h for step in self.steps for kind in KINDS for h in step.histograms[kind].values())
-        return next((h.borders for h in held), BORDERS)
+        kinds = (step.histograms[kind] for step in self.steps for kind in KINDS)
+        histograms = (h for layers in kinds for h in layers.values())
+        return next((h.borders for h in histograms), BORDERS)
 
     def layers(self, kind: str) -> list[str]:
         """The layers of one of KINDS, in the order in which they were first seen. Raises
@@ -58,14 +59,14 @@ class Record:
     def total(self, kind: str, layer: str | None = None) -> Histogram:
         """The histogram of one layer, or of all, over all steps, as numbers were stored."""
         check_choice("kind", kind, KINDS)
-        found = (step.histograms[kind] for step in self.steps)
-        return total_of(h for of in found for name, h in of.items() if layer in (None, name))
+        histograms = (step.histograms[kind] for step in self.steps)
+        return total_of(h for of in histograms for name, h in of.items() if layer in (None, name))
 
     def format_of(self, *kinds: str) -> Format:
         """The format in which most numbers of some of KINDS were stored in less than float32, or
         float16, in which they might have been."""
-        found = sum((step.narrow(kinds) for step in self.steps), start=Counter())
-        return format_of(max(found, key=lambda name: found[name], default=float16.name))
+        counts = sum((step.narrow(kinds) for step in self.steps), start=Counter())
+        return format_of(max(counts, key=lambda name: counts[name], default=float16.name))
 
     @property
     def gradients_in(self) -> Format:

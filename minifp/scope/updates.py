@@ -84,35 +84,35 @@ def wanted_updates(optimizer: Any, gradients: list, factor: float, names: dict) 
 
     gradients, factor: as it has them at that moment. names: of parameters, by id.
     """
-    found = []
+    updates = []
     with unobserved(), policy.precision(policy.SINGLE), np.errstate(all="ignore"):
         for i, (o, of_optimizer) in enumerate(zip(optimizer.optimizers, gradients)):
-            for block, given in zip(o.blocks, of_optimizer):
-                runs = of_block(o, block, given, factor, names)
-                found += [Wanted(i, *run) for run in runs]
-    return found
+            for block, block_gradients in zip(o.blocks, of_optimizer):
+                runs = of_block(o, block, block_gradients, factor, names)
+                updates += [Wanted(i, *run) for run in runs]
+    return updates
 
 
-def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list[tuple]:
+def of_block(o: Any, block: Any, gradients: Any, factor: float, names: dict) -> list[tuple]:
     """The runs of one block, each as all that a Wanted has but its optimizer."""
     block.weights.take_up_assigned()
-    scale, found = -factor if block.group.get("maximize") else factor, []
-    for first, last in block.runs(given, o.alone):
+    scale, runs = -factor if block.group.get("maximize") else factor, []
+    for first, last in block.runs(gradients, o.alone):
         slices = block.weights.slices[first:last]
         at, start = slice(slices[0].start, slices[-1].stop), slices[0].start
-        kept, stored = (copied(a) for a in (block.weights.opened(at), block.weights.stored[at]))
-        gradient = moved(given.flat(first, last, at), "cpu")
-        state: dict = {name: copied(kept.opened(at)) for name, kept in block.state.items()}
+        masters, stored = (copied(a) for a in (block.weights.opened(at), block.weights.stored[at]))
+        gradient = moved(gradients.flat(first, last, at), "cpu")
+        state: dict = {name: copied(masters.opened(at)) for name, masters in block.state.items()}
         state |= {name: values[first] for name, values in block.numbers.items()}
-        wide = upcast(kept, wider(kept.dtype, float32))
+        wide = upcast(masters, wider(masters.dtype, float32))
         updated = wide.copy()
         o.update(block.group, updated, gradient, state, block.steps[first] + 1, scale)
         parts = [
             (names.get(id(p)) or f"parameter {first + i}", slice(s.start - start, s.stop - start))
             for i, (p, s) in enumerate(zip(block.weights.parameters[first:last], slices))
         ]
-        found.append((block.weights, parts, at, kept, stored, wide, updated, gradient))
-    return found
+        runs.append((block.weights, parts, at, masters, stored, wide, updated, gradient))
+    return runs
 
 
 def copied(array: Any) -> np.ndarray:
@@ -122,7 +122,7 @@ def copied(array: Any) -> np.ndarray:
 
 def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
     """What became of these updates, asked after the step: by parameter."""
-    found: dict[str, Updates] = {}
+    updates_by_name: dict[str, Updates] = {}
     for run in wanted:
         update = run.updated - run.wide
         masks, alone = masks_of(run, update), alone_of(run, update)
@@ -131,8 +131,8 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
             lost_in = {name: int(np.count_nonzero(m[part])) for name, m in alone.items()}
             size, length = (float(np.linalg.norm(a[part])) for a in (run.wide, update))
             count, ratio = part.stop - part.start, length / size if size else 0.0
-            found[name] = Updates(count, wants, lost, waiting, lost_in, zeros, ratio)
-    return found
+            updates_by_name[name] = Updates(count, wants, lost, waiting, lost_in, zeros, ratio)
+    return updates_by_name
 
 
 def masks_of(run: Wanted, update: np.ndarray) -> tuple:
@@ -147,10 +147,10 @@ def masks_of(run: Wanted, update: np.ndarray) -> tuple:
 def alone_of(run: Wanted, update: np.ndarray) -> dict[str, np.ndarray]:
     """For each element whether it would be lost if weights were kept in a format alone."""
     own = [format_of(run.stored.dtype).name] if is_narrow(run.stored.dtype) else []
-    wants, found = run.updated != run.wide, {}
+    wants, lost = run.updated != run.wide, {}
     with np.errstate(all="ignore"):
         for name in dict.fromkeys((*ALONE, *own)):
             before = round_to(run.wide, format_of(name).stored)
             after = round_to(before + update, format_of(name).stored)
-            found[name] = wants & (after == before)
-    return found
+            lost[name] = wants & (after == before)
+    return lost

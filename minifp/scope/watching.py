@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd import tape
 from minifp.autograd.gradient_clip import name_of
 from minifp.autograd.kept_operands import mapped
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
+from minifp.numerics import kernels
 from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.operand_codes import OperandCodes
 from minifp.runtime.device import is_array
@@ -27,6 +29,7 @@ from minifp.scope.observed import (
     WEIGHTS,
     ObservedStep,
 )
+from minifp.scope.updates import became_of, wanted_updates
 
 OUTSIDE = "outside of modules"
 GATES = "_dz"  # how kernels are called whose first result is the gradient of what enters the gates
@@ -75,12 +78,39 @@ class Watch:
         self.at: Node | None = None  # the operation whose backward runs
         self.seed: Any = None  # of the backward that runs
         self.largest_seed: float | None = None  # by what counted gradients are multiplied
+        self.wanted: list = []  # updates
         for name, p in parts.named_parameters():
             self.names[id(p)] = name
             self._is_new(p.array)
             self._count(WEIGHTS, name, p.array)
         for b in parts.buffers():
             self._is_new(b.array)
+
+    def begin(self) -> None:
+        """Look at what the tape and kernels show."""
+        tape.observers.append(self)
+        kernels.observers.append(self)
+
+    def before_update(self, optimizer: Any, gradients: list, factor: float) -> None:
+        """Find out what an update wants, which is then made as it always is: without observers of
+        kernels."""
+        self.wanted = wanted_updates(optimizer, gradients, factor, self.names)
+        if self in kernels.observers:
+            kernels.observers.remove(self)
+
+    def end(self) -> None:
+        """Look away."""
+        for observers in (tape.observers, kernels.observers):
+            if self in observers:
+                observers.remove(self)
+
+    def settle(self, result: Any, scale: float) -> ObservedStep:
+        """What was seen, once the step is over. scale: where gradients were not counted."""
+        seen, seed = self.seen, self.largest_seed
+        seen.scale = scale if seed is None else math.ldexp(seed, seen.dial)
+        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        self.end()
+        return seen
 
     def layer(self, node: Node) -> str | None:
         """What a layer is called: the path of its module below the model. None for another
@@ -96,13 +126,13 @@ class Watch:
     def on_record(self, node: Node, outputs: tuple) -> None:
         """Activations: what an operation returns and keeps, each array once. What it keeps in
         codes is one that another has returned."""
-        for given in node.call[1] if node.call else ():
-            if is_array(given):
-                self._is_new(given)
-        made = [t.array for t in outputs]
-        kept = mapped(lambda a: None if isinstance(a, OperandCodes) else a, node.saved)
-        new = [a for a in (*made, *arrays_in(kept)) if self._is_new(a)]
-        if not any(a is b for a in new for b in made):
+        for argument in node.call[1] if node.call else ():
+            if is_array(argument):
+                self._is_new(argument)
+        results = [t.array for t in outputs]
+        saved = mapped(lambda a: None if isinstance(a, OperandCodes) else a, node.saved)
+        new = [a for a in (*results, *arrays_in(saved)) if self._is_new(a)]
+        if not any(a is b for a in new for b in results):
             self.views.add(node)
         for array in new:
             self._count(ACTIVATIONS, self.layer(node), array)
@@ -159,8 +189,8 @@ class Watch:
     def _is_new(self, array):
         """Whether these numbers have not been seen in this step; they have now."""
         whole = buffer(array)
-        held = self.known.get(id(whole))
-        if held is not None and held() is whole:
+        reference = self.known.get(id(whole))
+        if reference is not None and reference() is whole:
             return False
         self.known[id(whole)] = weakref.ref(whole)
         return True

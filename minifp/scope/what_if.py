@@ -1,15 +1,19 @@
 """What would be lost if a run had been stored in another format, as tables that others can read."""
 
-import csv
-import io
 from typing import Any, NamedTuple
 
 from minifp.numerics.number_format import Format
+from minifp.report.csv_text import csv_text
 from minifp.scope.advice import Advice
+from minifp.scope.histogram import Histogram
 from minifp.scope.observed import ACTIVATIONS, KINDS, WEIGHTS
 from minifp.scope.record import Record
 
-LOSSES = ("flushed", "subnormal", "overflow")
+LOSSES = {
+    "flushed": Histogram.flushed,
+    "subnormal": Histogram.subnormal,
+    "overflow": Histogram.overflowing,
+}
 
 
 class Stored(NamedTuple):
@@ -41,33 +45,21 @@ def stored_in(findings: Record) -> list[Stored]:
 def rows_of(findings: Record) -> list[dict[str, Any]]:
     """A row for each layer of each kind in each step that was looked at; see Findings.rows."""
     formats = findings.formats
-    found = []
-    for step in findings.steps:
-        for kind in KINDS:
-            for layer, h in step.histograms[kind].items():
-                row = {
-                    "step": step.step, "kind": kind, "layer": layer,
-                    "format": step.format_of(kind, layer).name, "scale": step.scale_of(kind),
-                    "numbers": h.total, "zeros": h.zeros, "infs": h.infs, "nans": h.nans,
-                    "smallest": h.smallest, "largest": h.largest,
-                }  # fmt: skip
-                for format in formats:
-                    counts = (
-                        h.flushed(0, format),
-                        h.subnormal(0, format),
-                        h.overflowing(0, format),
-                    )
-                    row |= {f"{what} {format.name}": n for what, n in zip(LOSSES, counts)}
-                found.append(row)
-    return found
+    return [
+        {
+            **{"step": step.step, "kind": kind, "layer": layer},
+            **{"format": step.format_of(kind, layer).name, "scale": step.scale_of(kind)},
+            **{"numbers": h.total, "zeros": h.zeros, "infs": h.infs, "nans": h.nans},
+            **{"smallest": h.smallest, "largest": h.largest},
+            **{f"{what} {f.name}": lost(h, 0, f) for f in formats for what, lost in LOSSES.items()},
+        }
+        for step in findings.steps
+        for kind in KINDS
+        for layer, h in step.histograms[kind].items()
+    ]
 
 
 def csv_of(findings: Record) -> str:
     """The same as CSV, under its heads."""
-    out = io.StringIO()
     rows = rows_of(findings)
-    if rows:
-        table = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-    return out.getvalue()
+    return csv_text([rows[0], *(row.values() for row in rows)]) if rows else ""

@@ -20,10 +20,10 @@ def bits(x: float, format: Any = "float16") -> Any:
 
     Raises ArgumentError for a format of more than 16 bits.
     """
-    [found] = formats_of([format])
-    if found.bits > MOST:
-        raise ArgumentError(f"bits: {found.name} has {found.bits} bits, more than {MOST} buttons")
-    return buttons(x, found) if has_widgets() else explain(x, formats=found)
+    [chosen] = formats_of([format])
+    if chosen.bits > MOST:
+        raise ArgumentError(f"bits: {chosen.name} has {chosen.bits} bits, more than {MOST} buttons")
+    return buttons(x, chosen) if has_widgets() else explain(x, formats=chosen)
 
 
 def texts(code: int, format: Format) -> list[str]:
@@ -44,7 +44,7 @@ def buttons(x: float, format: Format) -> Any:
     first = texts(int(codes_of(np.array([x], np.float64), format)[0]), format)
     styles = ["danger", *["success"] * format.exponent_bits]
     styles += [""] * (format.bits - len(styles))
-    made = [
+    row = [
         ToggleButton(bit == "1", description=bit, button_style=style, layout=Layout(width="2.4em"))
         for bit, style in zip(first, styles)
     ]
@@ -58,11 +58,11 @@ def buttons(x: float, format: Format) -> Any:
             display(explain(value, formats=format))
 
     def turned(_change):
-        for button in made:
+        for button in row:
             button.description = str(int(button.value))
-        tell(number([button.description for button in made], format))
+        tell(number([button.description for button in row], format))
 
-    for button in made:
+    for button in row:
         button.observe(turned, "value")
     tell(x)
-    return VBox([HBox(made, layout=Layout(flex_flow="row wrap")), below])
+    return VBox([HBox(row, layout=Layout(flex_flow="row wrap")), below])

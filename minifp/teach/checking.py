@@ -37,7 +37,7 @@ class Verdict:
         return not self.said
 
     def _told(self) -> str:
-        title = f"**{self.exercise.title}**"
+        title = f"**{self.exercise.words.title}**"
         if self:
             return f"✓ {title}: right."
         hint = f"\n\n*Hint*: {self.hint}" if self.hint else ""
@@ -97,7 +97,8 @@ def _hint_after(exercise: Exercise, said: str, recorded: Recorded) -> str:
     progress.keep("exercises", exercise.name, tried)
     if not said:
         return ""
-    return hint_for(said, recorded) or exercise.hints[min(failed, len(exercise.hints)) - 1]
+    hints = exercise.words.hints
+    return hint_for(said, recorded) or hints[min(failed, len(hints)) - 1]
 
 
 def _kept_tries(exercise):

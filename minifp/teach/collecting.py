@@ -70,7 +70,7 @@ def collected(paths: Sequence[Path]) -> Guesses:
         students += 1
         for key, guess in mine.items():
             guesses.setdefault(key, []).append(guess)
-    questions = [asked(key, found) for key, found in guesses.items()]
+    questions = [asked(key, guesses_at_it) for key, guesses_at_it in guesses.items()]
     order = [*LESSONS]
     questions.sort(key=lambda q: order.index(q.lesson) if q.lesson in order else len(order))
     return Guesses(questions, students, broken)
@@ -84,8 +84,8 @@ def asked(key: str, guesses: list) -> Question:
 
 def first_guesses(path: Path) -> dict[str, float | str]:
     """By the key of its question, of one file. Raises DataError for a file that is another."""
-    kept = untrusted.json_of(path, LARGEST)
-    guesses = kept.get("predictions") if isinstance(kept, dict) else None
+    progress = untrusted.json_of(path, LARGEST)
+    guesses = progress.get("predictions") if isinstance(progress, dict) else None
     if not isinstance(guesses, dict) or any(
         type(guess) not in (int, float, str) for guess in guesses.values()
     ):
@@ -140,21 +140,21 @@ def in_short(number: float) -> str:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def summary(found: Guesses) -> str:
+def summary(guesses: Guesses) -> str:
     """All of it in a sentence."""
-    asked = plural(len(found.questions), "question")
-    return f"First guesses of {plural(found.students, 'student')} at {asked}."
+    questions = plural(len(guesses.questions), "question")
+    return f"First guesses of {plural(guesses.students, 'student')} at {questions}."
 
 
-def page(found: Guesses) -> Markup:
+def page(guesses: Guesses) -> Markup:
     """A page with large letters, which needs no network and names nobody."""
-    parts = [header(TITLE, summary(found))]
-    for name in dict.fromkeys(question.lesson for question in found.questions):
+    parts = [header(TITLE, summary(guesses))]
+    for name in dict.fromkeys(question.lesson for question in guesses.questions):
         title = LESSONS[name].title if name in LESSONS else "Outside of lessons"
-        shown = [histogram(q) for q in found.questions if q.lesson == name]
+        shown = [histogram(q) for q in guesses.questions if q.lesson == name]
         parts.append(section(title, *shown))
-    if found.broken:
-        parts.append(paragraph(f"{plural(len(found.broken), 'file')} could not be read."))
+    if guesses.broken:
+        parts.append(paragraph(f"{plural(len(guesses.broken), 'file')} could not be read."))
     return document.document(TITLE, Markup("\n").join(parts), STYLE)
 
 
@@ -167,10 +167,10 @@ def histogram(question: Question) -> Markup:
     return table(caption, HEADS, rows, text_columns=(0, 2))
 
 
-def text_of(found: Guesses) -> str:
+def text_of(guesses: Guesses) -> str:
     """The same for a terminal."""
     parts = []
-    for question in found.questions:
-        told = listed([f"{name}: {count}" for name, count in question.bars if count])
-        parts.append(f"{question.text} {told}")
+    for question in guesses.questions:
+        bars = listed([f"{name}: {count}" for name, count in question.bars if count])
+        parts.append(f"{question.text} {bars}")
     return "\n".join(parts)

@@ -3,7 +3,7 @@
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from minifp.teach.exercise import Exercise, all_exercises, drawn_from
+from minifp.teach.exercise import Exercise, Words, all_exercises, drawn_from, words_of
 
 CLOSE = 1e-6  # relative: other orders of float32 operations
 SEEDS = (1, 2, 3)  # of other cases, on which an answer must agree with a mistake
+
+
+class Said(str):
+    """A pattern in what the judge says, by which a mistake is known."""
+
+
+# Wrong answers of an exercise by the names that hints/ has for them: an answer, or function, and
+# what returns the same makes this mistake; or Said.
+Mistakes = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,28 +38,25 @@ class Mistake:
     said: str = ""
 
 
-def like(answer: Any, hint: str) -> Mistake:
-    """A mistake that is known by what this answer, or function, returns."""
-    return Mistake(hint, answer=answer)
+def with_hints(words: Words, mistakes: Mistakes) -> tuple[Mistake, ...]:
+    """Mistakes with what hints/ has for them."""
+    hints = words.of_mistakes
+    return tuple(
+        Mistake(hints[name], said=of) if isinstance(of, Said) else Mistake(hints[name], of)
+        for name, of in mistakes.items()
+    )
 
 
-def said(pattern: str, hint: str) -> Mistake:
-    """A mistake that is known by what the judge says."""
-    return Mistake(hint, said=pattern)
-
-
-# Of functions of any exercise, by what the judge says.
-OF_ALL = (
-    said("one unit in the last place", "It is rounded once too often, or in another order, or a "
-         "[tie](glossary.md#rounding) goes to the wrong side: check what is rounded where."),
-    said("it raised (NameError|UnboundLocalError)", "A name is not known there: run the cell that "
-         "defines it, or spell it like the function's arguments."),
-    said("it raised TypeError: .*positional argument", "The function is called with the arguments "
-         "in the lesson's order: leave its first line as it was."),
-)  # fmt: skip
-NOTHING = (
-    "The function returns nothing: `return` is missing before its result, or on one of the paths "
-    "through it."
+# Of functions of any exercise.
+ANY = words_of("any")["any"]
+NOTHING = ANY.of_mistakes["nothing"]
+OF_ALL = with_hints(
+    ANY,
+    {
+        "last place": Said("one unit in the last place"),
+        "name": Said("it raised (NameError|UnboundLocalError)"),
+        "arguments": Said("it raised TypeError: .*positional argument"),
+    },
 )
 
 
@@ -59,8 +65,13 @@ def all_mistakes() -> dict[str, tuple[Mistake, ...]]:
     """By the names of exercises."""
     package = import_module("minifp.teach.mistakes")
     modules = [m.name for m in pkgutil.iter_modules(package.__path__)]
-    found = [import_module(f"{package.__name__}.{name}").MISTAKES for name in modules]
-    return {name: some for each in found for name, some in each.items()}
+    tables = [import_module(f"{package.__name__}.{name}").MISTAKES for name in modules]
+    exercises = all_exercises()
+    return {
+        name: with_hints(exercises[name].words, mistakes)
+        for table in tables
+        for name, mistakes in table.items()
+    }
 
 
 class Recorded:

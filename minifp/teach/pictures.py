@@ -68,11 +68,11 @@ def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
         return
     from ipywidgets import IntSlider, interact
 
-    made = {
+    widgets = {
         name: IntSlider(
             min=least, max=most, value=first, description=name.replace("_", " "),
             continuous_update=False,
         )
         for name, (least, most, first) in sliders.items()
     }  # fmt: skip
-    interact(draw, **made)
+    interact(draw, **widgets)

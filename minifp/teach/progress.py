@@ -36,10 +36,11 @@ def read() -> dict[str, dict[str, Any]]:
     try:
         if not path.exists():
             return {kind: {} for kind in (*KINDS, LATER)}
-        kept = untrusted.json_of(path)
-        found = {kind: dict(kept[kind]) for kind in KINDS} | {LATER: dict(kept.get(LATER, {}))}
-        check(found)
-        return found
+        content = untrusted.json_of(path)
+        progress = {kind: dict(content[kind]) for kind in KINDS}
+        progress[LATER] = dict(content.get(LATER, {}))
+        check(progress)
+        return progress
     except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(
             f"{path} is not a file of a student's progress ({error}): move it away, or name "
@@ -47,16 +48,16 @@ def read() -> dict[str, dict[str, Any]]:
         ) from None
 
 
-def check(kept: dict[str, dict[str, Any]]) -> None:
+def check(progress: dict[str, dict[str, Any]]) -> None:
     """Raise ValueError where a guess is no number and no text, or an exercise not as it is kept."""
-    for key, guess in kept["predictions"].items():
+    for key, guess in progress["predictions"].items():
         if type(guess) not in (int, float, str):
             raise ValueError(f"the guess at {key[:60]!r} is a {type(guess).__name__}")
-    for key, later in kept[LATER].items():
+    for key, later in progress[LATER].items():
         if any(type(guess) not in (int, float, str, type(None)) for guess in [*later]):
             raise ValueError(f"the later guesses at {key[:60]!r} are {str(later)[:60]}")
-    for name, done in kept["exercises"].items():
-        solved, failed = done.get("solved", False), done.get("failed", 0)
+    for name, tries in progress["exercises"].items():
+        solved, failed = tries.get("solved", False), tries.get("failed", 0)
         if type(solved) is not bool or type(failed) is not int:
             raise ValueError(f"of exercise {name[:60]!r}: solved={solved!r}, failed={failed!r}")
 
@@ -74,9 +75,9 @@ def keep(kind: str, name: str, value: Any) -> None:
     if mode.shows_answers():
         return
     with _alone():
-        kept = read()
-        kept[kind][name] = value
-        _write(kept)
+        progress = read()
+        progress[kind][name] = value
+        _write(progress)
 
 
 def guesses(key: str) -> list:
@@ -88,22 +89,22 @@ def keep_guess(key: str, guess: Any) -> list:
     """Keep a guess, or None where the answer is looked at without one, behind those that are there,
     also of other notebooks. Returns all of them."""
     with _alone():
-        kept = read()
-        if guess is None or _guesses_in(kept, key):
-            kept[LATER].setdefault(key, []).append(guess)
+        progress = read()
+        if guess is None or _guesses_in(progress, key):
+            progress[LATER].setdefault(key, []).append(guess)
         else:
-            kept["predictions"][key] = guess
-        _write(kept)
-        return _guesses_in(kept, key)
+            progress["predictions"][key] = guess
+        _write(progress)
+        return _guesses_in(progress, key)
 
 
-def _guesses_in(kept, key) -> list:
-    first = kept["predictions"]
-    return [*([first[key]] if key in first else []), *kept[LATER].get(key, [])]
+def _guesses_in(progress, key) -> list:
+    first = progress["predictions"]
+    return [*([first[key]] if key in first else []), *progress[LATER].get(key, [])]
 
 
-def _write(kept):
-    files.write(place(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+def _write(progress):
+    files.write(place(), json.dumps(progress, indent=1, ensure_ascii=False) + "\n")
 
 
 def _alone():

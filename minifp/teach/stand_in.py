@@ -26,7 +26,7 @@ def or_solution(answer: Callable[..., Any], solution: Callable[..., Any]) -> Cal
     from IPython.display import Markdown, display
 
     display(Markdown(
-        f"*The exercise “{exercise.title}” is still open: this cell uses minifp's solution, "
+        f"*The exercise “{exercise.words.title}” is still open: this cell uses minifp's solution, "
         "and yours once it is right.*"
     ))  # fmt: skip
     return solution

@@ -62,20 +62,20 @@ def standings() -> list[Standing]:
 
     Raises FileError where what should be the file of progress is another.
     """
-    kept = progress.read()
-    found = {lesson.name: Standing(lesson) for lesson in (*LESSONS.values(), OUTSIDE)}
+    content = progress.read()
+    by_lesson = {lesson.name: Standing(lesson) for lesson in (*LESSONS.values(), OUTSIDE)}
     for kind in ("predictions", progress.LATER):
-        for key, guess in kept[kind].items():
+        for key, guess in content[kind].items():
             name, _, question = key.partition(": ")
-            getattr(found.get(name, found[OUTSIDE.name]), kind)[question or key] = guess
+            getattr(by_lesson.get(name, by_lesson[OUTSIDE.name]), kind)[question or key] = guess
     for exercise in all_exercises().values():
-        done = kept["exercises"].get(exercise.name, {})
-        found[exercise.lesson].exercises.append(tried(exercise, done))
+        tries = content["exercises"].get(exercise.name, {})
+        by_lesson[exercise.lesson].exercises.append(tried(exercise, tries))
     here = {lesson.name for lesson in lessons_here()}
-    return [one for name, one in found.items() if name in here or one.begun]
+    return [one for name, one in by_lesson.items() if name in here or one.begun]
 
 
-def tried(exercise: Exercise, done: dict[str, Any]) -> Tried:
+def tried(exercise: Exercise, tries: dict[str, Any]) -> Tried:
     """An exercise, with what is kept of it."""
-    kept = done.get("solved", False), done.get("failed", 0)
-    return Tried(exercise.name, exercise.title, *kept)
+    counts = tries.get("solved", False), tries.get("failed", 0)
+    return Tried(exercise.name, exercise.words.title, *counts)

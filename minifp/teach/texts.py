@@ -62,10 +62,11 @@ def told(name: str, names: Mapping[str, Any]) -> Told:
         raise ArgumentError(
             f"the lesson {lessons.current_name()!r} explains no {name!r}; near are: {near}"
         )
-    known = {**names}  # a copy: what the section computes is no name of the notebook
-    known.pop(ANSWER, None)
-    exec(compile(here[name].code, f"explanation of {name}", "exec"), known)
-    return Told(known.get(ANSWER), VALUE.sub(lambda found: value(found[1], known), here[name].text))
+    values = {**names}  # a copy: what the section computes is no name of the notebook
+    values.pop(ANSWER, None)
+    exec(compile(here[name].code, f"explanation of {name}", "exec"), values)
+    text = VALUE.sub(lambda match: value(match[1], values), here[name].text)
+    return Told(values.get(ANSWER), text)
 
 
 def value(written: str, names: dict[str, Any]) -> str:

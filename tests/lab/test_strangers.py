@@ -27,7 +27,7 @@ from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import inspect
 from minifp.scope.page import explained
-from minifp.teach import standing_shown
+from minifp.teach import standing_views
 from minifp.teach.standing import OUTSIDE, Standing, Tried
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -154,7 +154,7 @@ def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
     ] + [
         searching.Capacity(MARK, 1, 1, [limit], {})._repr_html_(),
         explained.fragment(MARK, [MARK], [(("", MARK),) * 2], {MARK: [(MARK, [("", MARK)])]}),
-        *(apart._repr_html_(), standing_shown.page([standing])),
+        *(apart._repr_html_(), standing_views.page([standing])),
     ]
     paths = c.report(tmp_path / "a.html"), found.report(tmp_path / "b.html")
     pages = [path.read_text(encoding="utf-8") for path in paths]

@@ -20,10 +20,10 @@ from minifp.lab import Comparison, compare
 from minifp.lab.tasks import load_task
 from minifp.lab.workers import engines
 from minifp.lab.workers import job as jobs
-from minifp.lab.workers import progress as progresses
 from minifp.lab.workers import room as rooms
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.local import Local
+from minifp.lab.workers.progress import Progress
 from minifp.lab.workers.travel import Carried, Named, ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.runtime import callers, groups, processes
@@ -164,30 +164,17 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
     refuses(ArgumentError, "at least 1", engines.engine_for, 0)
 
 
-def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progresses, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    wanted = [SimpleNamespace(comparison=None, arm=arm, steps=100) for arm in "aabb"]
-    with progresses.Progress("", wanted, 1, shown=False) as shown:
-        shown.begin(wanted[0])
-        assert shown.remaining() is None
-        now[0] = 10.0
-        shown.reached(wanted[0], 50)
-        assert shown.remaining() == pytest.approx(10 + 3 * 20)
-        now[0] = 30.0
-        shown.end(wanted[0])
-        assert shown.remaining() == pytest.approx(3 * 30)
-        for one, seconds in ((wanted[1], 30), (wanted[2], 90)):
-            shown.begin(one)
-            now[0] += seconds
-            shown.end(one)
-        assert shown.remaining() == pytest.approx(90)  # another b
-        shown.begin(wanted[3])
-        shown.reached(wanted[3], 80)
-        shown.begin(wanted[3])  # once more, as its process died
-        assert shown.remaining() == pytest.approx(90)
-        shown.end(wanted[3])
-        assert shown.remaining() == 0
+def test_the_bar_counts_the_steps_of_all_runs_also_of_one_that_begins_again():
+    runs = [SimpleNamespace(steps=100) for _ in range(2)]
+    with Progress("", runs, shown=True) as progress:
+        for run, expected in ((runs[0], 50), (runs[0], 50), (runs[1], 100)):
+            progress.begin(run)
+            progress.reached(run, 50)
+            assert (progress.bar.n, progress.bar.total) == (expected, 200)
+        for run in runs:
+            progress.end(run)
+            progress.reached(run, 50)  # told late
+        assert progress.bar.n == 200 and progress.bar.postfix == "2 of 2 runs"
 
 
 GIB = 2**30

@@ -84,7 +84,7 @@ def test_a_deck_is_marps_and_each_slide_has_notes(deck):  # pictures, commands: 
 
 
 def test_every_link_to_the_glossary_leads_to_a_heading():
-    hints = [hint for exercise in all_exercises().values() for hint in exercise.hints]
+    hints = [hint for exercise in all_exercises().values() for hint in exercise.words.hints]
     hints += [mistake.hint for known in all_mistakes().values() for mistake in known]
     sections = [s.text for name in LESSONS for s in texts.sections(name).values()]
     lessons = [path.read_text("utf-8") for path in (ROOT / "notebooks" / "source").glob("*.py")]

@@ -37,13 +37,13 @@ def test_what_is_wrong_gets_a_counterexample_and_the_hint_of_its_mistake_or_the_
     parts = ANSWERS[name].known
     wrong = [(m.answer, parts.get(i, ""), m.hint) for i, m in enumerate(known) if not m.said]
     wrong += [(answer, part, "") for answer, part in ANSWERS[name].wrong]
-    assert len(wrong) >= 3 and len({*exercise.hints}) == 3
+    assert len(wrong) >= 3 and len({*exercise.words.hints}) == 3
     tried, hits = set(), set()
     named = {mistake.hint for mistake in (*known, *OF_ALL)} | {NOTHING}
     for answer, part, hint in wrong:
         verdict = checking.check(**{name: answer})
         tried.add(verdict.said)
-        next_one = exercise.hints[min(len(tried), 3) - 1]
+        next_one = exercise.words.hints[min(len(tried), 3) - 1]
         assert not verdict and part in verdict.said
         assert verdict.hint == (hint or verdict.hint) and verdict.hint in {*named, next_one}
         assert checking.check(**{name: answer}).hint == verdict.hint  # and is no new try
@@ -66,7 +66,7 @@ def test_what_only_begins_like_a_mistake_is_not_named_and_wrong_answers_are_reme
     def partly(bits):
         return 2.0**-bits if bits == 10 else 7.0
 
-    first, *_ = all_exercises()["rounding_error"].hints
+    first, *_ = all_exercises()["rounding_error"].words.hints
     for _ in range(2):  # as if the notebook had been begun again
         assert checking.check(rounding_error=partly).hint == first
         checking._tries.clear()

@@ -4,7 +4,7 @@ import pytest
 from in_browser import check_accessible
 
 from minifp import teach
-from minifp.teach import collecting, standing_shown
+from minifp.teach import collecting, standing_views
 from minifp.teach.standing import standings
 
 pytestmark = pytest.mark.nightly
@@ -17,7 +17,7 @@ def test_axe_has_nothing_against_them_and_they_fit(opened, own_file, tmp_path, w
     teach.check(zero_up_to=3e-8)
     path = tmp_path / "page.html"
     for text in (
-        standing_shown.page(standings()), collecting.page(collecting.collected([own_file]))
+        standing_views.page(standings()), collecting.page(collecting.collected([own_file]))
     ):  # fmt: skip
         path.write_text(text, encoding="utf-8")
         check_accessible(opened(path, width, scheme))

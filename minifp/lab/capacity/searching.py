@@ -122,10 +122,10 @@ def largest_batch(
                 bar.set_postfix_str(f"{name}, a batch of {batch:,}")
                 limit.trials.append(outcome(Trial(sent, name, batch, most, on)))
                 bar.update()
-    found = Capacity(task.name, most, examples, limits, environment())
+    capacity = Capacity(task.name, most, examples, limits, environment())
     if out is not None:
-        found.save(out, figures)
-    return found
+        capacity.save(out, figures)
+    return capacity
 
 
 def check_room(memory, most: int) -> None:

@@ -64,19 +64,19 @@ def attempt(trial: Trial) -> Tried:
     """Carry out a trial in this process, which is to end after it."""
     task = trial.task.load()
     train_set = check_data(task.data())[0]
-    made = trial.precision, trial.batch
+    of = trial.precision, trial.batch
     with default_device(trial.device), one_thread():
         two_steps(task, trial.precision, train_set, min(WARM, trial.batch), None)
         gc.collect()
         before = begin_peak() if trial.device in (None, "cpu") else None
         try:
-            found = two_steps(task, trial.precision, train_set, trial.batch, trial.memory)
+            bytes_of_step = two_steps(task, trial.precision, train_set, trial.batch, trial.memory)
         except (OverLimit, OutOfMemory, MemoryError) as error:
-            return Tried(*made, fits=False, why=str(error) or type(error).__name__)
-        if sum(found.values()) > trial.memory:
-            return Tried(*made, fits=False, why=f"it held {sum(found.values()):,} bytes")
+            return Tried(*of, fits=False, why=str(error) or type(error).__name__)
+        if sum(bytes_of_step.values()) > trial.memory:
+            return Tried(*of, fits=False, why=f"it held {sum(bytes_of_step.values()):,} bytes")
     growth = None if before is None else max(0, processes.peak() - before)
-    return Tried(*made, fits=True, bytes=found, growth=growth)
+    return Tried(*of, fits=True, bytes=bytes_of_step, growth=growth)
 
 
 def two_steps(task: Task, precision: str, train_set, batch: int, memory: int | None) -> dict:
@@ -90,9 +90,9 @@ def two_steps(task: Task, precision: str, train_set, batch: int, memory: int | N
         run = Run(str(arm), 0)
         training = Training(task, run, (examples, examples), graph=False)
         for _, batches in zip(range(STEPS), training.batches()):
-            with measure_bytes(training.state, training.state, memory) as found:
+            with measure_bytes(training.state, training.state, memory) as bytes_of_step:
                 training.one_step(batches)
-    return found
+    return bytes_of_step
 
 
 def begin_peak() -> int | None:

@@ -37,8 +37,8 @@ def about(comparison) -> str:
     return (
         f"{text} Difference from {baseline} (of a control, from what it disturbs), paired by seed, "
         f"with its {CONFIDENCE:.0%} interval (Student's t). EQUIVALENT: {whole} is within "
-        f"±{margin} (two one-sided tests at 5%); DIFFERENT: outside of it. p: of what the verdict claims, "
-        "adjusted for all verdicts (Holm)."
+        f"±{margin} (two one-sided tests at 5%); DIFFERENT: outside of it. p: of what the verdict "
+        "claims, adjusted for all verdicts (Holm)."
     )
 
 

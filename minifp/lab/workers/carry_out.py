@@ -18,7 +18,7 @@ def carry_out(title: str, wanted: Sequence[Wanted], engine: Any, progress: bool)
     if not wanted:
         return
     first_losses.check(wanted)
-    with engine, Progress(title, wanted, engine.lanes, progress) as shown:
+    with engine, Progress(title, wanted, progress) as shown:
         for one, outcome in engine.outcomes(wanted, shown):
             shown.end(one)
             keep(one, outcome)

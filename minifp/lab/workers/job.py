@@ -56,9 +56,7 @@ def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
         task, data = prepared(job)
         with default_device(job.device):
             run = train(
-                *(task, job.arm, job.seed, data, on_step),
-                snapshots=True,
-                weights=job.keep_weights,
+                *(task, job.arm, job.seed, data, on_step), snapshots=True, weights=job.keep_weights
             )
     return Outcome(run, here(), os.getpid(), peak())
 
@@ -74,18 +72,19 @@ def prepared(job: Job) -> tuple[Task, tuple]:
     return HELD["task"], HELD["data"]
 
 
-def check_same(job: Job, found: dict) -> None:
+def check_same(job: Job, there: dict) -> None:
     """Raise DataError where a task has other settings here than where it was sent from."""
-    differing = [key for key in job.config if found.get(key) != job.config[key]]
+    differing = [key for key in job.config if there.get(key) != job.config[key]]
     if differing:
-        told = "; ".join(
-            f"{key} is {str(found.get(key))[:SHOWN]!r} instead of {str(job.config[key])[:SHOWN]!r}"
+        differences = "; ".join(
+            f"{key} is {str(there.get(key))[:SHOWN]!r} instead of {str(job.config[key])[:SHOWN]!r}"
             for key in differing
         )
         raise DataError(
-            f"the task {job.config['task']!r} differs in the process that should train it: {told}. "
-            "A task's data function must return the same data at each call, so give its random "
-            "numbers a seed. minifp, files and modules must be the same on all machines"
+            f"the task {job.config['task']!r} differs in the process that should train it: "
+            f"{differences}. A task's data function must return the same data at each call, so "
+            "give its random numbers a seed. minifp, files and modules must be the same on all "
+            "machines"
         )
 
 

@@ -82,17 +82,17 @@ def ticket(base: Task, changes: dict, task: Task) -> Ticket:
 
     Raises ArgumentError for one that has no name and cannot be pickled, naming the field.
     """
-    found = base.origin or imported_as(base)
-    if found is None:
+    origin = base.origin or imported_as(base)
+    if origin is None:
         return carried(task)
-    path = found[0].rpartition(":")[0]
+    path = origin[0].rpartition(":")[0]
     text = Path(path).read_bytes() if base.source else b""
     if base.source and hashlib.sha256(text).hexdigest() != base.source:
         raise ArgumentError(
             f"{path} has changed since the task {base.name!r} was loaded: load it again"
         )
-    made = tuple((name, value) for name, value in changes.items() if value is not None)
-    return Named(*found, made, text)
+    settings = tuple((name, value) for name, value in changes.items() if value is not None)
+    return Named(*origin, settings, text)
 
 
 def imported_as(task: Task) -> tuple[str, None] | None:

@@ -66,8 +66,7 @@ def reading(x: Stored) -> Pieces:
     if not (stored or x.format.subnormals):
         return [("muted", "the exponent 0 is that of 0 alone: there are no subnormal numbers")]
     bias = f"{'+' if x.format.bias < 0 else '-'} {abs(x.format.bias)}"
-    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" {bias})"),
-            ("muted", note)]  # fmt: skip
+    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" {bias})"), ("muted", note)]
 
 
 def error(x: Rounded) -> Pieces:

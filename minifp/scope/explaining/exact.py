@@ -80,8 +80,8 @@ def total(a: Exact, b: Exact) -> Exact:
         return a if a.negative == b.negative else NAN
     if a.special or b.special:
         return a if a.special else b
-    found = Fraction(a.value) + Fraction(b.value)
-    return Exact(abs(found), found < 0 if found else a.negative and b.negative)
+    value = Fraction(a.value) + Fraction(b.value)
+    return Exact(abs(value), value < 0 if value else a.negative and b.negative)
 
 
 def product(a: Exact, b: Exact) -> Exact:

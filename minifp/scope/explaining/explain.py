@@ -28,11 +28,7 @@ def explain(
     ArgumentError, DTypeError or ShapeError for what cannot be explained.
     """
     from minifp.scope.explaining.exact import SYMBOLS
-    from minifp.scope.explaining.explanations import (
-        ExplainedNumber,
-        ExplainedOperation,
-        formats_of,
-    )
+    from minifp.scope.explaining.explanations import ExplainedNumber, ExplainedOperation, formats_of
     from minifp.scope.explaining.operands import calculation, operand
 
     shown = formats_of(formats)

@@ -109,17 +109,17 @@ class ExplainedOperation(Explained):
         return [*map(describe.operation_line, self.found.values())]
 
 
-def formats_of(given: Any) -> list[Format]:
+def formats_of(chosen: Any) -> list[Format]:
     """The formats of names, or Formats, one or several. Raises ArgumentError for what is none."""
-    if given is None:
+    if chosen is None:
         return [*DESCRIBED.values()]
-    several = [given] if isinstance(given, (str, Format)) else given
+    several = [chosen] if isinstance(chosen, (str, Format)) else chosen
     if not isinstance(several, Iterable) or not (several := list(several)):
-        raise ArgumentError(f"explain: formats={given!r:.60}: expected names: {names()}")
-    found = []
+        raise ArgumentError(f"explain: formats={chosen!r:.60}: expected names: {names()}")
+    formats = []
     for name in several:
         format = name if isinstance(name, Format) else format_named(str(name))
         if format is None:
             raise ArgumentError(f"explain: no number format {name!r:.60}: expected {names()}")
-        found.append(format)
-    return found
+        formats.append(format)
+    return formats

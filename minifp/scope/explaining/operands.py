@@ -104,10 +104,10 @@ def calculation(text: str) -> tuple[Operand, str, Operand] | None:
     text = text.strip()
     if len(text) > LONGEST or re.fullmatch(NUMBER, text, FLAGS):
         return None
-    found = CALCULATION.fullmatch(text)
-    if found is None:
+    parts = CALCULATION.fullmatch(text)
+    if parts is None:
         return None
-    return operand(found[1]), found[2].lower().replace("x", "*"), operand(found[3])
+    return operand(parts[1]), parts[2].lower().replace("x", "*"), operand(parts[3])
 
 
 def parsed(text: str) -> Exact:

@@ -193,9 +193,8 @@ def vanishes(x: Operation) -> str:
 
 def cancels(x: Operation) -> Verdict:
     """A difference of numbers that are nearly equal."""
-    inherited = "" if x.a.is_exact and x.b.is_exact else (
-        ", so the error of storing a and b weighs more"
-    )  # fmt: skip
+    is_lossless = x.a.is_exact and x.b.is_exact
+    inherited = "" if is_lossless else ", so the error of storing a and b weighs more"
     if not x.result.code:
         return ("bad" if inherited else "good"), f"all bits cancel{inherited}"
     how = "exact" if x.is_exact else "rounded"

@@ -19,36 +19,21 @@ from minifp.scope.hardware.machines import Machine
 from minifp.scope.hardware.tensor_shapes import RECURRENT, shape_of
 
 MEMORY, ARITHMETIC, LATENCY, NOTHING = "memory", "arithmetic", "latency", "nothing"
-MOST_ROWS = 15  # that are told in the text
-SPEED_UPS = (2, 4, 8, math.inf)
+SPEED_UPS = (2, 4, 8)
 
 
 @dataclass(frozen=True)
 class Bound:
     """One row of a trace on a machine.
 
-    half, single: what decides ("memory", "arithmetic", "latency", "nothing" for a view), and
+    half: what decides in float16 ("memory", "arithmetic", "latency", "nothing" for a view).
     half_floor, single_floor: the seconds that it takes at least, in float16 and in float32.
     """
 
     row: Any
     half: str
     half_floor: float
-    single: str
     single_floor: float
-
-    @property
-    def layer(self) -> str:
-        """The row's module, without the model's name, and its operation."""
-        return " ".join(filter(None, (self.row.module.partition(".")[2], self.row.operation)))
-
-    def __str__(self) -> str:
-        row = self.row
-        return (
-            f"{row.number:4} {row.phase:8.8} {self.layer:27.27} {row.intensity:8.1f}  "
-            f"{self.half:10} {1e6 * self.half_floor:8.2f} {1e6 * self.single_floor:9.2f} "
-            f"{1e6 * row.seconds:9.1f}"
-        )
 
 
 @dataclass(frozen=True)
@@ -68,36 +53,14 @@ class Bounds:
         """In float32."""
         return sum(b.single_floor for b in self.rows)
 
-    @property
-    def seconds(self) -> float:
-        """That they took where they were measured."""
-        return sum(b.row.seconds for b in self.rows)
-
-    def shares(self, half: bool = True) -> dict[str, float]:
-        """What decides which share of the floor."""
-        found = dict.fromkeys((MEMORY, ARITHMETIC, LATENCY), 0.0)
+    def shares(self) -> dict[str, float]:
+        """What decides which share of the floor in float16."""
+        seconds = dict.fromkeys((MEMORY, ARITHMETIC, LATENCY), 0.0)
         for b in self.rows:
-            by, floor = (b.half, b.half_floor) if half else (b.single, b.single_floor)
-            if by != NOTHING:
-                found[by] += floor
-        total = sum(found.values()) or 1.0
-        return {by: floor / total for by, floor in found.items()}
-
-    def __str__(self) -> str:
-        shares = ", ".join(f"{by} {100 * share:.0f}%" for by, share in self.shares().items())
-        ordered = sorted(self.rows, key=lambda b: -b.half_floor)
-        ratio = self.single_floor / self.half_floor if self.half_floor else 1.0
-        head = f"{'':4} {'phase':8} {'operation':27} {'flop/B':>8}  {'bound by':10} "
-        return "\n".join(
-            [
-                str(self.machine),
-                f"The step's kernels take at least {1e6 * self.half_floor:.4g} us in float16, "
-                f"{1e6 * self.single_floor:.4g} in float32 ({ratio:.2f} times);",
-                f"{1e6 * self.seconds:.4g} us were measured here. Bound, in float16, by: {shares}.",
-                head + f"{'float16':>8} {'float32':>9} {'here, us':>9}",
-                *map(str, ordered[:MOST_ROWS]),
-            ]
-        )
+            if b.half != NOTHING:
+                seconds[b.half] += b.half_floor
+        total = sum(seconds.values()) or 1.0
+        return {by: floor / total for by, floor in seconds.items()}
 
 
 def bounds(rows: Iterable[Any], machine: Machine) -> Bounds:
@@ -109,7 +72,8 @@ def bound_of(row: Any, machine: Machine) -> Bound:
     """One row's Bound."""
     is_product = row.role == "dot"
     half = floor_of(row, 2, machine.half_rate if is_product else machine.single_rate, machine)
-    return Bound(row, *half, *floor_of(row, 4, machine.single_rate, machine))
+    _, single_floor = floor_of(row, 4, machine.single_rate, machine)
+    return Bound(row, *half, single_floor)
 
 
 def floor_of(row: Any, size: int, rate: float, machine: Machine) -> tuple[str, float]:
@@ -132,9 +96,9 @@ def steps_of(row: Any) -> int:
 
 def bytes_in(row: Any, size: int) -> float:
     """The bytes that a row moves if its floating numbers have this many bytes."""
-    told = [*row.inputs, *row.outputs]
-    now = sum(size_of(text) for text in told)
-    then = sum(size_of(text, size) for text in told)
+    arrays = [*row.inputs, *row.outputs]
+    now = sum(size_of(text) for text in arrays)
+    then = sum(size_of(text, size) for text in arrays)
     return (row.bytes_read + row.bytes_written) * then / now if now else 0.0
 
 
@@ -153,36 +117,14 @@ def size_of(text: str, size: int = 0) -> int:
 # ---- the most that tensor cores could do --------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Amdahl:
-    """How much faster a step gets if its products do.
-
-    share: of the step's time in kernels that multiply matrices. seconds: of the step.
-    """
-
-    share: float
-    seconds: float
-
-    def bound(self, times: float) -> float:
-        """How many times faster the step is when products are this many times faster."""
-        rest = 1 - self.share
-        return 1 / (rest + self.share / times) if rest or math.isfinite(times) else math.inf
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{self.bound(times):.3g}" for times in SPEED_UPS)
-        return (
-            f"{100 * self.share:.1f}% of the step's {1e3 * self.seconds:.3g} ms are products, "
-            "which tensor cores could speed up:\n2, 4, 8 times or infinitely; the whole step "
-            f"then by at most {told} times."
-        )
+def share_of_products(rows: Iterable[Any]) -> float:
+    """Of the time in kernels, that of those that multiply matrices."""
+    seconds = [(row.seconds, row.role == "dot") for row in rows]
+    total = sum(each for each, _ in seconds)
+    return sum(each for each, is_product in seconds if is_product) / total if total else 0.0
 
 
-def amdahl(rows: Iterable[Any], seconds: float | None = None) -> Amdahl:
-    """How far products that are 2, 4 or 8 times faster carry (Amdahl 1967).
-
-    seconds: that the whole step takes, with Python and the update; by default what its kernels do.
-    """
-    rows = list(rows)
-    total = sum(row.seconds for row in rows) if seconds is None else seconds
-    products = sum(row.seconds for row in rows if row.role == "dot")
-    return Amdahl(min(products / total, 1.0) if total else 0.0, total)
+def amdahl(share: float, times: float) -> float:
+    """How many times faster a step is when a share of its time gets so many times faster (Amdahl
+    1967)."""
+    return 1 / (1 - share + share / times)

@@ -52,14 +52,6 @@ class Machine:
         """Operations for each byte above which arithmetic, not memory, decides."""
         return (self.half_rate if half else self.single_rate) / self.bandwidth
 
-    def __str__(self) -> str:
-        sizes = " or ".join(f"{m // GB}" for m in self.memory)
-        return (
-            f"{self.name}: {self.half_rate / 1e12:.3g} and {self.single_rate / 1e12:.3g} Tflop/s "
-            f"(float16, float32), {self.bandwidth / 1e9:.4g} GB/s, ridge at {self.ridge():.0f} and "
-            f"{self.ridge(False):.0f} flop/byte" + (f", {sizes} GB" if sizes else "")
-        )
-
 
 DATASHEETS = "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center"
 KNOWN = {

@@ -91,24 +91,24 @@ def shape_advice(rows: Iterable[Any]) -> ShapeAdvice:
     """What to pad, from the rows of a trace (see trace.py)."""
     rows = list(rows)
     total = sum(flops_of(row) for row in rows)
-    found: dict[tuple, list] = {}
+    work: dict[tuple, list] = {}
     for row in rows:
         module = row.module.partition(".")[2]  # without the model's name
         for flops, sizes in dimensions(row):
             keys = [(module, name, size) for name, size in sizes if size % INT8]
-            for key in {named(key, found) for key in keys}:
-                found.setdefault(key, [row.operation]).append(flops)
+            for key in {named(key, work) for key in keys}:
+                work.setdefault(key, [row.operation]).append(flops)
     paddings = [
         Padding(module, operation, name, size, sum(flops), sum(flops) / total)
-        for (module, name, size), (operation, *flops) in found.items()
+        for (module, name, size), (operation, *flops) in work.items()
     ]
     return ShapeAdvice(sorted(paddings, key=lambda p: (p.fits, -p.flops)), total)
 
 
-def named(key: tuple, found: dict) -> tuple:
+def named(key: tuple, work: dict) -> tuple:
     """Of a recurrent layer, what enters a product backward may be its inputs or its last state."""
     hidden = (key[0], HIDDEN, key[2])
-    return hidden if hidden in found else key
+    return hidden if hidden in work else key
 
 
 def flops_of(row: Any) -> int:

@@ -60,11 +60,11 @@ class Account(Ledger):
         """An operation is done, forward."""
         if self.in_backward:
             self.gradients_have_met()
-        given = [a for a in (node.call[1] if node.call else ()) if is_array(a) and a.ndim]
+        inputs = [a for a in (node.call[1] if node.call else ()) if is_array(a) and a.ndim]
         self.phase = FORWARD
         self.hold(node, ACTIVATIONS, [t.array for t in outputs])
         self.hold(node, ACTIVATIONS, arrays_in(node.saved))
-        self.hold(f"given to {self._label(node)}", ACTIVATIONS, given)
+        self.hold(f"given to {self._label(node)}", ACTIVATIONS, inputs)
         self.happened(node)
 
     def on_gradient(self, node: Node | Tensor, gradient: Any) -> None:
@@ -84,8 +84,8 @@ class Account(Ledger):
 
     def on_kernel(self, kernel: Any, args: tuple, results: tuple, formats: Any) -> None:
         """What a kernel returns is held from now on; whose it is will be seen."""
-        made = [a for a in results if is_array(a) and a.ndim]
-        self.hold(f"{self._layer(module_path.get())} {kernel.name}", WORKSPACE, made)
+        arrays = [a for a in results if is_array(a) and a.ndim]
+        self.hold(f"{self._layer(module_path.get())} {kernel.name}", WORKSPACE, arrays)
 
     def began(self, node: Any, copy: Tensor | None = None) -> None:
         """Of a step that is done again the next is: a leaf, a weight if the recorded one is, or an
@@ -122,12 +122,12 @@ class Account(Ledger):
     def happened(self, node: Node | None, operation: str = "") -> None:
         """Write down that something is done, and what is held."""
         ask_threads()  # so that they let go of what they do not need any more
-        found = dict.fromkeys(KINDS, 0) | dict(self.now)
+        bytes_by_kind = dict.fromkeys(KINDS, 0) | dict(self.now)
         if self.inside is not None:
-            found[WORKSPACE] += self.inside.end()
+            bytes_by_kind[WORKSPACE] += self.inside.end()
         module = self._layer(node.module) if node is not None else ""
         self.marks.append((node and weakref.ref(node), len(self.log)))
-        self.events.append(Event(self.phase, node.op if node else operation, module, found))
+        self.events.append(Event(self.phase, node.op if node else operation, module, bytes_by_kind))
 
     def add_workspaces(self, inside: Counter) -> None:
         """Add what operations hold inside (see rerun.workspaces), while their nodes are there: an

@@ -7,12 +7,11 @@ scratch of threads is as large as the largest kernel of the process's life has n
 it is.
 """
 
-import math
 from dataclasses import dataclass
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.scope.memory.summary import WORKSPACE, Memory, in_bytes
+from minifp.scope.memory.summary import WORKSPACE, Memory
 
 FIXED = ("weights", "masters", "optimizer_state", "weight_gradients")
 
@@ -51,34 +50,11 @@ class BatchMemory:
         return int(min((capacity - fixed) / each for fixed, each in growing))
 
 
-@dataclass(frozen=True)
-class LargestBatch:
-    """The largest batches that fit a memory of `capacity` bytes, and what they then hold."""
-
-    capacity: int
-    mixed: int
-    float32: int
-    mixed_bytes: float
-    float32_bytes: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times more fit in mixed precision."""
-        return self.mixed / self.float32 if self.float32 else math.inf
-
-    def __str__(self) -> str:
-        more = f", {self.ratio:.2f} times as many" if self.float32 else ""
-        return (
-            f"In {in_bytes(self.capacity)} fit at most {self.mixed:,} examples in mixed precision "
-            f"and {self.float32:,} in float32{more}."
-        )
-
-
-def largest_batch(mixed: BatchMemory, float32: BatchMemory, capacity: int) -> LargestBatch:
-    """The largest batch that fits `capacity` bytes, in mixed precision against float32.
+def largest_batch(mixed: BatchMemory, float32: BatchMemory, capacity: int) -> dict[str, int]:
+    """The largest batches that fit `capacity` bytes, by precision, with the capacity.
 
     It counts what minifp holds; what a GPU's libraries and context take is to be left out of
     `capacity` (some hundred megabytes).
     """
-    sizes = mixed.largest(capacity), float32.largest(capacity)
-    return LargestBatch(capacity, *sizes, *(m.peak(n) for m, n in zip((mixed, float32), sizes)))
+    sizes = {"mixed": mixed.largest(capacity), "float32": float32.largest(capacity)}
+    return {"capacity": capacity, **sizes}

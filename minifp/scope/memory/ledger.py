@@ -2,7 +2,7 @@
 
     with MemoryLedger(model, optimizer) as ledger:
         ...one step...
-    print(ledger.memory)
+    ledger.memory.now  # bytes by kind at the peak
 
     weights, masters, optimizer_state   all the time: parameters and buffers, and what the optimizer
                                         keeps
@@ -88,15 +88,15 @@ class MemoryLedger:
             return
         self._before_update()
         self._look_away()
-        known = [b for b in optimizer.backwards if can_be_done(b)]
+        complete = [b for b in optimizer.backwards if can_be_done(b)]
         self.always = held_always(self.model, optimizer)
         if is_on_device(optimizer.parameters[0].array):
             return
         if self.replay:
-            self.account.add_workspaces(workspaces(known))
-        if self.wants_float32 and known:
+            self.account.add_workspaces(workspaces(complete))
+        if self.wants_float32 and complete:
             with suppress(MinifpError):  # of an operation that float32 is nothing for
-                self.float32 = beside_float32(known, self.model, optimizer)
+                self.float32 = beside_float32(complete, self.model, optimizer)
 
     def finish(self) -> Memory:
         """Watch no more; what was found. Without a step of the optimizer no workspace is known."""
@@ -145,41 +145,41 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
 
     in_float32: what a model in float32 would hold: wider weights, no masters, the same state.
     """
-    found = []
+    holders = []
     for name, t in named_weights(model):
         size = max(t.dtype.itemsize, float32.itemsize if is_float(t.dtype) and in_float32 else 0)
-        found.append(Held("weights", name, t.array.size * size))
+        holders.append(Held("weights", name, t.array.size * size))
     names = {id(t): name for name, t in named_weights(model)}
     for block in (b for o in optimizer.optimizers for b in o.blocks):
         rest = None if in_float32 else block.weights.compensation
         for i, p in enumerate(block.parameters):
             name, size = names.get(id(p), "a parameter"), p.array.size
             state = sum(state.bytes_of(i) for state in block.state.values())
-            found.append(Held(STATE, name, state + size * (rest is not None and rest.itemsize)))
+            holders.append(Held(STATE, name, state + size * (rest is not None and rest.itemsize)))
             if block.weights.is_master and not in_float32:
-                found.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))
-    found.append(Held(WORKSPACE, "scratch of threads", ask_threads()))
-    return [held for held in found if held.bytes]
+                holders.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))
+    holders.append(Held(WORKSPACE, "scratch of threads", ask_threads()))
+    return [held for held in holders if held.bytes]
 
 
 def summary(account: Account, always: list[Held], precision: str) -> Memory:
     """The Memory of a step that an account has seen."""
-    kept = dict.fromkeys(KINDS, 0)
+    constant = dict.fromkeys(KINDS, 0)
     for held in always:
-        kept[held.kind] += held.bytes
+        constant[held.kind] += held.bytes
     for event in account.events:
-        event.bytes = {kind: event.bytes[kind] + kept[kind] for kind in KINDS}
-    base = {kind: kept[kind] for kind in (*ALWAYS_HELD, WORKSPACE)}
+        event.bytes = {kind: event.bytes[kind] + constant[kind] for kind in KINDS}
+    base = {kind: constant[kind] for kind in (*ALWAYS_HELD, WORKSPACE)}
     if not account.events:
-        return Memory(kept, base, [], by_size(always), precision=precision)
+        return Memory(constant, base, [], by_size(always), precision=precision)
     top = max(range(len(account.events)), key=lambda i: account.events[i].total)
     event = account.events[top]
     holders = [Held(kind, name, nbytes) for (kind, name), nbytes in account.at(top).items()]
-    known = sum(h.bytes for h in (*holders, *always) if h.kind == WORKSPACE)
-    if event.bytes[WORKSPACE] > known:
-        holders.append(Held(WORKSPACE, f"inside {event}", event.bytes[WORKSPACE] - known))
-    found = [*holders, *always]
-    return Memory(event.bytes, base, account.events, by_size(found), str(event), precision)
+    workspace = sum(h.bytes for h in (*holders, *always) if h.kind == WORKSPACE)
+    if event.bytes[WORKSPACE] > workspace:
+        holders.append(Held(WORKSPACE, f"inside {event}", event.bytes[WORKSPACE] - workspace))
+    everything = [*holders, *always]
+    return Memory(event.bytes, base, account.events, by_size(everything), str(event), precision)
 
 
 def by_size(holders: list[Held]) -> list[Held]:

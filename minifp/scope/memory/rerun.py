@@ -48,7 +48,7 @@ def do_again(
 def _forward(recorded, observer, leaves, precision, entering):
     """The loss, made again. Values are let go of when the last operation has read them."""
     order = recorded.order
-    made: Outputs = {}
+    outputs: Outputs = {}
     readers = Counter(parent for v in order for parent, _ in v.parents)
     readers[recorded.loss.gradient_node] += 1  # the caller
     for node in reversed(order):
@@ -56,20 +56,20 @@ def _forward(recorded, observer, leaves, precision, entering):
             if node not in leaves:
                 array = node.array if entering is None else entering(node.array)
                 leaves[node] = leaf_like(node, array)
-            made[node] = (leaves[node],)
+            outputs[node] = (leaves[node],)
             observer.began(node, leaves[node])
             continue
         observer.began(node)
         if precision is not None and node.op == CAST:
             (parent, i) = node.parents[0]
-            made[node] = (made[parent][i],)
+            outputs[node] = (outputs[parent][i],)
         else:
-            made[node] = again(node, arguments_of(node, made, entering), precision)
+            outputs[node] = again(node, arguments_of(node, outputs, entering), precision)
         for parent, _ in node.parents:
             readers[parent] -= 1
             if parent is not None and readers[parent] == 0:
-                del made[parent]
-    return made[recorded.loss.gradient_node][recorded.loss.index]
+                del outputs[parent]
+    return outputs[recorded.loss.gradient_node][recorded.loss.index]
 
 
 @contextmanager
@@ -108,9 +108,9 @@ class Inside:
         """It ends: the bytes that it held, at the most, beyond what is held now."""
         ask_threads()  # one that is late keeps what is not needed any more
         now, peak = tracemalloc.get_traced_memory()
-        found, self.between = max(peak - now, self.between), 0
+        bytes_inside, self.between = max(peak - now, self.between), 0
         self._reset(now)
-        return found
+        return bytes_inside
 
     def _reset(self, now):
         self.before = now
@@ -172,15 +172,15 @@ class Workspaces(Unseen):
 
 def workspaces(backwards: list[Recorded]) -> Counter:
     """What each operation of a step holds inside: (phase, id of its node) -> bytes."""
-    found: Counter = Counter()
+    largest: Counter = Counter()
     leaves: dict[Tensor, Tensor] = {}
     with tracing():
         for recorded in backwards:
             if can_be_done(recorded):
-                seen = Workspaces()
-                do_again(recorded, seen, leaves)
-                found |= seen.found
-    return found
+                observer = Workspaces()
+                do_again(recorded, observer, leaves)
+                largest |= observer.found
+    return largest
 
 
 def can_be_done(recorded: Recorded) -> bool:

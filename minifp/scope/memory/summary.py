@@ -1,16 +1,13 @@
 """What the memory ledger found: bytes by kind over a step, and who held them at the peak."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from minifp.lab.memory import ACTIVATION_GRADIENTS, ACTIVATIONS, WEIGHT_GRADIENTS
-from minifp.numerics.precision_grammar import read
 
 MASTERS, STATE, WORKSPACE = "masters", "optimizer_state", "workspace"
 ALWAYS_HELD = ("weights", MASTERS, STATE)
 KINDS = (*ALWAYS_HELD, ACTIVATIONS, ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS, WORKSPACE)
-MOST_HOLDERS = 12  # that are told in the text
 
 Bytes = dict[str, int]
 
@@ -70,37 +67,3 @@ class Memory:
     def growth(self) -> int:
         """By how much a step's peak is above what is held all the time."""
         return self.peak - sum(self.always.values())
-
-    def __str__(self) -> str:
-        return beside([self])
-
-
-def in_bytes(count: int) -> str:
-    """Bytes with a unit, such as "1.23 MB" (of 10^6)."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= 0.9995 * size:
-            return (
-                f"{count / size:.3g} {unit}"
-                if count < 999.5 * size
-                else f"{count / size:,.0f} {unit}"
-            )
-    return f"{count} B"
-
-
-def beside(memories: Iterable[Memory]) -> str:
-    """The same step's memory in several precisions, side by side, and the holders of the first."""
-    memories = list(memories)
-    first = memories[0]
-    heads = [read(m.precision).name or "bytes" for m in memories]
-    lines = [f"{'at the peak':22}" + "".join(f"{head:>14}" for head in heads)]
-    rows = [(kind.replace("_", " "), [m.now.get(kind, 0) for m in memories]) for kind in KINDS]
-    rows += [(name, [getattr(m, name) for m in memories]) for name in ("peak", "growth")]
-    lines += [f"{name:22}" + "".join(f"{in_bytes(n):>14}" for n in row) for name, row in rows]
-    lines += ["", f"The peak is in {first.at}. It is held by"]
-    for held in first.holders[:MOST_HOLDERS]:
-        name = held.name if len(held.name) <= 60 else f"{held.name[:57]}..."
-        lines.append(f"  {in_bytes(held.bytes):>9}  {held.kind.replace('_', ' '):21} {name}")
-    rest = first.holders[MOST_HOLDERS:]
-    if rest:
-        lines.append(f"  {in_bytes(sum(h.bytes for h in rest)):>9}  {len(rest)} more")
-    return "\n".join(lines)

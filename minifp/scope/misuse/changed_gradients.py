@@ -10,7 +10,7 @@ one norm in 60 is that close to a number of two digits, and one factor in 60.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,14 +64,15 @@ def what_was_done(changes: list[Change], norm: float) -> Finding | None:
         return None
     decay = multiple_of_weights(changes)
     if decay is not None:
-        return of_decay(changes, decay)
+        return finding("decay", changes, multiple=decay, true=decay / seed)
     limit = cut_at(changes)
     if limit is not None:
-        return of_limit(changes, *limit)
-    known = [f for f in factors if f is not None]
-    if len(known) == len(changes):
-        return None if is_harmless(known, norm) else of_norm(changes, known, norm)
-    return of_other(changes)
+        return finding("value", changes, limit=limit[0], share=limit[1], true=limit[0] / seed)
+    exact_factors = [f for f in factors if f is not None]
+    if len(exact_factors) == len(changes):
+        return None if is_harmless(exact_factors, norm) else of_norm(changes, exact_factors, norm)
+    share = np.mean(np.concatenate([c.new != c.old for c in changes]))
+    return finding("other", changes, share=share)
 
 
 # ---- telling them apart ----
@@ -140,11 +141,49 @@ def is_round(x: float) -> bool:
 
 # ---- telling of them ----
 
+# Of each kind: what was done, why it does harm, and the way out.
+TOLD = {
+    "norm": (
+        "{grads} multiplied by {by}, as clipping by a norm does, while multiplied by {seed:g}",
+        "the norm that was compared is {before:.3g}, but the true norm is {true:.3g}. The step "
+        "divides the clipped norm, {norm:.3g}, by {seed:g}: as if the largest norm were {most:.2g}",
+        "Use fp.MixedOptimizer(..., clip_norm={norm:.3g}), or optimizer.unscale_() and then "
+        "nn.utils.clip_grad_norm_",
+    ),
+    "value": (
+        "{grads} cut at {limit:.3g} while multiplied by {seed:g}",
+        "{share:.0%} of the numbers were beyond it; for true gradients, that is a limit of "
+        "{true:.2g}",
+        "Use optimizer.unscale_() and then nn.utils.clip_grad_value_(model.parameters(), "
+        "{limit:.3g})",
+    ),
+    "decay": (
+        "{multiple:.2g} times the weights was added to {grads} while multiplied by {seed:g}",
+        "the step divides both by {seed:g}, so the real weight decay is {true:.2g}, {seed:g} times "
+        "weaker",
+        "Use the optimizer's weight_decay={multiple:.2g}, as in optim.SGD(parameters, lr, "
+        "weight_decay={multiple:.2g}), or optimizer.unscale_() before adding it",
+    ),
+    "other": (
+        "{grads} changed ({share:.0%} of the numbers) while multiplied by {seed:g}",
+        "the step also divides by {seed:g} whatever was added to the gradients or compared with "
+        "them",
+        "Call optimizer.unscale_() after backward, then change them",
+    ),
+    "replaced": (
+        "{grads} was replaced by a tensor made of gradients multiplied by {was:g}",
+        "the new tensor does not know the loss scale, so the step does not divide by it: updates "
+        "use gradients up to {times:.3g} times too large",
+        "Call optimizer.unscale_() after backward, then replace .grad",
+    ),
+}
 
-def named(changes: list[Change]) -> str:
-    """Whose gradients."""
+
+def finding(kind: str, changes: list[Change], **numbers: Any) -> Finding:
+    """What is told of these gradients."""
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return f"{changes[0].name}.grad{more}"
+    grads, seed = f"{changes[0].name}.grad{more}", changes[0].seed
+    return Finding(kind, *(text.format(grads=grads, seed=seed, **numbers) for text in TOLD[kind]))
 
 
 def of_norm(changes: list[Change], factors: list[float], norm: float) -> Finding:
@@ -152,56 +191,8 @@ def of_norm(changes: list[Change], factors: list[float], norm: float) -> Finding
     seed, least, most = changes[0].seed, min(factors), max(factors)
     by = f"{most:.3g}" if most - least < 1e-3 * most else f"{least:.3g} to {most:.3g}"
     before = math.sqrt(sum((c.norm / f) ** 2 for c, f in zip(changes, factors) if f))
-    return Finding(
-        "norm",
-        f"{named(changes)} multiplied by {by}, as clipping by a norm does, while multiplied by "
-        f"{seed:g}",
-        f"the norm that was compared is {before:.3g}, but the true norm is {before / seed:.3g}. "
-        f"The step divides the clipped norm, {norm:.3g}, by {seed:g}: as if the largest norm were "
-        f"{norm / seed:.2g}",
-        f"Use fp.MixedOptimizer(..., clip_norm={norm:.3g}), or optimizer.unscale_() and then "
-        "nn.utils.clip_grad_norm_",
-    )
-
-
-def of_limit(changes: list[Change], limit: float, share: float) -> Finding:
-    """Clipping by value."""
-    seed = changes[0].seed
-    return Finding(
-        "value",
-        f"{named(changes)} cut at {limit:.3g} while multiplied by {seed:g}",
-        f"{share:.0%} of the numbers were beyond it; for true gradients, that is a limit of "
-        f"{limit / seed:.2g}",
-        f"Use optimizer.unscale_() and then nn.utils.clip_grad_value_(model.parameters(), "
-        f"{limit:.3g})",
-    )
-
-
-def of_decay(changes: list[Change], multiple: float) -> Finding:
-    """Weight decay folded into gradients."""
-    seed = changes[0].seed
-    return Finding(
-        "decay",
-        f"{multiple:.2g} times the weights was added to {named(changes)} while multiplied by "
-        f"{seed:g}",
-        f"the step divides both by {seed:g}, so the real weight decay is {multiple / seed:.2g}, "
-        f"{seed:g} times weaker",
-        f"Use the optimizer's weight_decay={multiple:.2g}, as in optim.SGD(parameters, lr, "
-        f"weight_decay={multiple:.2g}), or optimizer.unscale_() before adding it",
-    )
-
-
-def of_other(changes: list[Change]) -> Finding:
-    """Something else."""
-    seed = changes[0].seed
-    share = np.mean(np.concatenate([c.new != c.old for c in changes]))
-    return Finding(
-        "other",
-        f"{named(changes)} changed ({share:.0%} of the numbers) while multiplied by {seed:g}",
-        f"the step also divides by {seed:g} whatever was added to the gradients or compared with "
-        "them",
-        "Call optimizer.unscale_() after backward, then change them",
-    )
+    norms = {"before": before, "true": before / seed, "norm": norm, "most": norm / seed}
+    return finding("norm", changes, by=by, **norms)
 
 
 def replaced(changes: list[Change], factors: list, was: float) -> Finding | None:
@@ -213,10 +204,4 @@ def replaced(changes: list[Change], factors: list, was: float) -> Finding | None
     forgotten = [f for f in factors if f is not None and f * math.sqrt(max(was, 1.0)) > 1]
     if was <= 1 or len(forgotten) < len(factors):
         return None
-    return Finding(
-        "replaced",
-        f"{named(changes)} was replaced by a tensor made of gradients multiplied by {was:g}",
-        "the new tensor does not know the loss scale, so the step does not divide by it: updates "
-        f"use gradients up to {was * max(forgotten):.3g} times too large",
-        "Call optimizer.unscale_() after backward, then replace .grad",
-    )
+    return finding("replaced", changes, was=was, times=was * max(forgotten))

@@ -97,8 +97,8 @@ class GradientReadings:
 
     def texts(self) -> dict[str, str]:
         """By line, what is told of it; all are then forgotten."""
-        found, self.by_line = self.by_line, {}
-        return {line: self.text_of(line, reading) for line, reading in found.items()}
+        readings, self.by_line = self.by_line, {}
+        return {line: self.text_of(line, reading) for line, reading in readings.items()}
 
     def text_of(self, line: str, reading: Reading) -> str:
         """What is told of one line."""

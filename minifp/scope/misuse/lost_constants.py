@@ -100,8 +100,8 @@ def vanished(name: str, args: tuple, y: np.ndarray) -> bool:
 
 def made_infinite(args: tuple, y: np.ndarray) -> bool:
     """Whether a result has what is beyond its format and no argument had."""
-    given = [a for a in args if is_array(a) and is_float(a.dtype)]
-    return bool(beyond(y).any()) and not any(beyond(a).any() for a in given)
+    inputs = [a for a in args if is_array(a) and is_float(a.dtype)]
+    return bool(beyond(y).any()) and not any(beyond(a).any() for a in inputs)
 
 
 def beyond(x: np.ndarray) -> np.ndarray:

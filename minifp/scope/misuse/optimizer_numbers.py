@@ -48,12 +48,12 @@ def rounded_parameters(optimizer: Any, assigned: bool = False) -> list:
 
 def of_weights(weights: Any, assigned: bool) -> list[tuple]:
     """(parameter, masters) of each: those they have, or will have of what was assigned since."""
-    found = []
+    pairs = []
     for p, version, masters in zip(weights.parameters, weights.versions, weights.masters):
         exact = p.exact if p.storage.version != version else None
         if exact is not None or not assigned:
-            found.append((p, masters if exact is None else exact))
-    return found
+            pairs.append((p, masters if exact is None else exact))
+    return pairs
 
 
 def were_rounded(masters: Any, dtype: np.dtype) -> bool:

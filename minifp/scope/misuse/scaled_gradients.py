@@ -69,14 +69,14 @@ class ScaledGradients:
         self.readings.add_leaf(leaf)
         if type(gradient) is not np.ndarray:
             return
-        held = leaf.grad
-        if held is None:
+        before = leaf.grad
+        if before is None:
             self.delivered[id(leaf)] = Delivered((checksum(gradient),), sampled(gradient))
             return
         self._compare(leaf)
         precision = leaf.precision or get_precision()
-        total = sum_of(in_seed(held, self.seed), gradient, precision)
-        possible = checksum(total), checksum(held.array)
+        total = sum_of(in_seed(before, self.seed), gradient, precision)
+        possible = checksum(total), checksum(before.array)
         self.delivered[id(leaf)] = Delivered(possible, sampled(total))
 
     # ---- reading ----
@@ -102,18 +102,18 @@ class ScaledGradients:
 
     def _compare(self, leaf):
         """Keep what was done to a leaf's gradient since backward left it, if anything was."""
-        known, held = self.delivered.get(id(leaf)), leaf.grad
+        delivered, gradient = self.delivered.get(id(leaf)), leaf.grad
         read = self.readings.of(leaf)  # one without a scale may be made of one that had it
-        if known is None or not (is_scaled(held) or read) or type(held.array) is not np.ndarray:
+        if delivered is None or not (is_scaled(gradient) or read):
             return
-        if checksum(held.array) in known.possible:
+        if type(gradient.array) is not np.ndarray or checksum(gradient.array) in delivered.possible:
             return
-        seed = self.readings.seed_of(held)
+        seed = self.readings.seed_of(gradient)
         was = read[0].seed if seed == 1 and read else seed
-        norm, new = math.sqrt(squared_norm(held.array)), sampled(held.array)
-        if len(new) == len(known.sample):
-            samples = known.sample, new, sampled(leaf.array)
-            change = Change(self.name(leaf), *samples, held.array.dtype, was, seed, norm)
+        norm, new = math.sqrt(squared_norm(gradient.array)), sampled(gradient.array)
+        if len(new) == len(delivered.sample):
+            samples = delivered.sample, new, sampled(leaf.array)
+            change = Change(self.name(leaf), *samples, gradient.array.dtype, was, seed, norm)
             self.changes.setdefault(id(leaf), change)
 
     def on_update(self, gradients: list, looking: bool) -> None:
@@ -122,17 +122,17 @@ class ScaledGradients:
             for p in self.optimizer.parameters:
                 if p.grad is not None:
                     self._compare(p)
-            self._tell_of_changes(given for found in gradients for given in found)
+            self._tell_of_changes(block for blocks in gradients for block in blocks)
             self.tell_of_reads()
 
     def _tell_of_changes(self, used: Iterable):
         if self.changes:
-            norm = math.sqrt(sum(given.squared_norm() for given in used))
+            norm = math.sqrt(sum(block.squared_norm() for block in used))
             lines = self.readings.take(self.changes)  # these did not only read
-            found = what_was_done(list(self.changes.values()), norm)
-            if found is not None:
+            finding = what_was_done(list(self.changes.values()), norm)
+            if finding is not None:
                 where = "; ".join(lines[:3]) or UNSEEN
-                self.tell(f"changed: {found.kind}", where, found.text(where))
+                self.tell(f"changed: {finding.kind}", where, finding.text(where))
 
     def on_step(self) -> None:
         """The step is over: its gradients are used up."""

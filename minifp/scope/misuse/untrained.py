@@ -46,7 +46,7 @@ class Untrained:
         """Take note of whose gradients are there; tell of the others once it is time."""
         if not self.without:
             return
-        used = [t for found in gradients for given in found for t in given.tensors]
+        used = [t for blocks in gradients for block in blocks for t in block.tensors]
         came = {id(t) for t in used if t is not None}
         left = self.without.items()
         self.without = {i: p for i, p in left if p.requires_grad and id(p.grad) not in came}

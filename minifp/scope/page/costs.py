@@ -4,11 +4,7 @@ from markupsafe import Markup
 
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
-from minifp.scope.page.detail_figures import (
-    kinds_in_words,
-    memory_figure,
-    roofline_figure,
-)
+from minifp.scope.page.detail_figures import kinds_in_words, memory_figure, roofline_figure
 from minifp.scope.page.parts import figure, folded, layer_of
 from minifp.scope.record import Record
 
@@ -67,10 +63,10 @@ def timeline_table(kinds: list, events: list) -> Markup:
     return folded("Bytes over the operations of the step", heads, rows, (1, 2))
 
 
-def batches(found) -> Markup:
+def batches(sizes) -> Markup:
     """The largest batches that fit."""
     rows = [
-        (f"{b['capacity'] / 1e9:.0f} GB", f"{b['mixed']:,}", f"{b['float32']:,}") for b in found
+        (f"{b['capacity'] / 1e9:.0f} GB", f"{b['mixed']:,}", f"{b['float32']:,}") for b in sizes
     ]
     heads = ("memory", "this precision", "float32")
     return table("The largest batch whose step fits", heads, rows) if rows else Markup()

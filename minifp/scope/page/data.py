@@ -46,16 +46,16 @@ def json_of(findings: Record, steps: list) -> Markup:
             "top": highest_bar(findings, kind, exponents), "title": TITLES[kind],
             "format": findings.format_of(kind).name,
         }  # fmt: skip
-    told = []
+    rows = []
     for step in steps:
-        held = {}
+        by_kind = {}
         for kind in KINDS:
             number = {name: i for i, name in enumerate(findings.layers(kind))}
             layers = step.histograms[kind].items()
-            held[key_of(kind)] = [[number[name], *row_of(h, places)] for name, h in layers]
-        told.append({"step": step.step, "shift": step.shift, "held": held})
+            by_kind[key_of(kind)] = [[number[name], *row_of(h, places)] for name, h in layers]
+        rows.append({"step": step.step, "shift": step.shift, "held": by_kind})
     whole = {"first": exponents[0], "bins": len(exponents), "formats": formats}
-    whole |= {"kinds": kinds, "steps": told}
+    whole |= {"kinds": kinds, "steps": rows}
     return as_json(whole)
 
 

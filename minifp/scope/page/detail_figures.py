@@ -6,7 +6,7 @@ from minifp.numerics.number_format import format_named
 from minifp.report import drawing, words
 from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
 from minifp.scope.record import Record
-from minifp.scope.tracing.redone import WEIGHT
+from minifp.scope.tracing.repeating import WEIGHT
 
 MOST_BARS = 16
 PALETTE = {

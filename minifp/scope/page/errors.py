@@ -3,16 +3,13 @@
 from markupsafe import Markup
 
 from minifp.report import words
-from minifp.report.markup import details, paragraph, section
-from minifp.scope.page.detail_figures import (
-    reference_figure,
-    tape_figure,
-)
+from minifp.report.markup import paragraph, section
+from minifp.scope.page.detail_figures import reference_figure, tape_figure
 from minifp.scope.page.parts import figure, folded, layer_of
 from minifp.scope.record import Record
-from minifp.scope.tracing.redone import WEIGHT
+from minifp.scope.tracing.repeating import WEIGHT
 
-MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text
+MOST_BOXES = 60  # of a tape that is drawn; a longer one has its table alone
 
 
 # ---- the reference run --------------------------------------------------------------------------
@@ -111,17 +108,8 @@ def trace_section(findings: Record, prefix: str) -> Markup:
         for r in trace["rows"]
     ]  # fmt: skip
     heads = (
-        *(
-            "number",
-            "phase",
-            "operation",
-            "kernel",
-            "reads",
-            "writes",
-            "sums or computes in",
-            "why",
-        ),
-        *("bytes", "flop", "flop/byte", "time"),
+        *("number", "phase", "operation", "kernel", "reads", "writes", "sums or computes in"),
+        *("why", "bytes", "flop", "flop/byte", "time"),
     )
     listed = folded("Every kernel of the step, and why it works in its format", heads, rows, TEXTS)
     return section("The precision trace", paragraph(totals), tape_of(findings, prefix), listed)
@@ -131,7 +119,7 @@ TEXTS = (1, 2, 3, 4, 5, 6, 7)
 
 
 def tape_of(findings: Record, prefix: str) -> Markup:
-    """The tape as a picture, and as Graphviz's text."""
+    """The tape as a picture, and as a table."""
     tape = findings.details.get("tape")
     if not tape:
         return Markup()
@@ -140,18 +128,10 @@ def tape_of(findings: Record, prefix: str) -> Markup:
         "the loss at the bottom. Blue: float16 and other formats with fewer bits than float32. "
         "Yellow and thicker: float32. Grey and dashed: integers."
     )
-    few = len(tape["boxes"]) <= MOST_BOXES
     drawn = Markup()
-    if few:
+    if len(tape["boxes"]) <= MOST_BOXES:
         drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption)
-    text = Markup("<pre>{}</pre>").format(tape["text"])
-    return Markup("\n").join(
-        (
-            drawn,
-            tape_table(tape),
-            details("The tape as a text that Graphviz draws (dot -Tsvg)", text),
-        )
-    )
+    return drawn + Markup("\n") + tape_table(tape)
 
 
 def tape_table(tape: dict) -> Markup:

@@ -44,8 +44,8 @@ def span(findings: Record) -> range:
     window of float16, in which those of 8 bits lie."""
     ends = [SMALLEST - 2, LARGEST + 1]
     for step in findings.steps:
-        for kind, held in step.histograms.items():
-            for h in held.values():
+        for kind, histograms in step.histograms.items():
+            for h in histograms.values():
                 if h.nonzero:
                     shift = unscaled(step, kind)
                     ends += [h.lowest - shift, h.highest - shift - 1]
@@ -54,16 +54,16 @@ def span(findings: Record) -> range:
 
 def shares(step: ObservedStep, kind: str, layers: list[str], exponents: range) -> np.ndarray:
     """(layers + 1, exponents): of each layer's numbers that are not 0; first of all layers."""
-    held = step.histograms[kind]
-    rows = [total_of(held.values()), *(held.get(name) for name in layers)]
-    found = np.zeros((len(rows), len(exponents)))
-    for row, h in zip(found, rows):
+    histograms = step.histograms[kind]
+    rows = [total_of(histograms.values()), *(histograms.get(name) for name in layers)]
+    heights = np.zeros((len(rows), len(exponents)))
+    for row, h in zip(heights, rows):
         if h is not None and h.nonzero:
             for e, n in h.exponents.items():
                 place = e - unscaled(step, kind) - exponents[0]
                 row[min(max(place, 0), len(exponents) - 1)] += n
             row /= h.nonzero
-    return found
+    return heights
 
 
 def zeros(step: ObservedStep, kind: str) -> str:
@@ -88,7 +88,7 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
 
     layers, exponents = findings.layers(kind)[:MOST_LAYERS], span(findings)
     format = findings.format_of(kind)
-    found = shares(step, kind, layers, exponents)
+    heights = shares(step, kind, layers, exponents)
     shift = step.shift if kind in GRADIENTS else 0
     high, rows = 1.2, ROW * max(len(layers), 1)
     tall = 0.12 + high + 0.08 + rows + 0.45
@@ -98,12 +98,12 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     colors = [color_of(e, shift, format) for e in exponents]
     window(below, shift, format)
     below.grid(False)
-    draw_bars(above, exponents, found[0], shift, format)
+    draw_bars(above, exponents, heights[0], shift, format)
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
     said = above.text(0.008, 0.97, zeros(step, kind), transform=above.transAxes, va="top")
     said.set(fontsize=7, color=drawing.MUTED)
-    strongest = found[1:].max(axis=1, keepdims=True, initial=1e-9)
-    strength = np.sqrt(found[1:] / np.maximum(strongest, 1e-9))
+    strongest = heights[1:].max(axis=1, keepdims=True, initial=1e-9)
+    strength = np.sqrt(heights[1:] / np.maximum(strongest, 1e-9))
     grid = [to_rgba(c, s) for row in strength for c, s in zip(colors, row)]
     ys = np.arange(len(layers) + 1)
     if layers:
@@ -180,16 +180,16 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> Markup:
 
 def lost_anywhere(findings: Record) -> list:
     """Of the pictures of lost updates, (what, title) of those that are not blank."""
-    found = [u for step in findings.steps for u in step.updates.values()]
+    updates_of_all = [u for step in findings.steps for u in step.updates.values()]
     pairs = [(updates.LOST, "lost in this run")]
     pairs += [(name, f"if {name} weights were all") for name in alone_in(findings)]
-    return [(what, title) for what, title in pairs if any(u.number(what) for u in found)]
+    return [(what, title) for what, title in pairs if any(u.number(what) for u in updates_of_all)]
 
 
 def alone_in(findings: Record) -> list[str]:
     """The formats in which weights might be kept alone, by name."""
-    found = (u for step in findings.steps for u in step.updates.values())
-    return list(dict.fromkeys(name for u in found for name in u.alone))
+    updates_of_all = (u for step in findings.steps for u in step.updates.values())
+    return list(dict.fromkeys(name for u in updates_of_all for name in u.alone))
 
 
 def updates_figure(findings: Record):

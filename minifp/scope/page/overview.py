@@ -15,8 +15,8 @@ def overview(findings: Record):
     with drawing.canvas(9.6, 5.6, 2, 2) as (drawn, grid):
         for axes, kind in zip(grid.flat, KINDS):
             shift, format = step.shift if kind in GRADIENTS else 0, findings.format_of(kind)
-            (found,) = shares(step, kind, [], exponents)
-            draw_bars(axes, exponents, found, shift, format, every=16)
+            (heights,) = shares(step, kind, [], exponents)
+            draw_bars(axes, exponents, heights, shift, format, every=16)
             axes.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
             look = {"fontsize": 8, "color": drawing.MUTED, "va": "top"}
             axes.text(0.01, 0.97, zeros(step, kind), transform=axes.transAxes, **look)

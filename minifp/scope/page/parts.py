@@ -7,7 +7,7 @@ from markupsafe import Markup
 from minifp.report import drawing
 from minifp.report.markup import details, table, wide
 from minifp.scope.record import Record
-from minifp.scope.tracing.redone import WEIGHT
+from minifp.scope.tracing.repeating import WEIGHT
 
 
 def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -> Markup:

@@ -8,7 +8,7 @@ from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import TITLES, short
 from minifp.scope.page.in_formats import FORMAT_HEADS, format_rows
 from minifp.scope.page.lens import HEADS, cells
-from minifp.scope.page.training import headlines
+from minifp.scope.page.training import CHECK_HEADS, check_rows, headlines
 from minifp.scope.page.windows import in_format
 from minifp.scope.record import Record
 
@@ -51,12 +51,7 @@ def block_of(findings: Record, kind: str) -> str:
 
 def checks_of(findings: Record) -> str:
     """How training ends with constant scales."""
-    rows = [("loss scale", "advised", "loss at the end", "skipped", "training")]
-    for c in findings.details["check"]:
-        scale = f"2^{c['scale']}" if isinstance(c["scale"], int) else c["scale"] or "none"
-        loss = "-" if c["loss"] is None else f"{c['loss']:.4g}"
-        skipped = f"{c['skipped']} of {c['steps']}"
-        rows.append((scale, "yes" if c["advised"] else "no", loss, skipped, c["status"]))
+    rows = [CHECK_HEADS, *check_rows(findings, "2^{}".format)]
     return "The advice, checked: trained again with constant loss scales\n" + columns(rows)
 
 

@@ -1,6 +1,7 @@
 """The sections of a microscope's page that are of the whole run."""
 
 import math
+from collections.abc import Callable
 from itertools import groupby
 
 from markupsafe import Markup
@@ -111,26 +112,25 @@ def why_of(diagnosis: dict) -> str:
 
 def check_section(findings: Record, prefix: str) -> Markup:
     """Training with constant scales: whether the advice was right."""
-    found = findings.details.get("check")
-    if not found:
+    rows = check_rows(findings, words.superscript)
+    if not rows:
         return Markup()
-    rows = [
-        (
-            name_of(c["scale"]), "yes" if c["advised"] else "no", c["status"],
-            "-" if c["loss"] is None else f"{c['loss']:.4g}", f"{c['skipped']} of {c['steps']}",
-        )
-        for c in found
-    ]  # fmt: skip
-    heads = ("loss scale", "advised", "training", "loss at the end", "skipped")
     caption = "The same training with constant loss scales, from the same weights and batches"
-    return section("The advice, checked", table(caption, heads, rows, text_columns=(1, 2)))
+    return section("The advice, checked", table(caption, CHECK_HEADS, rows, text_columns=(1, 2)))
 
 
-def name_of(scale) -> str:
-    """A scale in the table of checks: log2, None for none, or float32's own name."""
-    if scale is None or isinstance(scale, str):
-        return scale or "none"
-    return words.superscript(scale)
+CHECK_HEADS = ("loss scale", "advised", "training", "loss at the end", "skipped")
+
+
+def check_rows(findings: Record, power: Callable[[int], str]) -> list[tuple]:
+    """How training ended with each constant scale. power: how 2^k is written."""
+    rows = []
+    for c in findings.details.get("check", ()):
+        scale = power(c["scale"]) if isinstance(c["scale"], int) else c["scale"] or "none"
+        loss = "-" if c["loss"] is None else f"{c['loss']:.4g}"
+        advised, skipped = "yes" if c["advised"] else "no", f"{c['skipped']} of {c['steps']}"
+        rows.append((scale, advised, c["status"], loss, skipped))
+    return rows
 
 
 def skip_section(findings: Record, prefix: str) -> Markup:
@@ -219,10 +219,7 @@ def updates_section(findings: Record, prefix: str) -> Markup:
 def lost_table(steps: list, formats: list[str]) -> Markup:
     """The pictures' shares, step by step."""
     rows = [
-        (
-            *(step.step, name),
-            *(percent(u.number(what), u.wanted) for what in (LOST, *formats)),
-        )
+        (*(step.step, name), *(percent(u.number(what), u.wanted) for what in (LOST, *formats)))
         for step in steps
         for name, u in step.updates.items()
     ]

@@ -23,9 +23,9 @@ def in_format(format: Format, borders: tuple) -> str:
 
 def as_data(format: Format, borders: tuple) -> dict:
     """What it loses, by exponents and by the parts of such histograms; see data.py."""
-    kept, over = kept_from(format), too_large_from(format)
+    low, over = kept_from(format), too_large_from(format)
     return {
-        "kept": [kept.exponent, bisect_right(borders, kept.place) - 1],
+        "kept": [low.exponent, bisect_right(borders, low.place) - 1],
         "over": [over.exponent, bisect_left(borders, over.place)],
         "normal": normal_from(format).exponent,
         "max": math.log2(format.max),

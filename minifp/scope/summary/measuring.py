@@ -11,12 +11,10 @@ from minifp.autograd import tape
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
+from minifp.lab.memory import Ledger, foretell_bytes
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
-from minifp.numerics import kernels, policy, rules
-from minifp.numerics.formats import is_narrow
-from minifp.numerics.state_format import StateFormat
+from minifp.numerics import kernels, policy
 from minifp.runtime.device import default_device, is_on_device
 from minifp.scope.summary.products import Counter
 
@@ -73,13 +71,13 @@ class Summary:
         return asdict(self)
 
     def __repr__(self):
-        from minifp.scope.summary.shown import text
+        from minifp.scope.summary.summary_text import text
 
         return text(self)
 
     def table(self, depth: int = 3) -> str:
         """The same as text, down to a depth."""
-        from minifp.scope.summary.shown import text
+        from minifp.scope.summary.summary_text import text
 
         return text(self, depth)
 
@@ -111,22 +109,22 @@ def summary(
         )
     whole = (batch, *shape)
     chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
-    found, held = None, {}
+    fields, memory = None, {}
     for precision in chosen:
         with policy.precision(policy.shapes_only(precision)), default_device("cpu"):
             module = model if built else assign_precision(model())
             with _without_numbers(module):
                 seen, peak = _walked(module, whole, integers)
-        held[str(precision)] = _bytes(module, precision, peak, STATES[optimizer])
-        found = found or seen
-    assert found is not None
+        memory[str(precision)] = foretell_bytes(module, precision, STATES[optimizer], peak)
+        fields = fields or seen
+    assert fields is not None
     return Summary(
-        name=type(module).__name__, input_shape=whole, bytes=held, optimizer=optimizer, **found
-    )  # fmt: skip
+        name=type(module).__name__, input_shape=whole, bytes=memory, optimizer=optimizer, **fields
+    )
 
 
-def _shape(given) -> tuple:
-    sizes = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+def _shape(size) -> tuple:
+    sizes = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
     return tuple(check_count("summary: a size of the input", n) for n in sizes)
 
 
@@ -169,7 +167,7 @@ def _walked(module, shape, integers):
             for p in module.parameters():
                 p.grad = None
     own = {id(p): p for p in module.parameters()}
-    found = {
+    fields = {
         "layers": walk.layers,
         "parameters": sum(p.numel() for p in own.values()),
         "trainable": sum(p.numel() for p in own.values() if p.requires_grad),
@@ -177,7 +175,7 @@ def _walked(module, shape, integers):
         "multiply_adds": counter.total,
         "unknown": sorted(counter.unknown),
     }
-    return found, ledger.peak
+    return fields, ledger.peak
 
 
 def _tensors(outputs):
@@ -230,28 +228,3 @@ class Walk:
         while isinstance(output, (tuple, list)) and output:
             output = output[0]
         layer.output = tuple(output.shape) if isinstance(output, Tensor) else ()
-
-
-def _bytes(module, precision, peak, states):
-    """By kind, what a training step holds: see lab/memory.py. Masters are of narrow weights."""
-    after = sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in trained(module))
-    if peak.total() <= after:  # as where there are many weights, and few activations
-        peak = {WEIGHT_GRADIENTS: after}
-    weights = trained(module)
-    narrow = [p for p in weights if is_narrow(p.dtype)]
-    masters, _ = rules.as_trained(precision, [p.dtype for p in weights])
-    of_state, sizes = StateFormat.of(precision), [p.numel() for p in weights]
-    stored = [*module.parameters(), *module.buffers()]
-    return {
-        "weights": sum(t.array.nbytes for t in stored),
-        "masters": sum(4 * p.numel() for p in narrow) if masters else 0,
-        "optimizer_state": sum(of_state.bytes_of(n, second) for n in sizes for second in states)
-        + precision.compensated * sum(p.array.nbytes for p in narrow),
-        "activations": peak.get(ACTIVATIONS, 0),
-        "gradients": sum(peak.get(kind, 0) for kind in GRADIENTS),
-    }
-
-
-def trained(module):
-    """The parameters that have gradients."""
-    return [p for p in module.parameters() if p.requires_grad]

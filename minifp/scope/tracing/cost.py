@@ -42,8 +42,8 @@ class Count:
         """What a kernel that wants this primitive is given: see kernels.Kernel."""
         if name == "dot":
             return self.dot
-        found = getattr(primitives(float32), name, None)
-        return self.reduction(found) if found else lambda x: x
+        reduction = getattr(primitives(float32), name, None)
+        return self.reduction(reduction) if reduction else lambda x: x
 
     def reduction(self, fn: Callable) -> Callable[..., Any]:
         """A sum or the like, which counts its addends."""
@@ -96,17 +96,17 @@ class Counted(np.ndarray):
         """Count, and do it on plain arrays."""
         if out is not None:
             settings["out"] = tuple(map(plain, out))
-        given = [plain(x) for x in inputs]
-        result = getattr(ufunc, method)(*given, **settings)
+        arrays = [plain(x) for x in inputs]
+        result = getattr(ufunc, method)(*arrays, **settings)
         if method == "at":  # inputs: what is added to, where, and what
-            self.count.add(np.asarray(given[0][given[1]]).size, given[0])
+            self.count.add(np.asarray(arrays[0][arrays[1]]).size, arrays[0])
             return result
         first = np.asarray(result[0] if isinstance(result, tuple) else result)
         if ufunc is np.matmul:
-            (*leading, m, n), k = first.shape, given[0].shape[-1]
+            (*leading, m, n), k = first.shape, arrays[0].shape[-1]
             self.count.multiplied(m, n, k, prod(leading))
         else:
-            n = first.size if method in ("__call__", "outer") else np.size(given[0])
+            n = first.size if method in ("__call__", "outer") else np.size(arrays[0])
             self.count.add(n, first)
         return self.count.watch(result) if out is None else out[0]
 
@@ -123,10 +123,10 @@ def plain(x: Any) -> Any:
 def cost_of(kernel: Any, args: tuple, params: dict) -> Cost:
     """What one call of a kernel costs. args, params: as it is called, without `to`."""
     count = Count()
-    given = {want: count.primitive(want) for want in kernel.wants}
+    counting = {want: count.primitive(want) for want in kernel.wants}
     with np.errstate(all="ignore"):
         wide = [count.watch(entered(a)) for a in args]
-        kernel.reference(*wide, **params, **given)
+        kernel.reference(*wide, **params, **counting)
     products = tuple((*shape, n) for shape, n in sorted(count.products.items()))
     return Cost(count.flops, products)
 

@@ -18,7 +18,7 @@ from minifp.autograd.replay import Outputs, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import float64, is_float, upcast
 from minifp.scope.tracing.paired_runs import PairedRuns, added_to, difference, nested
-from minifp.scope.tracing.redone import Arrivals, summed
+from minifp.scope.tracing.repeating import Arrivals, summed
 
 
 class Effect(NamedTuple):
@@ -34,8 +34,8 @@ def effect_of(t: PairedRuns, node: Any) -> Effect:
     """The effect of one node of a step of which all values have been gone through."""
     outputs = forward(t, node)
     loss, reference = (o[t.loss.gradient_node][t.loss.index].array for o in (outputs, t.reference))
-    found = backward(t, outputs, node)
-    pairs = [(found[leaf], other) for leaf, (_, other) in t.gradients.items()]
+    gradients = backward(t, outputs, node)
+    pairs = [(gradients[leaf], other) for leaf, (_, other) in t.gradients.items()]
     return Effect(float(difference(loss, reference)), relative(pairs))
 
 
@@ -76,18 +76,18 @@ def spoilt(t: PairedRuns, node: Any) -> tuple[Tensor, ...]:
     errors = t.errors[node]
     if isinstance(node, Tensor):
         return (leaf_like(node, added_to(t.reference[node][0].array, errors.outputs[0])),)
-    made = t.under_reference(node, arguments_of(node, t.reference, t.wide))
-    for tensor, error in zip(made, errors.outputs):
+    results = t.under_reference(node, arguments_of(node, t.reference, t.wide))
+    for tensor, error in zip(results, errors.outputs):
         if is_float(tensor.array.dtype):
             tensor.array = added_to(tensor.array, error)
-    copy: Any = made[0].node
+    copy: Any = results[0].node
     copy.saved = nested(added_to, copy.saved, errors.saved)
-    return made
+    return results
 
 
 def backward(t: PairedRuns, outputs: Outputs, node: Any) -> dict[Tensor, np.ndarray]:
     """The gradients of all leaves, with the errors of `node` in what it sums and sends."""
-    arrivals, found, errors = Arrivals(), {}, t.errors[node]
+    arrivals, gradients_of_leaves, errors = Arrivals(), {}, t.errors[node]
     loss = outputs[t.loss.gradient_node][t.loss.index]
     first = first_gradient(loss, None, t.seed)
     arrivals.add(t.loss.gradient_node, t.loss.index, first, t.precision)
@@ -99,7 +99,7 @@ def backward(t: PairedRuns, outputs: Outputs, node: Any) -> dict[Tensor, np.ndar
         if v is node:
             sums |= {i: added_to(sums[i], error) for i, error in errors.sums.items()}
         if isinstance(v, Tensor):
-            found[v] = sums[0]
+            gradients_of_leaves[v] = sums[0]
             continue
         gradients = run_backward(own, sums)
         if v is node:
@@ -107,4 +107,4 @@ def backward(t: PairedRuns, outputs: Outputs, node: Any) -> dict[Tensor, np.ndar
                 g if e is None else added_to(g, e) for g, e in zip(gradients, errors.gradients)
             )
         arrivals.send(v, gradients, t.precision)
-    return found
+    return gradients_of_leaves

@@ -18,7 +18,7 @@ from minifp.autograd.tape import Node, Tensor
 from minifp.numerics.formats import as_dtype, downcast, float64, is_float, upcast
 from minifp.numerics.operand_codes import OperandCodes
 from minifp.numerics.policy import Precision
-from minifp.scope.tracing.redone import Arrivals, arguments_named, operation_of, summed
+from minifp.scope.tracing.repeating import Arrivals, arguments_named, operation_of, summed
 from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 
 
@@ -93,11 +93,11 @@ class PairedRuns:
             node.params = {**node.params, "dtype": self.format}
         return again(node, arguments, self.precision)
 
-    def wide(self, given: Any) -> Any:
+    def wide(self, value: Any) -> Any:
         """A floating array in the reference's format; all else as it is."""
-        if isinstance(given, np.ndarray) and is_float(given.dtype):
-            return upcast(given, self.format)
-        return given
+        if isinstance(value, np.ndarray) and is_float(value.dtype):
+            return upcast(value, self.format)
+        return value
 
     def alone(self, argument: Any) -> Any:
         """A stored argument in the reference's format, as a leaf where it has a gradient."""
@@ -119,12 +119,12 @@ class PairedRuns:
         arguments = arguments_of(node, self.stored)
         stored = self.stored[node] = again(node, arguments)
         local = self.under_reference(node, list(map(self.alone, arguments)))
-        given = arguments_of(node, self.reference, self.wide)
-        reference = self.reference[node] = self.under_reference(node, given)
+        wide_arguments = arguments_of(node, self.reference, self.wide)
+        reference = self.reference[node] = self.under_reference(node, wide_arguments)
         self.local[node] = _node(local)
-        kept = nested(difference, _node(stored).saved, _node(local).saved)
+        saved = nested(difference, _node(stored).saved, _node(local).saved)
         added = tuple(difference(s.array, x.array) for s, x in zip(stored, local))
-        self.errors[node] = Errors(added, kept)
+        self.errors[node] = Errors(added, saved)
         for i, each in enumerate(zip(stored, local, reference)):
             name = f"y{i}" if len(stored) > 1 else "y"
             if is_float(each[0].array.dtype):
@@ -197,21 +197,21 @@ def difference(a: Any, b: Any) -> np.ndarray:
     return d
 
 
-def nested(fn: Callable, kept: Any, other: Any) -> Any:
+def nested(fn: Callable, saved: Any, other: Any) -> Any:
     """fn(array, that of `other`) of each floating array in nested tuples and lists; else `kept`.
 
     Of an operand in its codes, that of `other` twice: there the argument itself is kept, which is
     the stored one where both were given the same. So the operand's rounding is counted in backward,
     as where it is done there.
     """
-    if isinstance(kept, OperandCodes):
+    if isinstance(saved, OperandCodes):
         return fn(other, other)
-    if isinstance(kept, (tuple, list)):
-        make = getattr(kept, "_make", type(kept))  # of named tuples
-        return make(nested(fn, k, o) for k, o in zip(kept, other))
-    if isinstance(kept, np.ndarray) and is_float(kept.dtype):
-        return fn(kept, other)
-    return kept
+    if isinstance(saved, (tuple, list)):
+        make = getattr(saved, "_make", type(saved))  # of named tuples
+        return make(nested(fn, k, o) for k, o in zip(saved, other))
+    if isinstance(saved, np.ndarray) and is_float(saved.dtype):
+        return fn(saved, other)
+    return saved
 
 
 def added_to(array: np.ndarray, error: np.ndarray) -> np.ndarray:

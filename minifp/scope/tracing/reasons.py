@@ -62,8 +62,8 @@ def entering(kernel: Any, formats: Formats) -> str:
     ", operands x and w rounded to float8_e4m3fn (operand_scale=current)"
     """
     names: dict[str, list[str]] = {}
-    found = [*zip(kernel.names, formats.operands), ("the state of each step", formats.state)]
-    for name, rounding in found:
+    operands = [*zip(kernel.names, formats.operands), ("the state of each step", formats.state)]
+    for name, rounding in operands:
         if rounding is not None:
             names.setdefault(rounding.words, []).append(name)
     said = [f"{' and '.join(which)} rounded to {words}" for words, which in names.items()]

@@ -11,7 +11,7 @@ from minifp.derive.dtypes import name_of
 from minifp.numerics.formats import format_of
 from minifp.scope.tracing.effects import norm, ratio
 from minifp.scope.tracing.paired_runs import Value
-from minifp.scope.tracing.redone import module_of
+from minifp.scope.tracing.repeating import module_of
 
 
 class Ulps(NamedTuple):
@@ -44,14 +44,6 @@ class ReferenceRow:
     inherited_ulp: Ulps
     added: float
     inherited: float
-
-    def __str__(self) -> str:
-        where = f" in {self.module}" if self.module else ""
-        return (
-            f"{self.phase} of {self.operation}{where}, {self.value} {self.format} {self.shape}: "
-            f"adds {self.added:.2e} (at most {self.added_ulp.max:.3g} ulp), "
-            f"inherits {self.inherited:.2e}"
-        )
 
 
 def row_of(value: Value) -> ReferenceRow:

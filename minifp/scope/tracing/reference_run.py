@@ -1,7 +1,7 @@
 """The reference run: a step done again in a wider precision, and where the two part.
 
     def on_update(self, optimizer, gradients, factor):       # of an observer of steps
-        print(reference_run(optimizer.backwards[-1], seed))
+        reference_run(optimizer.backwards[-1], seed).rows
 
 For every value of the step it says how much error its operation adds and how much it inherits (see
 paired_runs.py), and of those that add most how much that changes the gradients of the weights (see
@@ -20,8 +20,8 @@ from minifp.numerics.formats import float32, float64
 from minifp.numerics.policy import as_precision
 from minifp.scope.tracing.effects import Effect, effect_of, relative
 from minifp.scope.tracing.paired_runs import PairedRuns
-from minifp.scope.tracing.redone import check_recorded, module_of, operation_of
 from minifp.scope.tracing.reference_rows import ReferenceRow, row_of
+from minifp.scope.tracing.repeating import check_recorded, module_of, operation_of
 from minifp.training.diagnosis import Recorded
 
 REFERENCES = (float32.name, float64.name)
@@ -37,13 +37,6 @@ class Contribution(NamedTuple):
     number: int
     added: float
     effect: Effect
-
-    def __str__(self) -> str:
-        where = f" in {self.module}" if self.module else ""
-        return (
-            f"{self.operation}{where}: {self.effect.gradients:.2e} of the weights' gradients, "
-            f"{self.effect.loss:+.2e} of the loss"
-        )
 
 
 @dataclass(frozen=True)
@@ -64,32 +57,6 @@ class ReferenceRun:
     weights: dict[str, float] = field(default_factory=dict)
     contributions: list[Contribution] = field(default_factory=list)
     sources: int = 0
-
-    def worst(self, n: int = 8, by: str = "added", phase: str | None = None) -> list[ReferenceRow]:
-        """The n rows with the largest error `by`: "added" or "inherited"; of one phase, or both."""
-        if by not in ("added", "inherited"):
-            raise ArgumentError(f"worst: by={by!r}: expected 'added' or 'inherited'")
-        rows = [row for row in self.rows if phase in (None, row.phase)]
-        return sorted(rows, key=lambda row: -getattr(row, by))[:n]
-
-    @property
-    def most(self) -> Contribution | None:
-        """What contributes most to the error of the weights' gradients; None if nothing does."""
-        first = self.contributions[0] if self.contributions else None
-        return first if first and first.effect.gradients else None
-
-    def __str__(self) -> str:
-        lines = [
-            f"beside {self.reference}: loss {self.loss:.7g} instead of {self.loss_reference:.7g}, "
-            f"the weights' gradients are off by {self.gradients:.2e} of their norm"
-        ]
-        if not any(row.added for row in self.rows):
-            return lines[0] + "; no operation adds an error"
-        lines += ["its causes, one operation at a time:"]
-        lines += [f"  {each}" for each in self.contributions[:8]]
-        lines += [f"  (measured: {len(self.contributions)} of {self.sources} that add an error)"]
-        lines += ["the values with the largest errors of their own:"]
-        return "\n".join(lines + [f"  {row}" for row in self.worst()])
 
 
 def reference_run(

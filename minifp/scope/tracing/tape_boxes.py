@@ -9,7 +9,7 @@ from minifp.autograd.replay import Outputs, unobserved
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.runtime.device import is_array
-from minifp.scope.tracing.redone import (
+from minifp.scope.tracing.repeating import (
     WEIGHT,
     arguments_named,
     check_recorded,
@@ -81,8 +81,8 @@ class Drawn:
             self.numbers[node] = self.box(WEIGHT, name, "", node.array)
             return
         reads = [self.read(node, i) for i in range(len(node.parents))]
-        made = self.outputs[node][0].array
-        number = self.box(operation_of(node), node.op, module_of(node), made)
+        result = self.outputs[node][0].array
+        number = self.box(operation_of(node), node.op, module_of(node), result)
         self.numbers[node] = number
         for source, array in filter(None, reads):
             text = f"{name_of(array.dtype)} {array.shape}"
@@ -95,11 +95,11 @@ class Drawn:
         parent, index = node.parents[i]
         if parent is not None:
             return self.numbers[parent], self.outputs[parent][index].array
-        given = node.call[1][i]
-        if not is_array(given) or not given.ndim:
+        array = node.call[1][i]
+        if not is_array(array) or not array.ndim:
             return None
         name = arguments_named(node)[i]
-        return self.box(GIVEN, f"{name} of {node.op}", node.module, given), given
+        return self.box(GIVEN, f"{name} of {node.op}", node.module, array), array
 
     def box(self, operation: str, label: str, module: str, array: Any) -> int:
         """A further box; its number."""

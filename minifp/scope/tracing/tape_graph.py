@@ -1,4 +1,4 @@
-"""The tape of one step as a graph: its text for Graphviz, and positions to draw it without.
+"""The tape of one step as a graph, with a place for each box.
 
 Boxes are weights, operations, and what they were given (a batch, a mask); edges are values, with
 format and shape, from what makes them to what reads them.
@@ -8,14 +8,9 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from minifp.numerics.formats import FORMATS
-from minifp.scope.tracing.redone import WEIGHT
-from minifp.scope.tracing.tape_boxes import GIVEN, Box, Edge, graph
+from minifp.scope.tracing.tape_boxes import Box, Edge, graph
 from minifp.training.diagnosis import Recorded
 
-# Fills on which black is read: of the formats that halve memory, of single, of double, of others.
-COLOURS = dict(zip(FORMATS, ("#f0b13c", "#8fd0f7", "#de94bd")))
-OTHERS = "#d8dee4"
 SWEEPS = 4  # over all layers, down and up, in which boxes move toward their neighbours
 
 
@@ -45,37 +40,6 @@ def layout(recorded: Recorded) -> Layout:
     places = ordered(rows, edges)
     placed = [replace(b, x=places[b.number], y=layers[b.number]) for b in boxes]
     return Layout(placed, edges, max(map(len, rows)), len(rows))
-
-
-def graph_text(recorded: Recorded) -> str:
-    """The tape in Graphviz's language: pipe it through `dot -Tsvg`. Raises as `layout`."""
-    boxes, edges = graph(recorded)
-    modules = defaultdict(list)
-    for box in boxes:
-        modules[box.module].append(box)
-    lines = ["digraph tape {", "  node [shape=box, style=filled]"]
-    for i, (module, those) in enumerate(modules.items()):
-        inside = [f"    {node_text(box)}" for box in those]
-        if module:
-            inside = [f"  subgraph cluster_{i} {{", f"    label={quoted(module)}", *inside, "  }"]
-        lines += inside
-    for e in edges:
-        colour = COLOURS.get(e.format, OTHERS)
-        settings = f"label={quoted(e.label)}, color={quoted(colour)}"
-        lines.append(f"  v{e.source} -> v{e.target} [{settings}]")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def node_text(box: Box) -> str:
-    """A box in Graphviz's language."""
-    colour = COLOURS.get(box.format, OTHERS)
-    shape = ", shape=ellipse" if box.operation in (WEIGHT, GIVEN) else ""
-    return f"v{box.number} [label={quoted(box.label)}, fillcolor={quoted(colour)}{shape}]"
-
-
-def quoted(text: str) -> str:
-    """A text as Graphviz takes it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
 
 
 # ---- where it is drawn --------------------------------------------------------------------------

@@ -5,7 +5,6 @@ which is counted (see cost.py), and then for the times alone, of which the media
 step did outside of operations that depend on a weight (loading a batch, the update) is not in it.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -14,7 +13,7 @@ import numpy as np
 from minifp.autograd.replay import unobserved
 from minifp.autograd.tape import Node
 from minifp.checks import check_count
-from minifp.scope.tracing.redone import check_recorded
+from minifp.scope.tracing.repeating import check_recorded
 from minifp.scope.tracing.trace_rows import TraceRow, rows_of
 from minifp.scope.tracing.visits import Visit, visits
 from minifp.training.diagnosis import Recorded
@@ -43,29 +42,6 @@ class Trace:
     def seconds(self) -> float:
         """Seconds spent in kernels."""
         return sum(row.seconds for row in self.rows)
-
-    @property
-    def products(self) -> Counter:
-        """(M, N, K) -> how often in the step."""
-        found: Counter = Counter()
-        for row in self.rows:
-            for *shape, times in row.products:
-                found[tuple(shape)] += times
-        return found
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.precision}: {self.flops:.4g} flop, {self.bytes:.4g} bytes, "
-            f"{1e3 * self.seconds:.3f} ms in kernels",
-            f"{'':4} phase    {'operation':18} {'kernel':34} {'us':>8} {'Mflop':>9} {'KiB':>9}",
-        ]
-        for row in self.rows:
-            moved = (row.bytes_read + row.bytes_written) / 1024
-            lines.append(
-                f"{row.number:4} {row.phase:8} {row.operation:18} {row.kernel or '-':34} "
-                f"{1e6 * row.seconds:8.1f} {row.flops / 1e6:9.3f} {moved:9.1f}  {row.why}"
-            )
-        return "\n".join(lines)
 
 
 def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:

@@ -12,7 +12,7 @@ from minifp.numerics.rules import meeting_format, resolve
 from minifp.runtime.device import is_array
 from minifp.scope.tracing.cost import Product, cost_of
 from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, on_a_gpu, why
-from minifp.scope.tracing.redone import module_of
+from minifp.scope.tracing.repeating import module_of
 from minifp.scope.tracing.visits import Call, Visit
 from minifp.training.diagnosis import FORWARD, SUM
 
@@ -71,19 +71,19 @@ def rows_of(visit: Visit, seconds: list[float], readers: dict) -> list[TraceRow]
     ]
 
 
-def row_of(visit: Visit, seconds: float, **found: Any) -> TraceRow:
+def row_of(visit: Visit, seconds: float, **facts: Any) -> TraceRow:
     """A row, with what is the same in all of a visit; its number is not known yet."""
     node = visit.node
     line = line_of(node) if isinstance(node, Node) else ""
     place = visit.phase, visit.operation, module_of(node), line
-    return TraceRow(0, *place, **found, seconds=seconds)
+    return TraceRow(0, *place, **facts, seconds=seconds)
 
 
 def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
     """What is told of a call of a kernel. reader: the first operation that reads its result."""
     args, results = arrays_in(call.args), arrays_in(call.results)
     cost, kernel = cost_of(call.kernel, call.args, call.params), call.kernel
-    found = dict(
+    facts = dict(
         **{"kernel": kernel.name, "role": kernel.rule.role, "why": NOTHING_FLOATING},
         **{"inputs": texts(args), "outputs": texts(results)},
         **{"bytes_read": size_of(args), "bytes_written": size_of(results)},
@@ -93,7 +93,7 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
         (a.dtype, a.ndim == 0) if is_array(a) and is_float(a.dtype) else None for a in call.args
     ]
     if not any(kinds):
-        return found
+        return facts
     formats = resolve(kernel.rule, kernel.names, tuple(kinds), call.precision)
     rule = why(kernel, formats, results, call.precision, visit.phase)
     if visit.operation == CAST:
@@ -101,35 +101,35 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
     else:
         reason = of_operation(visit.operation, call.precision)
     place = on_a_gpu(kernel.rule, [kind[0] for kind in kinds if kind])
-    found["why"] = "; ".join(filter(None, [rule, place, reason]))
-    found["computes_in"] = formats.compute.name
-    found["sums_in"] = formats.sum_in.name if {*kernel.wants} & SUMS else ""
-    found["dot_in"] = formats.dot_in.name if "dot" in kernel.wants else ""
-    return found
+    facts["why"] = "; ".join(filter(None, [rule, place, reason]))
+    facts["computes_in"] = formats.compute.name
+    facts["sums_in"] = formats.sum_in.name if {*kernel.wants} & SUMS else ""
+    facts["dot_in"] = formats.dot_in.name if "dot" in kernel.wants else ""
+    return facts
 
 
 def sum_of_gradients(visit: Visit) -> dict[str, Any]:
     """What is told where gradients meet."""
-    (made,), given = visit.made, visit.given
-    summed_in = meeting_format(given[0].dtype, visit.precision)
+    (total,), gradients = visit.made, visit.given
+    summed_in = meeting_format(gradients[0].dtype, visit.precision)
     return dict(
-        **{"kernel": "", "role": "reduce", "why": of_sum(summed_in, made.dtype, visit.precision)},
-        **{"inputs": texts(given), "outputs": texts([made])},
+        **{"kernel": "", "role": "reduce", "why": of_sum(summed_in, total.dtype, visit.precision)},
+        **{"inputs": texts(gradients), "outputs": texts([total])},
         **{"computes_in": summed_in.name, "sums_in": summed_in.name},
-        **{"bytes_read": size_of(given), "bytes_written": size_of([made])},
-        flops=(len(given) - 1) * made.size,
+        **{"bytes_read": size_of(gradients), "bytes_written": size_of([total])},
+        flops=(len(gradients) - 1) * total.size,
     )
 
 
 def without_kernel(visit: Visit) -> dict[str, Any]:
     """What is told of an operation that only looks at numbers in another way, or moves them."""
-    given, made = arrays_in(visit.given), arrays_in(visit.made)
-    held = {id(buffer(a)) for a in given}
-    moved = size_of([a for a in made if id(buffer(a)) not in held])
+    inputs, outputs = arrays_in(visit.given), arrays_in(visit.made)
+    memory = {id(buffer(a)) for a in inputs}
+    moved = size_of([a for a in outputs if id(buffer(a)) not in memory])
     reason = "numbers are moved, and none is rounded" if moved else "a view: nothing is moved"
     return dict(
         **{"kernel": "", "role": NO_ARITHMETIC, "why": reason},
-        **{"inputs": texts(given), "outputs": texts(made)},
+        **{"inputs": texts(inputs), "outputs": texts(outputs)},
         **{"bytes_read": moved, "bytes_written": moved},
     )
 

@@ -14,7 +14,7 @@ from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import Precision, get_precision
-from minifp.scope.tracing.redone import Arrivals, summed
+from minifp.scope.tracing.repeating import Arrivals, summed
 from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 
 
@@ -76,15 +76,15 @@ def visits(recorded: Recorded, seed: float) -> Iterator[Visit]:
 
 
 def visit(
-    place: tuple, precision: Precision, given: Any, calls: list, do: Callable, *args: Any
+    place: tuple, precision: Precision, inputs: Any, calls: list, do: Callable, *args: Any
 ) -> Visit:
     """Do one operation. place: the first three fields of a Visit."""
     calls.clear()
     start = perf_counter()
-    made = do(*args)
+    outputs = do(*args)
     phase, node, name = place
     seconds = perf_counter() - start
-    return Visit(phase, node, name, list(given), list(made), [*calls], seconds, precision)
+    return Visit(phase, node, name, list(inputs), list(outputs), [*calls], seconds, precision)
 
 
 def forward(order: list, outputs: Outputs, calls: list[Call]) -> Iterator[Visit]:
@@ -109,16 +109,16 @@ def backward(
     for node in recorded.order:
         own, sums = outputs.pop(node)[0].gradient_node, {}
         for i, met in arrivals.take(node).items():
-            given, place = [g for g, _ in met], (BACKWARD, node, SUM)
+            inputs, place = [g for g, _ in met], (BACKWARD, node, SUM)
             do = added_up, met, format_of(own, i)
-            done = visit(place, met[-1][1], given, calls, *do)
+            done = visit(place, met[-1][1], inputs, calls, *do)
             sums[i] = done.made[0]
             if len(met) > 1:
                 yield done
         if isinstance(node, Tensor) or not sums:
             continue
-        place, given = (BACKWARD, node, node.op), list(sums.values())
-        done = visit(place, node.precision, given, calls, run_backward, own, sums)
+        place, inputs = (BACKWARD, node, node.op), list(sums.values())
+        done = visit(place, node.precision, inputs, calls, run_backward, own, sums)
         arrivals.send(node, tuple(done.made), node.precision)
         yield done
 

@@ -27,11 +27,11 @@ def teach_collect(paths, out):
       minifp teach collect handed-in
       minifp teach collect anna.json bert.json --out guesses.html
     """
-    found = collecting.collected(collecting.files_in([Path(path) for path in paths]))
-    for told in found.broken:
-        click.echo(f"Left out: {told}", err=True)
-    if not found.questions:
+    guesses = collecting.collected(collecting.files_in([Path(path) for path in paths]))
+    for reason in guesses.broken:
+        click.echo(f"Left out: {reason}", err=True)
+    if not guesses.questions:
         raise Refusal("no guesses in these files: expected the progress.json of students")
-    files.write(out, collecting.page(found))
-    click.echo(collecting.text_of(found))
-    click.echo(f"\n{collecting.summary(found)}\nPage: {out}")
+    files.write(out, collecting.page(guesses))
+    click.echo(collecting.text_of(guesses))
+    click.echo(f"\n{collecting.summary(guesses)}\nPage: {out}")

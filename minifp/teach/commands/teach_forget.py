@@ -2,7 +2,7 @@
 
 import click
 
-from minifp.teach import progress, standing_shown
+from minifp.teach import progress, standing_views
 from minifp.teach.standing import standings
 
 
@@ -18,11 +18,11 @@ def teach_forget(yes):
       minifp teach forget --yes
     """
     place = progress.place()
-    found = standings()
+    lessons = standings()
     if not place.exists():
         click.echo(f"Nothing to delete: there is no file {place}.")
         return
-    click.echo(f"{place}: {standing_shown.summary(found)}")
+    click.echo(f"{place}: {standing_views.summary(lessons)}")
     if yes or click.confirm("Delete it?"):
         progress.forget()
         click.echo("Deleted.")

@@ -8,7 +8,7 @@ import click
 from minifp.runtime.bars import tqdm
 from minifp.saving import files
 from minifp.shell import options
-from minifp.teach.grading import shown
+from minifp.teach.grading import points_text
 from minifp.teach.grading.grade import read_class
 from minifp.teach.grading.process import Limits
 
@@ -58,8 +58,8 @@ def teach_grade(folder, out, lessons, seconds, memory, seed, progress):
             rows.set_postfix_str(row.student)
             done.append(row)
             if out is not None:
-                files.write(out, shown.csv_of(done, names))
-    click.echo(shown.text_of(done, names))
-    click.echo(f"\n{shown.conclusion(graded)}")
+                files.write(out, points_text.csv_of(done, names))
+    click.echo(points_text.text_of(done, names))
+    click.echo(f"\n{points_text.conclusion(graded)}")
     if out is not None:
         click.echo(f"Table: {out}")

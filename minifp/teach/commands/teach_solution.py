@@ -27,4 +27,4 @@ def teach_solution(name, now):
     if not now and not is_open(done):
         tries = done.get("failed", 0)
         raise Refusal(f"{name}: {tries} of {TRIES} tries so far. Try again, or say --now")
-    click.echo(f"# {exercise.title}\n{solution(exercise)}")
+    click.echo(f"# {exercise.words.title}\n{solution(exercise)}")

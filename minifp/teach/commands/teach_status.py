@@ -6,7 +6,7 @@ import click
 
 from minifp.saving import files
 from minifp.shell import options
-from minifp.teach import progress, standing_shown
+from minifp.teach import progress, standing_views
 from minifp.teach.standing import standings
 
 
@@ -25,13 +25,13 @@ def teach_status(as_json, out):
       minifp teach status --out progress.html
       minifp teach status --json
     """
-    found = standings()
+    lessons = standings()
     if out is not None:
-        files.write(out, standing_shown.page(found))
+        files.write(out, standing_views.page(lessons))
     if as_json:
-        told = {"file": str(progress.place()), "lessons": [one.to_dict() for one in found]}
-        click.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        data = {"file": str(progress.place()), "lessons": [one.to_dict() for one in lessons]}
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
         return
-    click.echo(standing_shown.text_of(found))
+    click.echo(standing_views.text_of(lessons))
     if out is not None:
         click.echo(f"Page: {out}")

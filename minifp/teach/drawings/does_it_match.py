@@ -26,9 +26,9 @@ def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> No
     axes.axvspan(-margin, margin, color=GRID, alpha=0.6, lw=0, label="the margin")
     axes.axvline(0, color=MUTED, lw=0.8)
     for y, (arm, style) in enumerate(zip(names, STYLES[1:])):
-        row, found = comparison.row(arm), metric_differences(comparison, arm)
-        levels = y - 0.16 - 0.06 * ranks_of_equals(found)  # equal ones above each other
-        axes.plot(found, levels, style.marker, color=style.color, ms=4, alpha=0.75)
+        row, differences = comparison.row(arm), metric_differences(comparison, arm)
+        levels = y - 0.16 - 0.06 * ranks_of_equals(differences)  # equal ones above each other
+        axes.plot(differences, levels, style.marker, color=style.color, ms=4, alpha=0.75)
         axes.plot([row.low, row.high], [y + 0.1] * 2, color=style.color, lw=2.5)
         axes.plot(row.difference, y + 0.1, "|", color=INK, ms=11, mew=1.8)
     axes.set_yticks(range(len(names)), names.values())
@@ -53,10 +53,8 @@ def draw_distances(axes: Any, comparison: Any, names: Mapping[str, str]) -> None
         for d in mine:
             axes.plot(d.steps, d.weights, color=style.color, lw=0.5, alpha=0.35)
         middle = np.median([d.weights for d in mine], axis=0)
-        axes.plot(
-            mine[0].steps, middle, color=style.color, lw=style.width, ls=style.line,
-            marker=style.marker, ms=4, markevery=4, label=names[arm],
-        )  # fmt: skip
+        marks = {"marker": style.marker, "ms": 4, "markevery": 4}
+        axes.plot(mine[0].steps, middle, label=names[arm], **marks, **style.look)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("step")

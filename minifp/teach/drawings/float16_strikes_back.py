@@ -34,7 +34,7 @@ def table(
     """What the figure shows, by COLUMNS. formats, mismatch: by bits of mantissa. final: rewards at
     the end, by precision."""
     trained = chain(final.items(), repeat(("", "")))
-    return [(formats[b], b, float(mismatch[b]), *found) for b, found in zip(mismatch, trained)]
+    return [(formats[b], b, float(mismatch[b]), *reward) for b, reward in zip(mismatch, trained)]
 
 
 def draw_mismatch(axes: Any, mismatch: Mapping[int, float]) -> None:
@@ -63,10 +63,8 @@ def draw_rewards(axes: Any, rewards: Mapping[str, Sequence[Sequence[float]]]) ->
     for style, (name, seeds) in zip(STYLES, rewards.items()):
         curves = np.array(seeds)
         axes.plot(curves.T, color=style.color, lw=0.5, alpha=0.4)
-        axes.plot(
-            curves.mean(0), color=style.color, lw=style.width, ls=style.line, label=name,
-            marker=style.marker, markevery=max(1, curves.shape[1] // 6), ms=4,
-        )  # fmt: skip
+        marks = {"marker": style.marker, "ms": 4, "markevery": max(1, curves.shape[1] // 6)}
+        axes.plot(curves.mean(0), label=name, **marks, **style.look)
     axes.axhline(1, color=GRID, lw=1)
     axes.set_xlabel("step")
     axes.set_ylabel("reward of a letter")

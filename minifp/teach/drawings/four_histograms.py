@@ -43,8 +43,8 @@ def rows_of(scope: Findings, log2_S: int) -> list[Row]:
 
 def lost_percent(scope: Findings, log2_S: int) -> float:
     """How much of all gradients that are not 0 float16 would lose, in percent."""
-    found = [row.histogram for row in rows_of(scope, log2_S) if row.kind in GRADIENTS]
-    return 100 * sum(found, start=Histogram()).lost(log2_S)
+    histograms = [row.histogram for row in rows_of(scope, log2_S) if row.kind in GRADIENTS]
+    return 100 * sum(histograms, start=Histogram()).lost(log2_S)
 
 
 def table(rows: list[Row]) -> list[tuple]:

@@ -29,8 +29,8 @@ def draw_panel(axes: Any, comparison: Any) -> None:
     axes.axvspan(min(ends), max(ends), color=GRID, alpha=0.7, lw=0)
     for y, (arm, style) in enumerate(zip(arms, STYLES)):
         runs = comparison.runs_of(arm)
-        found = [run.metric for run in runs if run.metric is not None]
-        axes.plot(found, [y] * len(found), style.marker, color=style.color, ms=6, alpha=0.85)
+        metrics = [run.metric for run in runs if run.metric is not None]
+        axes.plot(metrics, [y] * len(metrics), style.marker, color=style.color, ms=6, alpha=0.85)
         failed = sum(not run.finished for run in runs)
         if failed:
             axes.annotate(

@@ -39,10 +39,8 @@ def losses_and_zeros(curves: Mapping[str, Curve]) -> Any:
     figure = Figure(figsize=(5.2, 5.0), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for (name, curve), style in zip(curves.items(), STYLES):
-        look: dict[str, Any] = {
-            "color": style.color, "ls": style.line, "lw": style.width, "marker": style.marker,
-            "ms": 4, "markevery": max(1, len(curve.steps) // 6), "label": name,
-        }  # fmt: skip
+        marks = {"marker": style.marker, "ms": 4, "markevery": max(1, len(curve.steps) // 6)}
+        look: dict[str, Any] = {**style.look, **marks, "label": name}
         above.plot(curve.steps, curve.losses, **look)
         below.plot(curve.steps, [100 * share for share in curve.zeros], **look)
     above.set(ylabel="loss on held-out text (nats)")

@@ -43,10 +43,8 @@ def timeline(runs: Sequence[Run]) -> Any:
 def draw_scales(axes: Any, runs: Sequence[Run]) -> None:
     """S of each run, as stairs."""
     for run, style in zip(runs, STYLES[1:]):
-        axes.step(
-            np.arange(1, len(run.scale) + 1), np.log2(run.scale), where="post", label=run.name,
-            color=style.color, lw=style.width, ls=style.line,
-        )  # fmt: skip
+        steps = np.arange(1, len(run.scale) + 1)
+        axes.step(steps, np.log2(run.scale), where="post", label=run.name, **style.look)
     axes.set_ylabel("log2 S")
     axes.set_title("The loss scale")
     axes.legend(fontsize=8, loc="best", handlelength=2.4)
@@ -67,10 +65,11 @@ def draw_skips(axes: Any, runs: Sequence[Run]) -> None:
 def draw_stored(axes: Any, run: Run) -> None:
     """max |S g| against float16's largest number; what overflowed stands on top of it."""
     step, stored = np.arange(1, len(run.stored) + 1), np.asarray(run.stored, float)
-    kept, style = np.isfinite(stored) & (stored > 0), STYLES[1]
-    axes.plot(step[kept], np.log2(stored[kept]), ".", color=style.color, ms=2.5)
+    is_finite, style = np.isfinite(stored) & (stored > 0), STYLES[1]
+    axes.plot(step[is_finite], np.log2(stored[is_finite]), ".", color=style.color, ms=2.5)
     top = np.log2(LARGEST)
-    axes.plot(step[~kept], np.full((~kept).sum(), top + 2), "^", color=INK, ms=5, clip_on=False)
+    above = np.full((~is_finite).sum(), top + 2)
+    axes.plot(step[~is_finite], above, "^", color=INK, ms=5, clip_on=False)
     axes.axhline(top, color=INK, lw=1, ls="--")
     axes.annotate(
         "65504; above it: Inf", (1, top), (-2, 2), xycoords=("axes fraction", "data"), ha="right",

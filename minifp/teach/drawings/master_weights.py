@@ -26,10 +26,7 @@ def accuracy_by_rate(
     figure = Figure(figsize=(5, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for (name, of), style in zip(accuracies.items(), STYLES):
-        axes.plot(
-            rates, of, color=style.color, lw=style.width, ls=style.line, marker=style.marker,
-            ms=5.5, label=name,
-        )  # fmt: skip
+        axes.plot(rates, of, label=name, marker=style.marker, ms=5.5, **style.look)
     for name, lr in limits.items():
         axes.axvline(lr, color=INK, lw=0.8, ls=(0, (1, 2)))
         axes.text(

@@ -59,7 +59,7 @@ def draw_roofline(axes: Any, machines: list, products: list) -> None:
     x = np.geomspace(LEAST, most, 200)
     for machine, style in zip(machines, STYLES[1:]):
         roof = np.minimum(machine.half_rate, x * machine.bandwidth) / 1e9
-        axes.plot(x, roof, color=style.color, lw=style.width, ls=style.line)
+        axes.plot(x, roof, **style.look)
         top = machine.half_rate / 1e9
         label = f"{machine.name}, ridge at {machine.ridge():.3g}"
         axes.annotate(

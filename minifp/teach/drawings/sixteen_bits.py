@@ -37,10 +37,8 @@ def staircase() -> Any:
     for name, style in zip(SHOWN, STYLES):
         all_gaps = {e: gap(FORMATS[name], e) for e in range(RANGE[0], RANGE[1] + 1)}
         gaps = {e: g for e, g in all_gaps.items() if g is not None}
-        axes.stairs(
-            [*gaps.values()], [*gaps, max(gaps) + 1], baseline=None, color=style.color,
-            lw=style.width, ls=style.line, label=name,
-        )  # fmt: skip
+        edges = [*gaps, max(gaps) + 1]
+        axes.stairs([*gaps.values()], edges, baseline=None, label=name, **style.look)
     label_ends(axes)
     axes.set(xlim=RANGE, xlabel="magnitude of a number, log2", ylabel="gap to the next one, log2")
     axes.set_xticks(range(-32, RANGE[1], 8))

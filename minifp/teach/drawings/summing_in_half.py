@@ -29,11 +29,8 @@ def errors_and_losses(
 
 def draw_errors(axes: Any, lengths: Sequence[int], errors: Mapping[str, Sequence[float]]) -> None:
     """A line for each way to sum."""
-    for (name, found), style in zip(errors.items(), STYLES[1:]):
-        axes.plot(
-            lengths, found, label=name, color=style.color, lw=style.width, ls=style.line,
-            marker=style.marker, ms=4,
-        )  # fmt: skip
+    for (name, of_lengths), style in zip(errors.items(), STYLES[1:]):
+        axes.plot(lengths, of_lengths, label=name, marker=style.marker, ms=4, **style.look)
     axes.axhline(ROUNDING, color=MUTED, lw=0.8, ls=":")
     axes.annotate(
         "half a unit in the last place", (1, ROUNDING), (-2, 2), ha="right", color=MUTED,

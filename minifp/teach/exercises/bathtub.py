@@ -50,19 +50,7 @@ def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
     return [g / np.float32(S) for g in stored] if finite else None
 
 
-@exercise(
-    LESSON,
-    "Loss scaling in the loop",
-    hints=(
-        "By the chain rule, (loss * S).backward() makes every gradient S times larger. The result "
-        "must be the gradient of the loss itself.",
-        "Divide in float32: g.astype(np.float32) / S. In float16 the division would lose what the "
-        "multiplication has saved.",
-        "Before you return anything, check all stored gradients: if np.isfinite is false for one "
-        "number, skip the whole step and return None.",
-    ),
-    through=with_network,
-)
+@exercise(LESSON, through=with_network)
 def gradients_of(answer):
     """A function (loss, parameters, S) that returns the gradients without S, or None."""
     for seed in (int(n) for n in random_of("gradients_of").integers(2**30, size=6)):
@@ -128,18 +116,7 @@ def step_of(random: np.random.Generator) -> dict[str, np.ndarray]:
     return {str(name): found[str(name)] for name in names}
 
 
-@exercise(
-    LESSON,
-    "What overflows first",
-    hints=(
-        "One number of each array decides. Which of them reaches 65504 first when all are doubled "
-        "together?",
-        "It is the one with the largest magnitude, np.abs(g).max(): gradients have signs, and "
-        "numbers far below zero overflow too. It may belong to weights or to activations.",
-        "S is the last power of two that is not above 65504 / largest: its logarithm is rounded "
-        "down, not to the nearest.",
-    ),
-)
+@exercise(LESSON)
 def ceiling_of(answer):
     """A function from gradients by name to which overflows first, and log2 of the last S."""
     random = random_of(5)
@@ -182,17 +159,7 @@ def stored_of(random: np.random.Generator, length: float, S: float) -> list[np.n
     return [(g * (S * length / norm)).astype(np.float16) for g in found]
 
 
-@exercise(
-    LESSON,
-    "Unscale before you clip",
-    hints=(
-        "max_norm is meant for gradients without S. So what must you do first?",
-        "The length is one number for all gradients together: the root of the sum of all squares, "
-        "computed in float32 or more. A square in float16 overflows above 255.",
-        "One factor, max_norm / length, for all of them, so the direction stays. Apply it only if "
-        "the length is more than max_norm: leave shorter ones as they are.",
-    ),
-)
+@exercise(LESSON)
 def clipped(answer):
     """A function (stored, S, max_norm) that returns gradients without S, clipped."""
     random = random_of(17)

@@ -22,18 +22,7 @@ def samples(seed: int, n: int, bias: float, shared: float) -> tuple[np.ndarray, 
     return both + bias + 0.4 * rng.normal(size=n), both + 0.4 * rng.normal(size=n)
 
 
-@exercise(
-    LESSON,
-    "Two one-sided tests",
-    hints=(
-        "The standard error of the mean is s / sqrt(n), where s divides by n - 1 (ddof=1). t is a "
-        "distance divided by it.",
-        "There are two distances: from -margin up to the mean, and from the mean up to +margin. "
-        "The p value of each test is 1 - t_cdf(distance / error, n - 1).",
-        "Equivalence needs both tests to reject, so its [p value](glossary.md#p-value) is the "
-        "larger of the two.",
-    ),
-)
+@exercise(LESSON)
 def tost_p(answer):
     """Of paired differences (n) and a margin, the p value of "it is not equivalent"."""
     for seed, (n, bias) in enumerate([(10, 0.0), (10, 0.4), (10, -0.4), (5, 0.1), (24, -0.2)]):
@@ -50,18 +39,7 @@ def tost_p(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "How many seeds a margin needs",
-    hints=(
-        "The interval must fit into the margin, so what counts is margin over standard error, and "
-        "the error falls with the square root of n.",
-        "Two quantiles of the normal distribution add up: 1.645 for tests at 5%, and 1.282 so that "
-        "both of them reject in 80% of all cases.",
-        "n = ((1.645 + 1.282) sd / margin)^2, rounded up, and never fewer than 3, below which "
-        "there is no verdict.",
-    ),
-)
+@exercise(LESSON)
 def seeds_for(answer):
     """Of the deviation of paired differences and a margin, how many pairs show equivalence in 80%
     of all cases where there is no difference: the normal distribution's answer, rounded up."""
@@ -80,17 +58,7 @@ def seeds_for(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "What pairing gains",
-    hints=(
-        "A mean of n numbers has the variance v / n. So how many runs you need is proportional to "
-        "v.",
-        "Unpaired, the variance of a difference is the sum of both variances. Paired, it is the "
-        "variance of the n differences, seed by seed.",
-        "The gain is the first over the second; np.var(..., ddof=1) of each.",
-    ),
-)
+@exercise(LESSON)
 def pairing_gain(answer):
     """Of accuracies of two precisions, seed by seed, how many times fewer seeds pairing needs."""
     for seed, shared in enumerate([1.0, 0.0, 3.0, 0.3]):

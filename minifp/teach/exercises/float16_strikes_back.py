@@ -21,18 +21,7 @@ def first_wrong(given: np.ndarray, right: np.ndarray) -> int | None:
     return int(np.flatnonzero(wrong)[0]) if wrong.any() else None
 
 
-@exercise(
-    LESSON,
-    "The importance ratio of a sequence",
-    hints=(
-        "The probability of a sequence is the product of those of its letters, each given the "
-        "letters before it. What is the logarithm of a product?",
-        "It is p_trainer / p_sampler: what was sampled too often counts less. Sum the differences "
-        "of logarithms along the sequence.",
-        "Take exp once, of the summed difference. The probability of 2,000 letters itself is 0 "
-        "even in float64.",
-    ),
-)
+@exercise(LESSON)
 def sequence_ratio(answer):
     """Of log p of letters under trainer and sampler, (B, T) each, to p_trainer / p_sampler of each
     sequence, (B)."""
@@ -51,18 +40,7 @@ def sequence_ratio(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "How far apart two policies are, from samples of one",
-    hints=(
-        "Let d = log p_trainer - log p_sampler of a letter that the sampler drew. The mean of -d "
-        "is right on average, and negative for many a batch.",
-        "The mean of r = exp(d) over what the sampler draws is 1, so you may add r - 1: it changes "
-        "nothing on average.",
-        "r - 1 - log r, with r = exp(d), is 0 where d is 0 and positive everywhere else. Take its "
-        "mean over all letters.",
-    ),
-)
+@exercise(LESSON)
 def kl_estimate(answer):
     """Of log p of letters under trainer and sampler, (B, T), an estimate of KL(sampler || trainer)
     of a letter that is never negative, and right on average."""
@@ -81,15 +59,7 @@ def kl_estimate(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "The rounding error of a format, from its bits",
-    hints=(
-        "Between 1 and 2, numbers with m bits of mantissa lie 2^-m apart.",
-        "Rounding to nearest is off by at most half of that.",
-        "float16 has m = 10, so near 1 the error is at most 2^-11. What is it for any m?",
-    ),
-)
+@exercise(LESSON)
 def rounding_error(answer):
     """Of bits of mantissa, the largest error of rounding a number next to 1, relative to it."""
     for bits in (10, 7, 23, 3, 2, *random_of(0).integers(4, 40, 5)):

@@ -20,18 +20,7 @@ def gradients(random: np.random.Generator) -> np.ndarray:
     return np.where(random.random(n) < random.choice([0, 0.3, 0.67]), 0, g).astype(np.float32)
 
 
-@exercise(
-    LESSON,
-    "The largest loss scale that overflows nothing",
-    hints=(
-        "Divide 65504 by the largest gradient: S may not be larger. Which is the largest power of "
-        "two that is not above that?",
-        "log2, rounded down to a whole number, is the exponent of that power of two. If the "
-        "quotient is a power of two itself, it is the answer.",
-        "np.log2 may be off by one in its last bit just where it matters. np.frexp(x) splits x "
-        "exactly, into a fraction from 0.5 to below 1 and a power of two.",
-    ),
-)
+@exercise(LESSON)
 def scale_for(answer):
     """A function from max |g| to the largest power of two S with S max |g| <= 65504."""
     random = random_of("scale_for")
@@ -73,18 +62,7 @@ def smallest_of(g: np.ndarray, tolerance: float) -> float | None:
     return next((S for S in scales if error_of(g, S) <= tolerance), None)
 
 
-@exercise(
-    LESSON,
-    "The smallest loss scale that is harmless",
-    hints=(
-        "Try S = 1, 2, 4, ... in this order and return the first that works. Compare one number "
-        "for the whole array, not one number for each gradient.",
-        "Store by .astype(np.float16), and divide by S afterwards in float32 or more: in float16 "
-        "the division loses what the multiplication has saved.",
-        "np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g). A large S makes Inf: then "
-        "the difference is Inf, too, and no larger S will do. After the last one return None.",
-    ),
-)
+@exercise(LESSON)
 def smallest_harmless(answer):
     """A function from gradients, float32 (n), and a tolerance to the smallest S within it."""
     random = random_of("smallest_harmless")
@@ -113,18 +91,7 @@ def off(g, S) -> str:
     return f" (off by {error_of(g, float(S)):.2%})" if is_number else ""
 
 
-@exercise(
-    LESSON,
-    "Zeros, and what becomes zero",
-    hints=(
-        "Ask three questions about every number: is it zero in float32? Is it zero only in "
-        "float16? Is its magnitude in float16 above zero, but below 2^-14?",
-        "Not everything below 2^-24 becomes zero: lesson 1 found the middle between 0 and 2^-24, "
-        "and where a tie goes. Let .astype(np.float16) decide.",
-        "Gradients have signs: take magnitudes. The stored number decides what is subnormal: a "
-        "number just below 2^-14 may round up to it.",
-    ),
-)
+@exercise(LESSON)
 def shares(answer):
     """A function from gradients, float32 (n), to the shares of zeros, of those that become zero in
     float16, and of those that are subnormal in it."""
@@ -155,17 +122,7 @@ def true_shares(g: np.ndarray) -> tuple[float, float, float]:
     return tuple(float(x.mean()) for x in (zero, (codes == 0) & ~zero, subnormal))  # type: ignore[return-value]
 
 
-@exercise(
-    LESSON,
-    "What loss scaling multiplies",
-    hints=(
-        "S multiplies the loss. The forward pass comes before the loss, the backward pass after "
-        "it.",
-        "Compare the figure at two values of S, row by row: which rows move?",
-        "By the chain rule every gradient that the backward pass computes has the factor S. What "
-        "the forward pass computed has not.",
-    ),
-)
+@exercise(LESSON)
 def multiplied(answer):
     """Which of the four kinds have the factor S."""
     if not isinstance(answer, (set, frozenset, list, tuple)):

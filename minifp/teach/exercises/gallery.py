@@ -26,17 +26,7 @@ def tables(seed: int, failing: float = 0.0) -> list[dict]:
     return found
 
 
-@exercise(
-    LESSON,
-    "How many end within the spread of others",
-    hints=(
-        "The spread of float32's runs goes from the smallest of their results to the largest.",
-        "A run counts if its result lies between the two, or on one of them. The mean plays no "
-        "role.",
-        "A failed run is NaN. It lies within no range, and must not become an end of one: "
-        "comparisons with NaN are False, and min and max of a list with NaN cannot be trusted.",
-    ),
-)
+@exercise(LESSON)
 def within_spread(answer):
     """Of results of runs and of float32's, lists with NaN for what failed, how many of the former
     lie within the range of the latter."""
@@ -54,18 +44,7 @@ def within_spread(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "What a technique does on average",
-    hints=(
-        "Three techniques have eight combinations. For each technique these form four pairs, in "
-        "which the other two are the same.",
-        "In each pair take the metric with it minus the metric without it; the effect is the mean "
-        "of the four.",
-        "The key of a combination is a tuple of three truths: the pairs of technique i are those "
-        "that differ at place i alone. Return three numbers, in the order of the key.",
-    ),
-)
+@exercise(LESSON)
 def main_effects(answer):
     """Of the metric of each combination, by (masters, scaling, sums), the average effects of the
     three techniques."""
@@ -85,18 +64,7 @@ def main_effects(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "Which techniques are needed",
-    hints=(
-        "A technique is needed if it cannot be taken away *alone*: compare the cell with all "
-        "three to the one that lacks only this technique.",
-        "The metric is an accuracy. It is needed if the accuracy falls by more than the margin; if "
-        "it rises, it is not.",
-        "A run that failed is NaN, and every comparison with NaN is False: ask whether the "
-        "accuracy is good enough, and negate that.",
-    ),
-)
+@exercise(LESSON)
 def needed(answer):
     """Of the accuracy of each combination, by (masters, scaling, sums), and a margin, the set of
     names of TECHNIQUES that cannot be taken away alone; NaN is a run that failed."""

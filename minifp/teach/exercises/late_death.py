@@ -33,18 +33,7 @@ class Survives:
         return k >= self.least
 
 
-@exercise(
-    LESSON,
-    "The smallest loss scale, in few runs",
-    hints=(
-        "Each question is a training run. Ask in the middle: the answer rules out one half.",
-        "Keep two powers: `low`, below which the answer cannot be, and `high`, which survives. "
-        "Until they meet, ask in the middle. If the middle survives, it becomes the new high; if "
-        "not, low becomes the next power above it.",
-        "while low < high: middle = (low + high) // 2. If middle survives, high = middle, else "
-        "low = middle + 1. `high` itself is known to survive, so never ask for it.",
-    ),
-)
+@exercise(LESSON)
 def smallest_scale(answer):
     """A function (survives, low, high) that returns the smallest k from low to high with
     survives(k), which is known to hold at high and above the smallest one."""
@@ -90,18 +79,7 @@ def alarm_of(rule, run: dict) -> int | None:
     return None
 
 
-@exercise(
-    LESSON,
-    "An alarm that comes before the loss moves",
-    hints=(
-        "The loss tells you too late. Look at what was stored: print the layers of a run that dies "
-        "and of one that does not, side by side.",
-        "Many zeros alone are no sign: ReLU and dropout make exact zeros. Many subnormal numbers "
-        "alone are no sign either: they are small, but there. What if a layer has both?",
-        "Where float16 cuts off the tail, what is left lies just above the edge: most numbers are "
-        "zero, and most of the others are subnormal.",
-    ),
-)
+@exercise(LESSON)
 def warns(answer):
     """A function from the looks at a run so far to whether it should be stopped."""
     missed, late, false = [], [], []
@@ -150,17 +128,7 @@ def curves():
         yield [float(x) for x in falling], references
 
 
-@exercise(
-    LESSON,
-    "What became of a run",
-    hints=(
-        "Ask in this order: is it dead? Does it match float32's runs? If neither, it is worse.",
-        "A run is dead if its loss has risen by more than 0.1 above its own lowest. A run that is "
-        "above float32 and still falls is not dead.",
-        "NaN is neither above nor below anything: `nan > 3` is False. Ask np.isfinite first. To "
-        "match, the last loss must be no higher than the highest last loss of float32's seeds.",
-    ),
-)
+@exercise(LESSON)
 def fate(answer):
     """A function (losses, references) that returns one of FATES."""
     wrong, first, count = 0, "", 0

@@ -28,18 +28,7 @@ def rule(S: float, interval: int, least: float, most: float) -> DynamicLossScale
     return DynamicLossScale(S, growth_interval=interval, min_scale=least, max_scale=most)
 
 
-@exercise(
-    LESSON,
-    "The rule of dynamic loss scaling",
-    hints=(
-        "There are three cases: the step overflowed; it was good, and the last one of an interval; "
-        "it was any other good step.",
-        "An overflow sets the count to 0: good steps are counted in a row. So does growth, or S "
-        "would double at every step from then on.",
-        "Halve, but not below `least`; double, but not above `most`. The count follows the same "
-        "rules where S has reached one of the two.",
-    ),
-)
+@exercise(LESSON)
 def next_scale(answer):
     """A function (S, good, finite, interval, least, most) -> (S, good)."""
     random = random_of("next_scale")
@@ -80,18 +69,7 @@ def stored_gradients(random):
     yield "Inf and -Inf among 40 gradients", spoilt
 
 
-@exercise(
-    LESSON,
-    "A step that is skipped changes nothing",
-    hints=(
-        "Check the gradients before you compute anything from them: once v has an Inf, it keeps it "
-        "for ever.",
-        "Every number must be finite. Their sum may overflow although they all are, and NaN is "
-        "not Inf.",
-        "Divide by S in float32: in float16 the quotient is rounded, which loss scaling is meant "
-        "to avoid.",
-    ),
-)
+@exercise(LESSON)
 def careful_step(answer):
     """A function (w, v, g, S, lr) -> (w, v): SGD with momentum 0.9; g is float16, S times."""
     random = random_of("careful_step")
@@ -137,18 +115,7 @@ def chance_of_overflow(S, mean, deviation):
     return 1 - NormalDist().cdf(off / deviation) if deviation else float(off < 0)
 
 
-@exercise(
-    LESSON,
-    "A loss scale from statistics",
-    hints=(
-        "S overflows where x + log2 S > log2 65504: how many standard deviations above its mean "
-        "must x be for that?",
-        "x exceeds its mean by more than NormalDist().inv_cdf(0.999) standard deviations with a "
-        "probability of 0.001. Use np.mean and np.std.",
-        "Subtract the mean and these standard deviations from log2 65504. The result, rounded "
-        "down (below zero, too), is log2 S.",
-    ),
-)
+@exercise(LESSON)
 def log_normal_scale(answer):
     """A function from x, an array of log2 max |g|, to the largest power of two S whose chance of
     overflow is at most 0.001."""
@@ -177,17 +144,7 @@ def steps_until_found(S, interval):
     return steps
 
 
-@exercise(
-    LESSON,
-    "After how many steps S is found",
-    hints=(
-        "Each scaler needs some doublings or halvings to get from its first S to 2^20. How many "
-        "steps does a doubling take, and how many a halving?",
-        "A doubling comes after `interval` good steps, a halving after one step that overflows. "
-        "From 2^24 down, 2^24 to 2^21 overflow: four steps are lost.",
-        "Let next_scale do it: call it in a loop with finite = (S <= 2^20), and count.",
-    ),
-)
+@exercise(LESSON)
 def steps_to_find(answer):
     """A dict: for each of DEFAULTS, the number of steps until S is 2^20 for the first time."""
     if not isinstance(answer, dict) or set(answer) != set(DEFAULTS):

@@ -67,18 +67,7 @@ def bowls() -> list[Bowl]:
     return made
 
 
-@exercise(
-    LESSON,
-    "The master copy",
-    hints=(
-        "Keep two copies. The float32 one is made once, before the first step, and takes all "
-        "updates. The float16 one is where you ask for the gradient.",
-        "Gradients come in float16, multiplied by S. Convert them to float32, then divide by S and "
-        "multiply by lr: in float16 the quotient or the product may become 0.",
-        "In each step: convert the gradient to float32 and divide it by S; subtract lr times that "
-        "from the master; round the master to float16 to get w. Never read anything back from w.",
-    ),
-)
+@exercise(LESSON)
 def descend_with_master(answer):
     """A function from float16 weights, a function that gives S times the gradient, a number of
     steps, lr and S, to the float16 weights after these steps."""
@@ -139,18 +128,7 @@ def between(low: float, share: float) -> np.float32:
     return np.float32(low + share * (high - low))
 
 
-@exercise(
-    LESSON,
-    "Stochastic rounding",
-    hints=(
-        "Each number lies between two float16 numbers, or is one. np.nextafter gives the "
-        "neighbours of float16 numbers, too. Draw for each number which of the two it becomes.",
-        "The probability of the upper one is how far x lies above the lower one, as a share of the "
-        "[gap](glossary.md#gap): random.random(x.shape) < share.",
-        "Compare x with its nearest float16 number to find the lower of the two. The gap is the "
-        "upper minus the lower, or 0 where x itself is a float16 number.",
-    ),
-)
+@exercise(LESSON)
 def stochastic(answer):
     """A function from float32 numbers (n), and a NumPy Generator, to float16 numbers (n)."""
     random = random_of(7)
@@ -207,18 +185,7 @@ def wrong_share(answer, low, share, random) -> str | None:
 # ---- which format --------------------------------------------------------------------------------
 
 
-@exercise(
-    LESSON,
-    "Which format needs masters most",
-    hints=(
-        "An update is lost if it is less than half the [gap](glossary.md#gap). Which part of a "
-        "format decides how wide the gap at a weight is: its exponent or its mantissa?",
-        "With m bits of mantissa the gap is 2^-m times the power of two below the weight. "
-        "docs/precision.md lists the bits.",
-        "The mantissas here have 23, 10, 7, 3 and 2 bits. The fewer bits, the larger the updates "
-        "that are lost.",
-    ),
-)
+@exercise(LESSON)
 def masters_by_need(answer):
     """The names of COMPARED, that which loses the largest updates first."""
     if sorted(answer) != sorted(COMPARED):

@@ -29,18 +29,7 @@ def is_close(given: float, right: float) -> bool:
     return abs(given - right) <= CLOSE * abs(right)
 
 
-@exercise(
-    LESSON,
-    "Fill in the ledger",
-    hints=(
-        "Adam keeps two numbers for each weight, a mean and a mean square, in float32 in both "
-        "precisions: 8 bytes.",
-        "Mixed precision stores weights, their gradients and activations in 2 bytes each. What "
-        "does it keep that float32 does not?",
-        "Masters: a float32 copy of each weight, 4 bytes; float32 itself needs none. Add up the "
-        "bytes of a weight in each precision, and be surprised.",
-    ),
-)
+@exercise(LESSON)
 def ledger(answer):
     """Of "float32" or "mixed", a number of weights and one of activations, the bytes of each kind
     in training with Adam: a dict by weights, masters, optimizer_state, gradients (of the weights),
@@ -61,18 +50,7 @@ def ledger(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "From which batch on is it worth it?",
-    hints=(
-        "With Adam, each weight costs 16 bytes in both precisions. Only the part that grows with "
-        "the batch shrinks, from 4 bytes to 2.",
-        "With P weights and a activations for each example, batch B: float32 holds 16 P + 4 a B, "
-        "mixed 16 P + 2 a B. Saved is the difference over the first.",
-        "Solve 2 a B >= saved (16 P + 4 a B) for B and round up. If saved is 1/2 or more, no batch "
-        "is large enough: None.",
-    ),
-)
+@exercise(LESSON)
 def break_even_batch(answer):
     """Of weights, activations of an example and a share of memory to save, the smallest batch that
     saves at least that share with Adam; None if there is none."""
@@ -94,15 +72,7 @@ def smallest(weights: int, activations: int, saved: float) -> int | None:
     return math.ceil(16 * saved * weights / (activations * (2 - 4 * saved)))
 
 
-@exercise(
-    LESSON,
-    "Work that padding wastes",
-    hints=(
-        "Each of M, N and K is rounded up to a multiple of 8. A size that is one already stays.",
-        "The work of a product is M N K multiplications. The padding is multiplied as well.",
-        "The wasted share is 1 - M N K / (M' N' K'), where n' = -(-n // 8) * 8.",
-    ),
-)
+@exercise(LESSON)
 def wasted_work(answer):
     """Of M, N, K, the share of the multiplications of the padded product that are of padding."""
     for m, n, k in [[8, 16, 64], [9, 8, 8], [8, 8, 65], *whole_numbers(2, 3, 2000)]:
@@ -113,15 +83,7 @@ def wasted_work(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "Amdahl's law",
-    hints=(
-        "Call the time of the whole step 1. The unchanged part takes 1 - share, as before.",
-        "The rest took `share`, and takes share / times now.",
-        "Divide the old time by the new one: 1 over the sum of the two parts.",
-    ),
-)
+@exercise(LESSON)
 def amdahl(answer):
     """How many times faster the whole is, if a share of its time gets so many times faster."""
     rng = random_of(3)

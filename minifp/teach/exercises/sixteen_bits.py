@@ -25,18 +25,7 @@ def halves_and_midpoints() -> np.ndarray:
     return np.concatenate([positive, -positive])
 
 
-@exercise(
-    LESSON,
-    "Round to float16, to nearest, ties to even",
-    hints=(
-        "From 2^e to 2^(e+1) the [gap](glossary.md#gap) is 2^(e-10): divide by it, round to a "
-        "whole number, and multiply again. np.frexp has fractions from 1/2 to 1: it gives e + 1.",
-        "np.rint rounds ties to even. Below 2^-14 the gap stays 2^-24, so the power of two that "
-        "you divide by has a smallest value.",
-        "Numbers that round to 65536 or more do not fit: they become Inf, with their sign. NaN "
-        "stays NaN, and zero keeps its sign.",
-    ),
-)
+@exercise(LESSON)
 def round_f16(answer):
     """A function from float32 numbers, an array (n), to the nearest float16 numbers, in float32."""
     x = np.append(halves_and_midpoints(), [np.inf, -np.inf, np.nan]).astype(np.float32)
@@ -45,16 +34,7 @@ def round_f16(answer):
     return counterexample(x, answer(x.copy()), right, tried)
 
 
-@exercise(
-    LESSON,
-    "What float16 stores as zero",
-    hints=(
-        "The smallest float16 number above zero is 2^-24. Is everything below it nearer to zero?",
-        "A number is rounded to its nearest neighbour. Where is the middle between 0 and 2^-24?",
-        "The middle itself is a [tie](glossary.md#rounding), and goes to the one whose last bit is "
-        "0: to zero. Give the middle.",
-    ),
-)
+@exercise(LESSON)
 def zero_up_to(answer):
     """The largest number that becomes zero."""
     if answer == 2.0**-25:
@@ -66,19 +46,7 @@ def zero_up_to(answer):
     return f"{answer!r} does become zero, but so does {above!r}, which is larger"
 
 
-@exercise(
-    LESSON,
-    "The gap above a float16 number",
-    hints=(
-        "Between two powers of two all gaps are alike: 1, 1.001 and 1.999 have the same gap above "
-        "them.",
-        "From 2^e to 2^(e+1) there are 1,024 numbers, 2^(e-10) apart. np.frexp gives an exponent, "
-        "but for a fraction from 1/2 to 1.",
-        "np.frexp(2048.0) is (0.5, 12): its second number minus 11 is the exponent of the gap. "
-        "Zero and the [subnormal numbers](glossary.md#subnormal-number) lie 2^-24 apart, and no "
-        "gap is smaller.",
-    ),
-)
+@exercise(LESSON)
 def gap_above(answer):
     """A function from float16 numbers that are not negative, in float32 (n), to how far the next
     larger one is."""
@@ -87,17 +55,7 @@ def gap_above(answer):
     return counterexample(x, answer(x.copy()), np.diff(halves()), tried)
 
 
-@exercise(
-    LESSON,
-    "Numbers below the smallest normal one",
-    hints=(
-        "6.1e-5 is 2^-14. Below it the exponent field is 0, and the fraction counts how many times "
-        "2^-24 the number is.",
-        "The fraction has ten bits. How many patterns do they have, and which of them stand for a "
-        "positive number?",
-        "All but one: the pattern of ten zeros is the number zero.",
-    ),
-)
+@exercise(LESSON)
 def below_normal(answer):
     """How many positive float16 numbers are smaller than 2^-14."""
     count = int(np.sum((halves() > 0) & (halves() < 2.0**-14)))

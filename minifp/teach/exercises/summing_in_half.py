@@ -38,18 +38,7 @@ def differing(said, right: np.ndarray) -> str:
 # ---- where a sum stands still --------------------------------------------------------------------
 
 
-@exercise(
-    LESSON,
-    "Where a running sum stands still",
-    hints=(
-        "The sum stands still where x is at most half the [gap](glossary.md#gap). From 2^e to "
-        "2^(e+1) the gap is 2^(e-10).",
-        "So it stands still at the first power of two 2^e with 2^(e-11) >= x. Why at a power of "
-        "two, and not between two of them?",
-        "It is the smallest power of two that is at least 2048 x, with x as float16 has it. What "
-        "if that is 65536?",
-    ),
-)
+@exercise(LESSON)
 def sticks_at(answer):
     """A function from a positive x to what x + x + x + ... becomes in float16, in the end."""
     random = random_of("sticks_at")
@@ -72,17 +61,7 @@ def sum_of_chunks(x, size):
         return np.float32(Tensor(x).sum().item())
 
 
-@exercise(
-    LESSON,
-    "A sum in chunks",
-    hints=(
-        "np.cumsum(chunk, dtype=np.float16)[-1] adds one number after the other in float16; "
-        "x.sum() does not.",
-        "Cut x into x[0:size], x[size:2 * size], and so on; the last one may be shorter.",
-        "Convert the sums of the chunks to float32, then add them, first to last: NumPy may add in "
-        "another order, which gives other last bits.",
-    ),
-)
+@exercise(LESSON)
 def chunked_sum(answer):
     """A function from x, float16 (n), and a chunk's size to the sum, a float32 number."""
     random = random_of("chunked_sum")
@@ -124,17 +103,7 @@ def tiles(random):
     yield "sums that cancel", A, B, random.normal(0, 1e-3, (4, 4)).astype(np.float32)
 
 
-@exercise(
-    LESSON,
-    "What a tensor core does in a step",
-    hints=(
-        "A product of two float16 numbers has at most 22 significant bits: it is exact in float32, "
-        "but not in float16. Convert before you multiply.",
-        "Column k of A times row k of B is a 4 by 4 matrix of products: A[:, k, None] * B[k].",
-        "Begin with C, in float32, and add these matrices in the order of k. `@` may add in "
-        "another order, and so does adding C at the end.",
-    ),
-)
+@exercise(LESSON)
 def mma(answer):
     """A function (A, B, C) -> C + A B: A, B float16 (4, 4), C float32 (4, 4); float32 (4, 4)."""
     for what, A, B, C in tiles(random_of("mma")):
@@ -147,18 +116,7 @@ def mma(answer):
 # ---- batch normalisation -------------------------------------------------------------------------
 
 
-@exercise(
-    LESSON,
-    "Break batch normalisation",
-    hints=(
-        "The mean is 0, so the sum of squares is n times c^2, if float16 can hold that. When can "
-        "it not?",
-        "Long sums do not always grow: where does a running sum of c^2 stand still?",
-        "It becomes Inf only if it overflows before it stands still at 2048 c^2: both n c^2 and "
-        "2048 c^2 must be too large. Or c^2 itself is. You can also try it: loop over c, with "
-        "np.cumsum.",
-    ),
-)
+@exercise(LESSON)
 def breaking_amplitude(answer):
     """A function from n to the smallest power of two c at which the running float16 sum of the
     squares of n numbers, each c or -c, is Inf."""
@@ -190,18 +148,7 @@ def batches(random):
     yield "all the same", np.full(128, 7, np.float16)
 
 
-@exercise(
-    LESSON,
-    "Mend batch normalisation",
-    hints=(
-        "x and the result are float16, but what lies between need not be: convert x to float32 "
-        "first, and round at the very end.",
-        "Still wrong with float32 sums? The mean of squares minus the square of the mean subtracts "
-        "two large numbers that are nearly the same.",
-        "Take the mean, then the mean of the squares of x - mean, all in float32; eps goes under "
-        "the root.",
-    ),
-)
+@exercise(LESSON)
 def normalized(answer):
     """A function from x, float16 (n), to (x - mean) / sqrt(variance + 1e-5) in float16."""
     for what, x in batches(random_of("normalized")):

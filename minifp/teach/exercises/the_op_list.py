@@ -98,19 +98,7 @@ def facts_of(name: str, suspect: Suspect) -> Facts:
     return Facts(1 - float(good.mean()), float(error), suspect.work / moved)
 
 
-@exercise(
-    LESSON,
-    "A list of operations",
-    hints=(
-        "Begin with what can exceed 65504: what grows fast with its argument, and what adds many "
-        "numbers. Then take what magnifies an error of its argument.",
-        "An argument of 10 is off by up to 0.004 in float16; what does exp make of that? And log "
-        "near 1, where its result is near 0? What divides by a small deviation, or has results "
-        "below 2^-24?",
-        "Six are float32. Two of the others multiply each number many times; the rest work element "
-        "by element, or choose.",
-    ),
-)
+@exercise(LESSON)
 def policy(answer):
     """A dict from the names of the twelve operations to one of CHOICES."""
     facts = measured()
@@ -146,18 +134,7 @@ def steps(random):
     yield "no gradients and no decay", g, 1024.0, small, 0.0, 1.0
 
 
-@exercise(
-    LESSON,
-    "Unscale, decay, clip",
-    hints=(
-        "Everything after the division is about gradients without S. Decay that you add before the "
-        "division is divided, too.",
-        "Convert g to float32 before you divide, and keep decay in float32, as w is: 2e-8 is zero "
-        "in float16.",
-        "Take the norm of what is used, g / S + 2 decay w. The factor is most / norm, but never "
-        "above 1; beware of a norm of 0.",
-    ),
-)
+@exercise(LESSON)
 def gradient_to_use(answer):
     """A function (g, S, w, decay, most) -> gradients, float32 (n)."""
     for what, g, S, w, decay, most in steps(random_of("gradient_to_use")):
@@ -190,18 +167,7 @@ def largest_first_update(eps: float) -> float:
     return float(np.max(below_one / (np.sqrt(stored / 0.001) + eps)))
 
 
-@exercise(
-    LESSON,
-    "What eps must bear",
-    hints=(
-        "There are fewer than 16,000 of them. np.arange(1, 0x3C00, dtype=np.uint16)"
-        ".view(np.float16) has all positive float16 numbers below 1.",
-        "Only v is rounded: (0.001 * g * g).astype(np.float16), with g in float64. Then convert "
-        "back to float64 and divide by 0.001.",
-        "For a small eps the largest update is that of the largest g whose v is zero, but not for "
-        "every eps. So take the maximum over all g.",
-    ),
-)
+@exercise(LESSON)
 def largest_update(answer):
     """A function from eps to the largest update."""
     for eps in (1e-8, 1e-7, 1e-4, *np.geomspace(1e-6, 1.0, 25)):
@@ -211,15 +177,7 @@ def largest_update(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "Where weight decay is off",
-    hints=(
-        "Lesson 1 asked up to which number float16 stores zero.",
-        "It is the middle between 0 and 2^-24, the tie that goes to zero: 2^-25.",
-        "So 2 decay w = 2^-25: solve for w.",
-    ),
-)
+@exercise(LESSON)
 def largest_without_decay(answer):
     """A function from decay, a power of two, to the largest w whose decay becomes zero."""
     for k in range(1, 24):

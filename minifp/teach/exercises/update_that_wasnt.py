@@ -21,18 +21,7 @@ def stays(w: np.ndarray, update: np.ndarray | float) -> np.ndarray:
         return (w + update).astype(np.float16) == w
 
 
-@exercise(
-    LESSON,
-    "How much a weight can lose",
-    hints=(
-        "w - u is rounded to the nearest number: it stays w as long as u is less than half the "
-        "[gap](glossary.md#gap) below w.",
-        "The number below a power of two is half as far away as the number above it. From 2^-14 "
-        "downward all gaps are 2^-24.",
-        "In a [tie](glossary.md#rounding) the number whose last bit is 0 wins: w itself, if w is "
-        "an even multiple of its gap. w.astype(np.float16).view(np.uint16) has that bit.",
-    ),
-)
+@exercise(LESSON)
 def lost_up_to(answer):
     """A function from float16 numbers above zero, in float64 (n), to half the way down from each,
     float64 (n), and whether an update of just that is lost too, bool (n)."""
@@ -48,18 +37,7 @@ def lost_up_to(answer):
     )
 
 
-@exercise(
-    LESSON,
-    "Where Adam stands still",
-    hints=(
-        "Adam's update is about as large as the learning rate, whatever the gradient. So how many "
-        "times lr must w be for an update of lr to be lost?",
-        "A weight of 1 loses an update of 2^-12, even downward. Which weights below 1 do not? The "
-        "answer must hold for every larger weight, and in both directions.",
-        "For lr = 2^-12 the weight just below 1 moves: its last bit is odd, so the tie goes to its "
-        "neighbour. From 1 on all updates are lost. What is the ratio?",
-    ),
-)
+@exercise(LESSON)
 def adam_stands_still_above(answer):
     """A function from a learning rate to the weight from which on no update of that size is
     kept."""
@@ -75,18 +53,7 @@ def adam_stands_still_above(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "The largest decay that does nothing",
-    hints=(
-        "With decay alone the update of a weight w is lr times decay times w. What share of w is "
-        "that?",
-        "It is the same share of every weight. Which weights are the first to move: those just "
-        "above a power of two, or those just below one?",
-        "For its size, a power of two has the smallest gap below it. It loses updates of up to "
-        "2^-12 of itself, and all other weights lose larger ones.",
-    ),
-)
+@exercise(LESSON)
 def decay_dead_up_to(answer):
     """A function from a learning rate to the largest weight decay by which no weight ever moves."""
     w = normal_weights()
@@ -102,18 +69,7 @@ def decay_dead_up_to(answer):
     return None
 
 
-@exercise(
-    LESSON,
-    "256 - 0.009, two hundred times",
-    hints=(
-        "In float32 the gap below 256 is 2^-16, so each subtraction counts. All of them together "
-        "take away 200 times 0.009.",
-        "In float16, what is half the gap below 256? The weight is rounded after every "
-        "subtraction.",
-        "Two lines of NumPy tell: w = np.float32(256), then 200 times w -= np.float32(0.009); "
-        "and the same in float16.",
-    ),
-)
+@exercise(LESSON)
 def after_200(answer):
     """What is left in float32, to two decimals, and in float16."""
     if not isinstance(answer, tuple) or len(answer) != 2:

@@ -52,14 +52,14 @@ class Row:
 def submissions(folder: Path) -> dict[str, list[Path]]:
     """Files by student: of a folder in `folder`, all in it; of a file, that. Hidden ones are left
     out. Raises ArgumentError where there are none."""
-    found: dict[str, list[Path]] = {}
+    by_student: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if path.suffix in KINDS and not any(part.startswith(".") for part in parts):
-            found.setdefault(parts[0] if len(parts) > 1 else path.stem, []).append(path)
-    if not found:
+            by_student.setdefault(parts[0] if len(parts) > 1 else path.stem, []).append(path)
+    if not by_student:
         raise ArgumentError(f"{folder} has no notebooks and no .py files, one a student")
-    return found
+    return by_student
 
 
 def cells_of(path: Path) -> Cells:

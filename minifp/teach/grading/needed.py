@@ -47,10 +47,10 @@ class Piece:
 
 def globals_in(table: symtable.SymbolTable) -> set[str]:
     """Names of the whole file that functions and classes inside read."""
-    found: set[str] = set()
+    names: set[str] = set()
     for child in table.get_children():
-        found |= {s.get_name() for s in child.get_symbols() if s.is_global()} | globals_in(child)
-    return found
+        names |= {s.get_name() for s in child.get_symbols() if s.is_global()} | globals_in(child)
+    return names
 
 
 def changed(node: ast.stmt) -> Iterable[str]:

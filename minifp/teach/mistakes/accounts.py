@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from minifp.lab.statistics.distributions import t_cdf
-from minifp.teach.mistake import Mistake, like, said
+from minifp.teach.mistake import Mistakes, Said
 
 TECHNIQUES = ("master weights", "loss scaling", "float32 sums")
 
@@ -68,112 +68,71 @@ def on_average(cells, margin):
     return {t for t, effect in zip(TECHNIQUES, effects(cells)) if effect / 4 > margin}
 
 
-MISTAKES: dict[str, tuple[Mistake, ...]] = {
-    "ledger": (
-        said("in mixed, masters", "Mixed precision keeps a float32 copy of every weight, which "
-             "takes all updates: the masters, 4 bytes each."),
-        said("in float32, masters", "In float32 the weights themselves take the updates: there are "
-             "no masters."),
-        said("optimizer state", "Adam keeps two numbers for each weight, and they are float32 in "
-             "both precisions."),
-    ),
-    "break_even_batch": (
-        like(batch_of(whole=math.floor), "It is rounded down, so it saves a little less than was "
-             "asked for. Round up."),
-        like(batch_of(limit=False), "From a half on no batch is enough: the equation has no "
-             "positive solution. Return None."),
-        like(batch_of(state=4), "A weight costs more than its own 4 bytes: add its gradient and "
-             "Adam's two numbers."),
-    ),
-    "wasted_work": (
-        like(lambda *sizes: padded(*sizes) / math.prod(sizes) - 1, "That is the padding over the "
-             "useful work. Return its share of all the work that is done."),
-        said("8, 16, 64 it is 0,", "A size that is already a multiple of 8 is not padded."),
-        like(lambda m, n, k: 1 - m / padded(m), "All three sizes are padded, not only the first."),
-    ),
-    "amdahl": (
-        like(lambda share, times: 1 / (1 - share + share * times), "The part gets *shorter* by the "
-             "factor `times`: divide by it."),
-        like(lambda share, times: 1 - share + share / times, "That is the new time, if the old one "
-             "is 1. How many times faster? Old over new."),
-        like(lambda share, times: share * times, "The part that does not change takes as long as "
-             "before. Add it to the other part, and compare old with new."),
-    ),
-    "tost_p": (
-        like(no_difference, "That tests whether there is a difference. Not finding one does not "
-             "show equivalence: test against -margin and +margin."),
-        like(lambda d, m: min(tests(d, m)), "Both tests must reject, so the larger of the two "
-             "[p values](glossary.md#p-value) counts."),
-        like(lambda d, m: sum(tests(d, m)), "p values do not add up: both tests must reject, so "
-             "the larger one counts."),
-        like(lambda d, m: max(tests(d, m, ddof=0)), "np.std divides by n. For a sample divide by "
-             "n - 1: ddof=1."),
-        like(lambda d, m: tests(d, m)[0], "That is one of the two tests. The other asks whether "
-             "the mean is below +margin."),
-    ),
-    "seeds_for": (
-        like(lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)), "0.842 is for "
-             "one test. Here both must reject in 80% of all cases, so each in 90%: 1.282."),
-        like(lambda sd, m: math.ceil((2.927 * sd / m) ** 2), "Below three pairs there is no "
-             "verdict: the answer is at least 3."),
-        like(lambda sd, m: math.ceil((1.96 * sd / m) ** 2), "1.96 gives the width of an interval. "
-             "It must also fit into the margin in 80% of all cases: two quantiles add up."),
-        like(lambda sd, m: max(3, math.ceil(2.927 * sd / m)), "The error falls with the square "
-             "root of n, so square the ratio."),
-    ),
-    "pairing_gain": (
-        like(lambda v, b: math.sqrt(gain(v, b)), "The number of runs is proportional to the "
-             "variance, not to the standard deviation."),
-        like(lambda v, b: 1 / gain(v, b), "Upside down: divide what the unpaired comparison needs "
-             "by what the paired one needs."),
-        like(lambda v, b: b.var(ddof=1) / (v - b).var(ddof=1), "Unpaired, the variances of *both* "
-             "precisions add up."),
-    ),
-    "within_spread": (
-        like(lambda v, b: sum(min(b) <= x <= max(b) for x in v), "min and max of a list with NaN "
-             "depend on where it stands. Take out the failed runs first."),
-        like(lambda v, b: sum(min(b) < x < max(b) for x in v), "A result on an end of the range is "
-             "within it, too."),
-        like(lambda v, b: sum(b[0] <= x <= b[-1] for x in v), "The first and the last run are not "
-             "the smallest and the largest."),
-    ),
-    "main_effects": (
-        like(lambda cells: [cells[True, True, True] - alone(cells, i) for i in range(3)], "That "
-             "takes each away from all three: one pair of four. The effect is the mean of all."),
-        like(lambda cells: [x / 2 for x in effects(cells)], "There are four pairs: divide their "
-             "sum by 4."),
-        like(effects, "That is the sum over the four pairs. Return their mean."),
-        like(lambda cells: [-x / 4 for x in effects(cells)], "The sign is wrong: take the result "
-             "with the technique minus that without it."),
-    ),
-    "needed": (
-        like(where(lambda left, whole, margin: left < whole - margin), "A failed run is NaN, and "
-             "every comparison with NaN is False: ask whether it is good enough, and negate that."),
-        like(where(lambda left, whole, margin: not abs(left - whole) <= margin), "An accuracy that "
-             "rises without a technique does not make it needed."),
-        like(on_average, "That is what it brings on average. What happens if it alone is taken "
-             "away from all three?"),
-    ),
-    "sequence_ratio": (
-        like(lambda t, s: np.exp((s - t).sum(1)), "Upside down: p_trainer / p_sampler."),
-        like(lambda t, s: np.exp((t - s).mean(1)), "The probability of a sequence is a product, "
-             "its logarithm a sum, not a mean."),
-        like(lambda t, s: np.exp(t - s), "That is a ratio for each letter. Return one for each "
-             "sequence: sum along it."),
-        said("is nan", "The probability of 2,000 letters is 0 even in float64: subtract "
-             "logarithms first, take exp once."),
-    ),
-    "kl_estimate": (
-        like(lambda t, s: (s - t).mean(), "Right on average, but negative for many a batch. Add "
-             "something whose mean is 0: r - 1."),
-        like(lambda t, s: np.mean(np.expm1(s - t) - (s - t)), "r is upside down: d is "
-             "log p_trainer - log p_sampler, because the sampler drew the letters."),
-        like(lambda t, s: ((t - s) ** 2).mean() / 2, "Good where d is small, but not right on "
-             "average: r - 1 - log r is both."),
-    ),
-    "rounding_error": (
-        like(lambda bits: 2.0**-bits, "That is the [gap](glossary.md#gap). Rounding is off by at "
-             "most half of it."),
-        like(lambda bits: 2.0**-11, "That is float16's. The question is about any number of bits."),
-    ),
-}  # fmt: skip
+MISTAKES: dict[str, Mistakes] = {
+    "ledger": {
+        "masters in mixed": Said("in mixed, masters"),
+        "masters in float32": Said("in float32, masters"),
+        "optimizer state": Said("optimizer state"),
+    },
+    "break_even_batch": {
+        "rounded down": batch_of(whole=math.floor),
+        "no limit": batch_of(limit=False),
+        "4 bytes": batch_of(state=4),
+    },
+    "wasted_work": {
+        "over useful work": lambda *sizes: padded(*sizes) / math.prod(sizes) - 1,
+        "multiples of 8": Said("8, 16, 64 it is 0,"),
+        "one size": lambda m, n, k: 1 - m / padded(m),
+    },
+    "amdahl": {
+        "times longer": lambda share, times: 1 / (1 - share + share * times),
+        "new time": lambda share, times: 1 - share + share / times,
+        "one part": lambda share, times: share * times,
+    },
+    "tost_p": {
+        "difference": no_difference,
+        "smaller": lambda d, m: min(tests(d, m)),
+        "sum": lambda d, m: sum(tests(d, m)),
+        "ddof": lambda d, m: max(tests(d, m, ddof=0)),
+        "one test": lambda d, m: tests(d, m)[0],
+    },
+    "seeds_for": {
+        "one test": lambda sd, m: max(3, math.ceil((1.645 + 0.842) ** 2 * (sd / m) ** 2)),
+        "below three": lambda sd, m: math.ceil((2.927 * sd / m) ** 2),
+        "1.96": lambda sd, m: math.ceil((1.96 * sd / m) ** 2),
+        "not squared": lambda sd, m: max(3, math.ceil(2.927 * sd / m)),
+    },
+    "pairing_gain": {
+        "deviation": lambda v, b: math.sqrt(gain(v, b)),
+        "upside down": lambda v, b: 1 / gain(v, b),
+        "one variance": lambda v, b: b.var(ddof=1) / (v - b).var(ddof=1),
+    },
+    "within_spread": {
+        "NaN": lambda v, b: sum(min(b) <= x <= max(b) for x in v),
+        "ends": lambda v, b: sum(min(b) < x < max(b) for x in v),
+        "first and last": lambda v, b: sum(b[0] <= x <= b[-1] for x in v),
+    },
+    "main_effects": {
+        "one pair": lambda cells: [cells[True, True, True] - alone(cells, i) for i in range(3)],
+        "half": lambda cells: [x / 2 for x in effects(cells)],
+        "sum": effects,
+        "sign": lambda cells: [-x / 4 for x in effects(cells)],
+    },
+    "needed": {
+        "NaN": where(lambda left, whole, margin: left < whole - margin),
+        "rises": where(lambda left, whole, margin: not abs(left - whole) <= margin),
+        "average": on_average,
+    },
+    "sequence_ratio": {
+        "upside down": lambda t, s: np.exp((s - t).sum(1)),
+        "mean": lambda t, s: np.exp((t - s).mean(1)),
+        "each letter": lambda t, s: np.exp(t - s),
+        "underflow": Said("is nan"),
+    },
+    "kl_estimate": {
+        "negative": lambda t, s: (s - t).mean(),
+        "upside down": lambda t, s: np.mean(np.expm1(s - t) - (s - t)),
+        "square": lambda t, s: ((t - s) ** 2).mean() / 2,
+    },
+    "rounding_error": {"whole gap": lambda bits: 2.0**-bits, "float16": lambda bits: 2.0**-11},
+}

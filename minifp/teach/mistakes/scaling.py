@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minifp.teach.mistake import Mistake, like, said
+from minifp.teach.mistake import Mistakes, Said
 
 MAX = 65504.0
 
@@ -150,124 +150,83 @@ def below(deviations):
     return lambda x: 2.0 ** math.floor(math.log2(MAX) - np.mean(x) - deviations * np.std(x))
 
 
-IN_HALF = (
-    "The division by S is done in float16, where it loses what the multiplication has saved. "
-    "Convert to float32 first: g.astype(np.float32) / S."
-)
-WITH_S = "The result still has the factor S: divide by it, in float32."
-ENDS_WELL = (
-    "Healthy runs look like that, too: ReLU and dropout make zeros, and small numbers alone do no "
-    "harm. It takes two signs at once, in one layer."
-)
-
-MISTAKES: dict[str, tuple[Mistake, ...]] = {
-    "scale_for": (
-        like(lambda x: 2.0 ** round(math.log2(MAX / x)), "The exponent is rounded to the "
-             "nearest, which may be above the limit: round down."),
-        like(lambda x: power_at(65536 / x), "65536 is the first number that does not fit. The "
-             "largest that does is 65504."),
-    ),
-    "smallest_harmless": (
-        like(lambda g, t: first_power(is_near)(g, t, np.float16), IN_HALF),
-        like(first_power(each_is_near), "This asks every single gradient to be right. Compare "
-             "two lengths: that of the error of the whole array, and that of the array."),
-        like(first_power(few_are_lost), "This counts numbers that become zero. Many small ones "
-             "may be lost without harm: compare the length of the error with that of the array."),
-        like(lambda g, t: power_at(MAX / np.abs(g).max()), "That is the largest S, and the "
-             "smallest is asked for: try 1, 2, 4, ... and stop at the first."),
-    ),
-    "multiplied": (
-        said("computed before the loss", "S is a factor of the loss, and what is computed before "
-             "the loss does not have it. Which kinds does backward compute?"),
-        said("S moves .* too", "Backward computes gradients of two kinds, one from the other: "
-             "a factor of the first is one of the second."),
-    ),
-    "shares": (
-        like(counted(lambda g, h: h == 0, subnormal), "Numbers that are already zero in float32 "
-             "are counted again among those that become zero."),
-        like(counted(lambda g, h: (g != 0) & (np.abs(g) < 2.0**-24), subnormal), "The limit is "
-             "not 2^-24: a number above the middle between 0 and 2^-24 goes up."),
-        like(counted(lambda g, h: (g != 0) & (h == 0), lambda g, h: (h != 0) & (h < 2.0**-14)),
-             "Gradients have signs: all negative ones are below 2^-14. Take magnitudes."),
-    ),
-    "gradients_of": (
-        like(backward(lambda g, S: (g / np.float16(min(S, MAX))).astype(np.float32)), IN_HALF),
-        like(backward(lambda g, S: g.astype(np.float32)), WITH_S),
-        like(backward(lambda g, S: g.astype(np.float32) / np.float32(S), False), "Gradients with "
-             "Inf or NaN are returned. Check all stored ones first, and return None."),
-        said("S is not in backward", "The gradients come from the loss alone. Multiply the loss by "
-             "S before .backward()."),
-    ),
-    "ceiling_of": (
-        like(largest_by(np.max), "Signs are forgotten: -65504 is at the edge, too. Take "
-             "np.abs(g).max()."),
-        like(largest_by(np.linalg.norm), "The length of an array says nothing about overflow: "
-             "each number is stored by itself. Take the largest magnitude."),
-        like(largest_by(lambda g: np.abs(g).max(), round), "The logarithm is rounded to the "
-             "nearest, which may overflow: round down."),
-    ),
-    "clipped": (
-        like(lambda found, S, most: single(shortened(single(found, 1), most), S), "This clips "
-             "first and unscales afterwards. max_norm is meant for gradients without S: unscale, "
-             "then clip."),
-        like(lambda found, S, most: [shortened([g], most)[0] for g in single(found, S)], "This "
-             "clips each gradient by itself. The length is one number for all of them together."),
-        like(lambda found, S, most: [
+MISTAKES: dict[str, Mistakes] = {
+    "scale_for": {
+        "rounded to nearest": lambda x: 2.0 ** round(math.log2(MAX / x)),
+        "65536": lambda x: power_at(65536 / x),
+    },
+    "smallest_harmless": {
+        "divided in float16": lambda g, t: first_power(is_near)(g, t, np.float16),
+        "each number": first_power(each_is_near),
+        "zeros counted": first_power(few_are_lost),
+        "the largest": lambda g, t: power_at(MAX / np.abs(g).max()),
+    },
+    "multiplied": {
+        "forward pass": Said("computed before the loss"),
+        "one of two": Said("S moves .* too"),
+    },
+    "shares": {
+        "zeros twice": counted(lambda g, h: h == 0, subnormal),
+        "2^-24": counted(lambda g, h: (g != 0) & (np.abs(g) < 2.0**-24), subnormal),
+        "signs": counted(lambda g, h: (g != 0) & (h == 0), lambda g, h: (h != 0) & (h < 2.0**-14)),
+    },
+    "gradients_of": {
+        "divided in float16": backward(
+            lambda g, S: (g / np.float16(min(S, MAX))).astype(np.float32)
+        ),
+        "still with S": backward(lambda g, S: g.astype(np.float32)),
+        "Inf returned": backward(lambda g, S: g.astype(np.float32) / np.float32(S), False),
+        "no S": Said("S is not in backward"),
+    },
+    "ceiling_of": {
+        "signs": largest_by(np.max),
+        "length": largest_by(np.linalg.norm),
+        "rounded to nearest": largest_by(lambda g: np.abs(g).max(), round),
+    },
+    "clipped": {
+        "clips first": lambda found, S, most: single(shortened(single(found, 1), most), S),
+        "each by itself": lambda found, S, most: [
+            shortened([g], most)[0] for g in single(found, S)
+        ],
+        "longer": lambda found, S, most: [
             g * np.float32(most / length_of(single(found, S))) for g in single(found, S)
-        ], "This makes short gradients longer. The factor is at most 1."),
-        said("gradients are float16", IN_HALF),
-    ),
-    "smallest_scale": (
-        said("you trained", "That is more runs than needed: each answer should rule out half of "
-             "what is left. Ask in the middle, never twice, and not at `high`."),
-        said("expected a whole number", "Powers k are whole numbers: the middle is "
-             "(low + high) // 2."),
-    ),
-    "warns": (
-        said("it ends well, and you warn", ENDS_WELL),
-    ),
-    "fate": (
-        like(fated(np.isfinite, lambda losses, refs: max(refs), max), "A run above float32 that "
-             "still falls is worse, not dead. A dead run has risen above its *own* lowest loss."),
-        like(fated(np.ones_like, lowest, max), "NaN is neither above nor below anything, so "
-             "every comparison with it is False. Ask np.isfinite first."),
-        like(fated(np.isfinite, lowest, np.mean), "Some of float32's own runs are above their "
-             "mean: the limit is the highest of them."),
-        like(fated(np.isfinite, lowest, min), "Some of float32's own runs are above the lowest: "
-             "the limit is the highest of them."),
-    ),
-    "next_scale": (
-        like(scaled_by(lambda S, good, least: (max(S / 2, least), good), doubled), "An overflow "
-             "must set the count back to 0: good steps are counted in a row."),
-        like(scaled_by(halved, lambda S, good, most: (min(S * 2, most), good)), "Growth must set "
-             "the count back to 0, or S doubles at every step from then on."),
-        like(scaled_by(lambda S, good, least: (S / 2, 0), doubled), "S may not fall below "
-             "`least`."),
-        like(scaled_by(halved, lambda S, good, most: (S * 2, 0)), "S may not grow above `most`."),
-    ),
-    "careful_step": (
-        like(stepped(lambda g, S: (g / np.float16(S)).astype(np.float32)), IN_HALF),
-        like(stepped(lambda g, S: g.astype(np.float32)), WITH_S),
-        said("whose sum is not finite", "All these gradients are finite; only their sum is not. "
-             "Check every number: np.isfinite(g).all()."),
-        said("one nan among", "NaN is not Inf. np.isfinite is False for both."),
-        said("one -?inf among .* should be skipped, and v", "The momentum took the Inf before the "
-             "step was skipped. Check g before you compute anything."),
-        said("one -?inf among .* should be skipped", "Inf went into the weights. Check g first, "
-             "and return w and v as they are."),
-    ),
-    "log_normal_scale": (
-        like(below(0), "Half of all steps are above the mean. How many standard deviations above "
-             "it must x be to get there with a probability of only 0.001?"),
-        like(lambda x: 2.0 ** math.floor(math.log2(MAX) - np.max(x)), "A later x will exceed the "
-             "largest one so far. Use the normal distribution: mean and standard deviation."),
-        said("is no power of two", "Round the logarithm down to a whole number before it becomes "
-             "S."),
-    ),
-    "steps_to_find": (
-        said("which doubles after", "It doubles several times on the way to 2^20, and each "
-             "doubling takes a whole interval of good steps."),
-        said("which overflows at first", "It begins above 2^20 and halves with every step that "
-             "overflows: 2^24 to 2^21 are four of them."),
-    ),
-}  # fmt: skip
+        ],
+        "float16": Said("gradients are float16"),
+    },
+    "smallest_scale": {
+        "too many runs": Said("you trained"),
+        "no whole number": Said("expected a whole number"),
+    },
+    "warns": {"healthy runs": Said("it ends well, and you warn")},
+    "fate": {
+        "above float32": fated(np.isfinite, lambda losses, refs: max(refs), max),
+        "NaN": fated(np.ones_like, lowest, max),
+        "mean": fated(np.isfinite, lowest, np.mean),
+        "lowest": fated(np.isfinite, lowest, min),
+    },
+    "next_scale": {
+        "count after an overflow": scaled_by(
+            lambda S, good, least: (max(S / 2, least), good), doubled
+        ),
+        "count after growth": scaled_by(halved, lambda S, good, most: (min(S * 2, most), good)),
+        "below least": scaled_by(lambda S, good, least: (S / 2, 0), doubled),
+        "above most": scaled_by(halved, lambda S, good, most: (S * 2, 0)),
+    },
+    "careful_step": {
+        "divided in float16": stepped(lambda g, S: (g / np.float16(S)).astype(np.float32)),
+        "still with S": stepped(lambda g, S: g.astype(np.float32)),
+        "sum not finite": Said("whose sum is not finite"),
+        "NaN": Said("one nan among"),
+        "Inf in v": Said("one -?inf among .* should be skipped, and v"),
+        "Inf in w": Said("one -?inf among .* should be skipped"),
+    },
+    "log_normal_scale": {
+        "mean": below(0),
+        "largest": lambda x: 2.0 ** math.floor(math.log2(MAX) - np.max(x)),
+        "no power of two": Said("is no power of two"),
+    },
+    "steps_to_find": {
+        "doubles": Said("which doubles after"),
+        "halves": Said("which overflows at first"),
+    },
+}

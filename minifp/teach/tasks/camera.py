@@ -1,18 +1,14 @@
 """Lesson 7: pictures of digits as a camera of 12 bits gives them, and what trains on them."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from minifp import data, nn, optim
-from minifp.autograd.grad_mode import no_grad
-from minifp.numerics import policy
-from minifp.ops import tensor
-from minifp.runtime.random import manual_seed
-from minifp.teach.tasks import digits
+from minifp import nn, optim
+from minifp.teach.tasks import digits, training
 from minifp.training.loss_scale import StaticLossScale
-from minifp.training.mixed import MixedOptimizer
 
 
 def readings(images: np.ndarray) -> np.ndarray:
@@ -42,25 +38,17 @@ class NoFloor(StaticLossScale):
 
 def built(kind: Callable[[], Any], loss_scale: Any, **more: Any) -> tuple[Any, Any]:
     """A model in mixed precision, and its optimizer."""
-    manual_seed(0)
-    with policy.precision("mixed"):
-        model = kind()
-        rule = optim.Adam(model.parameters(), lr=1e-3)
-        return model, MixedOptimizer(rule, loss_scale=loss_scale, **more)
+    rule = partial(optim.Adam, lr=1e-3)
+    return training.begun(kind, "mixed", rule, loss_scale=loss_scale, **more)
 
 
 def batches(pixels: np.ndarray, epochs: int) -> Iterator[Any]:
     """All batches of all epochs. pixels: of the pictures to train with."""
     _, t = digits.pictures()[0].arrays
-    pairs = data.TensorDataset(pixels.astype(np.float32), t)
-    loader = data.DataLoader(pairs, batch_size=32, shuffle=True, seed=0)
-    for _ in range(epochs):
-        yield from loader
+    return training.in_batches(pixels.astype(np.float32), t, 32, epochs)
 
 
 def accuracy(model: Any, pixels: np.ndarray) -> float:
     """Percent of the test pictures, whose pixels these are, that are read correctly."""
     _, t = digits.pictures()[1].arrays
-    with no_grad():
-        said = model(tensor(pixels.astype(np.float32))).numpy().argmax(1)
-    return 100 * float(np.mean(said == t))
+    return training.percent_right(model, pixels.astype(np.float32), t)

@@ -1,6 +1,6 @@
 """Lesson 5: a small detector of digits in scenes, whose loss takes hard negatives as SSD's does."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,8 @@ import numpy as np
 from minifp import data, nn, optim
 from minifp.autograd.grad_mode import no_grad
 from minifp.errors import TrainingError
-from minifp.numerics import policy
 from minifp.ops import cross_entropy, tensor
-from minifp.runtime.random import manual_seed
-from minifp.training.mixed import MixedOptimizer
+from minifp.teach.tasks import training
 
 LEFT_OUT = -100  # a cell that the loss does not count
 
@@ -50,10 +48,10 @@ def mined(scores: np.ndarray, cells: np.ndarray) -> np.ndarray:
     scores = scores - scores.max(axis=1, keepdims=True)
     surprise = np.log(np.exp(scores).sum(axis=1)) - scores[:, 0]  # the loss where nothing is shown
     surprise[cells > 0] = -np.inf
-    wanted = 3 * int((cells > 0).sum())
-    found = np.where(cells > 0, cells, LEFT_OUT).ravel()
-    found[np.argpartition(-surprise.ravel(), wanted)[:wanted]] = 0
-    return found.reshape(cells.shape)
+    count = 3 * int((cells > 0).sum())
+    labels = np.where(cells > 0, cells, LEFT_OUT).ravel()
+    labels[np.argpartition(-surprise.ravel(), count)[:count]] = 0
+    return labels.reshape(cells.shape)
 
 
 def f1(model: Any) -> float:
@@ -68,24 +66,21 @@ def f1(model: Any) -> float:
 
 def begun(precision: str, seed: int, dial: int) -> tuple[Any, Any]:
     """A model and its optimizer; the loss scale is the precision's."""
-    manual_seed(seed)
-    with policy.precision(precision):
-        model = detector()
-        sgd = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        return model, MixedOptimizer(sgd, dial=dial, diagnose=False)
+    sgd = partial(optim.SGD, lr=0.1, momentum=0.9)
+    return training.begun(detector, precision, sgd, seed, dial=dial, diagnose=False)
 
 
 def train(model: Any, optimizer: Any, seed: int, steps: int) -> int:
     """Train, and return how many steps were made: none, if all overflow."""
     pictures, cells = scenes()[0]
-    made, random = 0, np.random.default_rng(seed)
+    count, random = 0, np.random.default_rng(seed)
     try:
         for _ in range(steps):
             batch = random.integers(0, len(pictures), 32)
             scores = model(tensor(pictures[batch]))
             targets = tensor(mined(scores.numpy().astype(np.float32), cells[batch]))
             loss = cross_entropy(scores, targets, ignore_index=LEFT_OUT)
-            made += optimizer.minimize(loss).stepped
+            count += optimizer.minimize(loss).stepped
     except TrainingError:  # patience is over
         pass
-    return made
+    return count

@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
 
 from minifp import data, models
-from minifp.autograd.grad_mode import no_grad
-from minifp.numerics import policy
 from minifp.ops import cross_entropy
-from minifp.runtime.random import manual_seed
-from minifp.training.mixed import MixedOptimizer
+from minifp.teach.tasks import training
+from minifp.teach.tasks.training import Rule
 
 SIZES = 64, 128, 64, 10
 BATCH = 32
-
-Rule = Callable[[Any], Any]  # parameters -> an optimizer
 
 
 @cache
@@ -28,21 +25,12 @@ def pictures() -> tuple[Any, Any]:
 def batches(steps: int, seed: int = 0) -> Iterator[Any]:
     """Pictures and their digits, shuffled by the seed, as many times as there are steps."""
     loader = data.DataLoader(pictures()[0], batch_size=BATCH, shuffle=True, seed=seed)
-    made = 0
-    while made < steps:
-        for batch in loader:
-            if made == steps:
-                return
-            made += 1
-            yield batch
+    return islice(chain.from_iterable(repeat(loader)), steps)
 
 
 def begun(precision: str, rule: Rule, seed: int = 0, sizes: tuple = SIZES) -> tuple[Any, Any]:
     """A perceptron with the first weights of a seed, and its MixedOptimizer."""
-    manual_seed(seed)
-    with policy.precision(precision):
-        model = models.MLP(*sizes)
-        return model, MixedOptimizer(rule(model.parameters()))
+    return training.begun(lambda: models.MLP(*sizes), precision, rule, seed)
 
 
 def trained(
@@ -65,9 +53,7 @@ def trained(
 
 def accuracy(model: Any) -> float:
     """Percent of the test pictures that are read correctly."""
-    x, t = pictures()[1][:]
-    with no_grad():
-        return 100 * float(np.mean(model(x).numpy().argmax(1) == t))
+    return training.percent_right(model, *pictures()[1][:])
 
 
 def flat(model: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from minifp.lab.tasks import load_task
 from minifp.numerics import policy
 from minifp.ops import cross_entropy
 from minifp.runtime.random import manual_seed
+from minifp.teach.tasks.training import gradients_of
 from minifp.training.mixed import MixedOptimizer
 
 
@@ -24,7 +25,7 @@ def first_gradient(task: str, precision: str, dial: int = 0) -> np.ndarray:
     x, t = next(iter(loader))
     optimizer.backward(cross_entropy(model(x), t))
     optimizer.unscale_()
-    return np.concatenate([p.grad.numpy().ravel().astype(np.float64) for p in model.parameters()])
+    return gradients_of(model)
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:

@@ -25,9 +25,9 @@ def bytes_of(name: str, batch: int | None = None) -> dict[str, dict[str, int]]:
     """What a step of a network holds at its peak, by precision and kind; with the usual batch,
     unless another is named. Nothing is computed."""
     build, shape, usual, integers = NETWORKS[name]
-    told = summary(build, shape, batch or usual, integers=integers, precisions=PRECISIONS)
-    found = {policy.Precision.parse(text): held for text, held in told.bytes.items()}
-    return {name: found[policy.Precision.parse(name)] for name in PRECISIONS}
+    whole = summary(build, shape, batch or usual, integers=integers, precisions=PRECISIONS)
+    by_precision = {policy.Precision.parse(text): held for text, held in whole.bytes.items()}
+    return {name: by_precision[policy.Precision.parse(name)] for name in PRECISIONS}
 
 
 def parameters_of(name: str) -> int:

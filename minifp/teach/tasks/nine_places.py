@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from minifp import data, models, nn, optim
-from minifp.autograd.grad_mode import no_grad
 from minifp.errors import MisuseWarning, TrainingError
 from minifp.numerics import policy
-from minifp.ops import cross_entropy, exp, log, softmax, tensor
+from minifp.ops import cross_entropy, exp, log, softmax
 from minifp.runtime.random import manual_seed
 from minifp.scope.tracing.trace import trace
+from minifp.teach.tasks import training
 from minifp.training.mixed import MixedOptimizer
 
 COLUMNS = ("float32", "bfloat16", "float16", "float16 sums")
@@ -117,20 +117,16 @@ def trained(
     manual_seed(0)
     scale = np.float32(pixels / 16)
     (x, t), (test_x, test_t) = (one.arrays for one in pictures())
-    loader = data.DataLoader(data.TensorDataset(x * scale, t), batch_size=32, shuffle=True, seed=0)
     with policy.precision(precision):
         model = build()
         chosen = optimizer(model)
         try:
-            for _ in range(epochs):
-                for images, digits in loader:
-                    step(chosen, model, cross_entropy(model(images), digits))
+            for images, digits in training.in_batches(x * scale, t, 32, epochs):
+                step(chosen, model, cross_entropy(model(images), digits))
         except TrainingError:  # 50 steps in a row were skipped
             pass
         model.eval()
-        with no_grad():
-            said = model(tensor(test_x * scale)).numpy().argmax(1)
-    return 100 * float(np.mean(said == test_t))
+        return training.percent_right(model, test_x * scale, test_t)
 
 
 # ---- rows: of each a function of the column, and of the epochs, to an accuracy -------------------
@@ -207,5 +203,4 @@ def without_decay(precision: str, strength: float) -> float:
         optimizer = adam(model)
         optimizer.backward(penalty(model) * (strength / LAMBDA))
     optimizer.unscale_()
-    gradients = np.concatenate([p.grad.numpy().ravel() for p in model.parameters()])
-    return float(np.mean(gradients == 0))
+    return float(np.mean(training.gradients_of(model) == 0))

@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp import data, models, nn, optim
-from minifp.autograd.grad_mode import no_grad
-from minifp.numerics import policy
-from minifp.ops import cross_entropy, tensor
-from minifp.runtime.random import manual_seed
+from minifp import models, nn, optim
+from minifp.ops import cross_entropy
+from minifp.teach.tasks import training
 from minifp.teach.tasks.nine_places import pictures
-from minifp.training.mixed import MixedOptimizer
 
 LeNet = partial(models.LeNet, classes=10, size=8)
 
@@ -25,19 +22,12 @@ def behind_a_norm() -> Any:
 def batches(size: int, scale: float, epochs: int) -> Iterator[Any]:
     """Batches of pixels, from 0 to 16, times `scale`."""
     x, t = pictures()[0].arrays
-    pairs = data.TensorDataset(x * np.float32(scale), t)
-    loader = data.DataLoader(pairs, batch_size=size, shuffle=True, seed=0)
-    for _ in range(epochs):
-        yield from loader
+    return training.in_batches(x * np.float32(scale), t, size, epochs)
 
 
 def begun(build: Callable[[], Any], precision: str) -> tuple[Any, Any]:
     """A model and its MixedOptimizer, with Adam."""
-    manual_seed(0)
-    with policy.precision(precision):
-        model = build()
-        rule = optim.Adam(model.parameters(), lr=5e-3)
-        return model, MixedOptimizer(rule, diagnose=False)
+    return training.begun(build, precision, partial(optim.Adam, lr=5e-3), diagnose=False)
 
 
 def trained(
@@ -52,9 +42,7 @@ def trained(
         losses.append(loss.item())
     model.eval()
     x, t = pictures()[1].arrays
-    with no_grad():
-        said = model(tensor(x * np.float32(scale))).numpy().argmax(1)
-    return losses, 100 * float(np.mean(said == t))
+    return losses, training.percent_right(model, x * np.float32(scale), t)
 
 
 def first_gradient(precision: str) -> np.ndarray:
@@ -63,4 +51,4 @@ def first_gradient(precision: str) -> np.ndarray:
     x, t = next(batches(256, 1 / 16, 1))
     optimizer.backward(cross_entropy(model(x), t))
     optimizer.unscale_()
-    return np.concatenate([p.grad.numpy().ravel().astype(np.float64) for p in model.parameters()])
+    return training.gradients_of(model)

@@ -1,17 +1,15 @@
 """An LSTM that reads Shakespeare, and predicts the next character: lessons 4, 6 and 7."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
 from minifp import data, models, optim
 from minifp.autograd.grad_mode import no_grad
-from minifp.numerics import policy
 from minifp.ops import cross_entropy
-from minifp.runtime.random import manual_seed
 from minifp.scope.microscope import microscope
-from minifp.training.mixed import MixedOptimizer
+from minifp.teach.tasks import training
 
 
 @cache
@@ -29,11 +27,8 @@ def batches(steps: int, seed: int = 0) -> Iterator[Any]:
 def begun(precision: str, hidden: int, seed: int = 0, **settings: Any) -> tuple[Any, Any]:
     """A model with so many units and the first weights of a seed, and its MixedOptimizer, with Adam
     and these settings."""
-    manual_seed(seed)
-    with policy.precision(precision):
-        model = models.CharLSTM(len(texts()[0].vocabulary), hidden=hidden)
-        rule = optim.Adam(model.parameters(), lr=2e-3)
-        return model, MixedOptimizer(rule, **settings)
+    build = partial(models.CharLSTM, len(texts()[0].vocabulary), hidden=hidden)
+    return training.begun(build, precision, partial(optim.Adam, lr=2e-3), seed, **settings)
 
 
 def watched(

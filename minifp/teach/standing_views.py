@@ -17,13 +17,14 @@ TEXTS = (0, 1, 3)  # columns of words
 NOTHING = "No lesson was begun yet: `minifp teach lessons --out DIR` copies their notebooks."
 
 
-def summary(found: Sequence[Standing]) -> str:
+def summary(lessons: Sequence[Standing]) -> str:
     """All of it in a sentence."""
-    guesses = sum(len(one.predictions) for one in found)
-    solved, of = sum(one.solved for one in found), sum(len(one.exercises) for one in found)
-    begun = words.plural(sum(one.begun for one in found), "lesson")
-    made = words.plural(guesses, "prediction")
-    return f"{begun} begun, {made} made, {solved} of {words.plural(of, 'exercise')} solved."
+    guesses = sum(len(one.predictions) for one in lessons)
+    solved, of = sum(one.solved for one in lessons), sum(len(one.exercises) for one in lessons)
+    lessons_begun = words.plural(sum(one.begun for one in lessons), "lesson")
+    predictions = words.plural(guesses, "prediction")
+    exercises = words.plural(of, "exercise")
+    return f"{lessons_begun} begun, {predictions} made, {solved} of {exercises} solved."
 
 
 def where() -> str:
@@ -65,22 +66,22 @@ def tries(exercise: Tried) -> str:
     return f", {count} wrong" if exercise.failed else ""
 
 
-def text_of(found: Sequence[Standing]) -> str:
+def text_of(lessons: Sequence[Standing]) -> str:
     """The table, what was done in each lesson that was begun, and where it is kept."""
-    parts = [columns([HEADS, *map(row, found)], TEXTS)]
-    for one in found:
+    parts = [columns([HEADS, *map(row, lessons)], TEXTS)]
+    for one in lessons:
         if one.begun:
-            done = [fill(f"  {what:9}  {said}", " " * 13) for what, said in lines_of(one)]
-            parts.append("\n".join([one.lesson.title, *done]))
-    said = summary(found) if any(one.begun for one in found) else NOTHING
+            lines = [fill(f"  {what:9}  {said}", " " * 13) for what, said in lines_of(one)]
+            parts.append("\n".join([one.lesson.title, *lines]))
+    said = summary(lessons) if any(one.begun for one in lessons) else NOTHING
     return "\n\n".join([*parts, f"{fill(said)}\n{where()}"])
 
 
-def page(found: Sequence[Standing]) -> Markup:
+def page(lessons: Sequence[Standing]) -> Markup:
     """The same as a page."""
-    whole = table("All lessons", HEADS, map(row, found), text_columns=TEXTS)
-    parts = [header(TITLE, summary(found)), section("All lessons", whole)]
-    parts += [of_lesson(one) for one in found if one.begun]
+    whole = table("All lessons", HEADS, map(row, lessons), text_columns=TEXTS)
+    parts = [header(TITLE, summary(lessons)), section("All lessons", whole)]
+    parts += [of_lesson(one) for one in lessons if one.begun]
     return document.document(TITLE, Markup("\n").join(parts))
 
 

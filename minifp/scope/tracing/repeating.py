@@ -21,15 +21,15 @@ def check_recorded(what: str, recorded: Recorded) -> None:
     """Raise TapeError for a step that was forgotten, DeviceError for one on a GPU."""
     for node in recorded.order:
         if isinstance(node, Tensor):
-            given: tuple = (node.array,)
+            values: tuple = (node.array,)
         elif node.call is None:
             raise TapeError(
                 f"{what}: what {node.op} was called with is already released: ask between "
                 "optimizer.backward(loss) and optimizer.step()"
             )
         else:
-            given = node.call[1]
-        if any(is_array(a) and is_on_device(a) for a in given):
+            values = node.call[1]
+        if any(is_array(a) and is_on_device(a) for a in values):
             raise DeviceError(
                 f"{what}: the step ran on a GPU, but steps can be repeated on the CPU only: train "
                 "one step with the model and its batch on device='cpu'"

@@ -1,0 +1,1 @@
+"""The titles, hints and known mistakes of exercises in words: a Markdown file for each lesson."""
