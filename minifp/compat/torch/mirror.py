@@ -104,8 +104,11 @@ class Finder(MetaPathFinder, Loader):
         return Mirror(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let `from torch import *` bring the public names."""
-        module.__dict__["__all__"] = sorted(names_of(module.__name__))
+        """Let `from torch import *` bring the public names, and have those of all but torch itself
+        in `__dict__`, where scripts look for a model or an optimizer by its name."""
+        path, names = module.__name__, sorted(names_of(module.__name__))
+        held = {n: look_up(path, n) for n in names if path != "torch"}
+        module.__dict__.update({n: v for n, v in held.items() if v is not ABSENT}, __all__=names)
 
 
 def install() -> None:

@@ -1,17 +1,20 @@
 """Methods that PyTorch's tensors have, which minifp refuses with what to write instead: attached
 where the mirror is installed, for scripts cannot write something else."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Sequence
 from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 
 from minifp.autograd.grad_mode import no_grad
+from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
 from minifp.ops import randint
+from minifp.runtime.device import address
 
 LARGEST = 2**24  # up to which float32 has all integers
 
@@ -34,8 +37,30 @@ def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         return self.copy_(Tensor(numbers.reshape(before.shape)))
 
 
+class Numbers(Sequence[Any]):
+    """What x.storage() returns: the numbers of the memory that tensors share, in its order, to be
+    read. array: a copy of them."""
+
+    def __init__(self, storage: Storage) -> None:
+        tensors = [t for t in gc.get_referrers(storage) if isinstance(t, Tensor)]
+        self.array = max(tensors, key=Tensor.numel).detach().cpu().numpy().ravel("K").copy()
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.array[place].tolist()
+
+    def tolist(self) -> list[Any]:
+        """The numbers."""
+        return self.array.tolist()
+
+    size = __len__
+
+
 METHODS: dict[str, Any] = {
     "apply_": _apply_,
+    "data_ptr": lambda self: address(self.array),
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
@@ -49,6 +74,7 @@ METHODS: dict[str, Any] = {
 
 def attach() -> None:
     """Give Tensor what it has not of METHODS."""
+    setattr(Storage, "__call__", lambda storage: Numbers(storage))  # noqa: B010
     for name, method in METHODS.items():
         held = getattr_static(Tensor, name, None)
         if held is None or isinstance(held, Missing):
