@@ -11,6 +11,7 @@ import numpy as np
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
+from minifp.compat.torch.nothing import say_once
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ArgumentError
 from minifp.ops import randint
@@ -58,9 +59,16 @@ class Numbers(Sequence[Any]):
     size = __len__
 
 
+def _forget(self: Tensor, value: Any) -> None:
+    """Take what a script sets by a name that is no attribute of PyTorch's, though it looks like
+    one."""
+    say_once("Tensor.require_grad", "gradients are asked for by requires_grad")
+
+
 METHODS: dict[str, Any] = {
     "apply_": _apply_,
     "data_ptr": lambda self: address(self.array),
+    "require_grad": property(lambda self: self.requires_grad, _forget),
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
