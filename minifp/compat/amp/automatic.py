@@ -150,8 +150,8 @@ class Automatic:
         """Update, or where a gradient is Inf or NaN change nothing and clear them; see
         `optimizer.last_result`. After 50 such steps in a row a warning says so, once: the script
         goes on."""
-        squares = sum(block.squared_norm() for block in gradients)
-        finite, scale = math.isfinite(squares), self.loss_scale.value
+        squares, scale = sum(block.squared_norm() for block in gradients), self.loss_scale.value
+        finite = self.note(squares)
         culprits: tuple = ()
         optimizer.count_attempt()
         if finite:
@@ -159,8 +159,6 @@ class Automatic:
         else:
             culprits = not_finite(optimizer.parameters)
             optimizer.zero_grad()
-        self.attempts, self.skipped = self.attempts + 1, self.skipped + (not finite)
-        self.finite = finite if self.finite is None else self.finite and finite
         reason = None if finite else f"the gradient of {', '.join(culprits)} is not finite"
         after = copy(self.loss_scale)
         after.update(finite)
@@ -171,6 +169,21 @@ class Automatic:
             check_patience(self.loss_scale, result, ())
         except TrainingError as error:
             warn_once("patience", f"{VARIABLE}: {error}. The script goes on, its weights stay")
+
+
+    def note(self, squares: float) -> bool:
+        """Count a step with gradients of this sum of squares; whether they are finite."""
+        finite = math.isfinite(squares)
+        self.attempts, self.skipped = self.attempts + 1, self.skipped + (not finite)
+        self.finite = finite if self.finite is None else self.finite and finite
+        return finite
+
+    def takes(self, gradients: list) -> bool:
+        """Whether a closure has made finite gradients, or would at no smaller scale."""
+        after = copy(self.loss_scale)
+        after.update(False)
+        finite = self.note(sum(block.squared_norm() for block in gradients))
+        return finite or after.value == self.loss_scale.value
 
 
 def warn_of_nobody(losses: Iterable[Tensor]) -> None:

@@ -18,6 +18,7 @@ from minifp.compat.torch.random import (
     seed,
     set_rng_state,
 )
+from minifp.compat.torch.tensors import diag_embed
 from minifp.errors import ArgumentError
 from minifp.numerics import policy
 from minifp.numerics.dtypes import float32, float64
@@ -26,7 +27,7 @@ from minifp.runtime.callers import warn_once
 
 __all__ = [
     "Generator", "__version__", "are_deterministic_algorithms_enabled", "can_cast", "compile",
-    "get_default_dtype", "get_rng_state", "initial_seed",
+    "diag_embed", "get_default_dtype", "get_rng_state", "initial_seed",
     "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed", "promote_types",
     "result_type", "save", "seed",
     "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",

@@ -3,6 +3,7 @@ where the mirror is installed, for scripts cannot write something else."""
 
 import gc
 from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import getattr_static
 from typing import Any
 
@@ -13,8 +14,8 @@ from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.nothing import say_once
 from minifp.compat.unknown_names import Missing
-from minifp.errors import ArgumentError
-from minifp.ops import randint
+from minifp.errors import ArgumentError, UnknownNameError
+from minifp.ops import eye, randint
 from minifp.runtime.device import address
 
 LARGEST = 2**24  # up to which float32 has all integers
@@ -65,6 +66,40 @@ def _forget(self: Tensor, value: Any) -> None:
     say_once("Tensor.require_grad", "gradients are asked for by requires_grad")
 
 
+class MadeBy:
+    """What x.grad_fn returns: the operation that made x, to be printed. Raises UnknownNameError for
+    its next_functions."""
+
+    def __init__(self, op: str) -> None:
+        self._op = "".join(part.capitalize() for part in op.split("_"))
+
+    def name(self) -> str:
+        """As PyTorch writes it: "AddBackward0"."""
+        return f"{self._op}Backward0"
+
+    @property
+    def next_functions(self) -> Any:
+        """Refused."""
+        why = "minifp has no grad_fn.next_functions; x.node.parents are what an operation had"
+        raise UnknownNameError(partial(str, why))
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+def _grad_fn(self: Tensor) -> MadeBy | None:
+    """The operation that made a tensor; None for a leaf."""
+    return None if self.node is None else MadeBy(str(self.node.op))
+
+
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices (..., n, n) with the numbers (..., n) on their diagonals. Raises ArgumentError for
+    other diagonals and axes."""
+    if (offset, dim1, dim2) != (0, -2, -1):
+        raise ArgumentError("diag_embed: expected offset=0, dim1=-2, dim2=-1")
+    return self.unsqueeze(-1) * eye(self.shape[-1]).to(self.dtype)
+
+
 METHODS: dict[str, Any] = {
     "apply_": _apply_,
     "data_ptr": lambda self: address(self.array),
@@ -72,6 +107,10 @@ METHODS: dict[str, Any] = {
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
     "random_": _random_,
+    "clamp_max": lambda self, max: self.clamp(max=max),
+    "clamp_min": lambda self, min: self.clamp(min=min),
+    "diag_embed": diag_embed,
+    "grad_fn": property(_grad_fn),
     "dist": lambda self, other, p=2: (self - other).norm(p),
     "is_complex": lambda self: False,
     "get_device": lambda self: -1,
