@@ -13,7 +13,7 @@ VARIABLE = "MINIFP_RUN_SCRIPT"  # by which the process is told of the script
 def follow(path: str) -> None:
     """Let processes that are spawned from now on run a script by this module."""
     os.environ[VARIABLE] = path
-    spawn.get_preparation_data = told_of_script(spawn.get_preparation_data)
+    setattr(spawn, "get_preparation_data", told_of_script(spawn.get_preparation_data))  # noqa: B010
 
 
 def told_of_script(prepare: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:

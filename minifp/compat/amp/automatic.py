@@ -91,11 +91,12 @@ class Automatic:
 
     def tell_end(self) -> None:
         """Say how many steps were skipped of how many, and the scale, at the end of the process."""
-        print(
-            f"minifp: automatic mixed precision: {self.skipped} of {self.attempts} steps skipped "
-            f"for Inf or NaN, loss scale at the end {self.loss_scale.value:g}",
-            file=sys.stderr,
-        )
+        if self.attempts:
+            print(
+                f"minifp: automatic mixed precision: {self.skipped} of {self.attempts} steps "
+                f"skipped for Inf or NaN, loss scale at the end {self.loss_scale.value:g}",
+                file=sys.stderr,
+            )
 
     def give_way(self, to: str) -> None:
         """Stop for something that scales losses by itself, and say so once."""
@@ -169,7 +170,6 @@ class Automatic:
             check_patience(self.loss_scale, result, ())
         except TrainingError as error:
             warn_once("patience", f"{VARIABLE}: {error}. The script goes on, its weights stay")
-
 
     def note(self, squares: float) -> bool:
         """Count a step with gradients of this sum of squares; whether they are finite."""

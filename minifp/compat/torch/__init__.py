@@ -27,12 +27,11 @@ from minifp.runtime.callers import warn_once
 
 __all__ = [
     "Generator", "__version__", "are_deterministic_algorithms_enabled", "can_cast", "compile",
-    "diag_embed", "get_default_dtype", "get_rng_state", "initial_seed",
+    "diag_embed", "get_default_dtype", "get_rng_state", "initial_seed", "is_complex",
     "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed", "promote_types",
-    "result_type", "save", "seed",
-    "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
-    "set_num_interop_threads", "set_printoptions", "set_rng_state", "strided",
-    "use_deterministic_algorithms",
+    "result_type", "save", "seed", "set_default_dtype", "set_default_tensor_type",
+    "set_float32_matmul_precision", "set_num_interop_threads", "set_printoptions", "set_rng_state",
+    "strided", "use_deterministic_algorithms",
 ]  # fmt: skip
 
 _before = [policy.SINGLE]  # the precision to which set_default_dtype(float32) goes back
@@ -46,6 +45,7 @@ set_float32_matmul_precision = call(
 set_num_interop_threads = call("set_num_interop_threads", "operations run one after the other")
 use_deterministic_algorithms = answers(None)  # they are
 are_deterministic_algorithms_enabled = answers(True)
+is_complex = answers(False)
 is_deterministic_algorithms_warn_only_enabled = answers(False)
 
 

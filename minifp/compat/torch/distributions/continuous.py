@@ -102,7 +102,9 @@ class Independent(Distribution):
         self.base_dist, self.added = base_distribution, int(reinterpreted_batch_ndims)
         shape = base_distribution.batch_shape
         if not 0 <= self.added <= len(shape):
-            raise ArgumentError(f"Independent: {self.added} axes of {shape}: expected these or less")
+            raise ArgumentError(
+                f"Independent: {self.added} axes of {shape}: expected these or less"
+            )
         split = len(shape) - self.added
         self.batch_shape = shape[:split]
         self.event_shape = (*shape[split:], *base_distribution.event_shape)

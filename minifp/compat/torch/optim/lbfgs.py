@@ -1,9 +1,9 @@
 """torch.optim.LBFGS: steps along -H g, with H the inverse curvature that the last steps show.
 
-    y = g - g_before,  s = t d,  H from the pairs (s, y) of the history (Nocedal 1980), H_0 = s y / y y
     d = -H g;   w <- w + t d,   t = min(1, 1 / |g|_1) r in the first step, then r
+    y = g - g_before,  s = t d,  H from the pairs (s, y) of the history, from (s y / y y) I on
 
-r learning rate, |g|_1 the sum of magnitudes. All in the format of the weights.
+r learning rate, |g|_1 the sum of magnitudes (Nocedal 1980). All in the format of the weights.
 """
 
 from collections import deque
@@ -45,9 +45,11 @@ class LBFGS(Optimizer):
         self.pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=history_size)
         self.before: tuple[np.ndarray, np.ndarray] | None = None  # its gradient, and the step
 
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Call the closure, which computes the loss and its gradients, and step; again and again.
-        Returns the first loss."""
+        Returns the first loss. Raises ArgumentError without a closure."""
+        if closure is None:
+            raise ArgumentError("LBFGS.step(): expected a closure that calls backward()")
         group, first = self.param_groups[0], closure()
         loss, g = float(first), self.flat()
         for n in range(group["max_iter"]):

@@ -28,7 +28,7 @@ from minifp.compat.torchvision.transforms.functional import InterpolationMode
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
-    "PILToTensor", "Pad", "RandomAffine", "RandomApply", "RandomCrop",
-    "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
+    "PILToTensor", "Pad", "RandomAffine", "RandomApply", "RandomCrop", "RandomErasing",
+    "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
     "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor",
 ]  # fmt: skip

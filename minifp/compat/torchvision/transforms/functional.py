@@ -286,9 +286,7 @@ def rotate(
     return img.rotate(angle, how, expand, center, fillcolor=colour(fill, img))
 
 
-def backwards(
-    center: Any, angle: float, translate: Any, scale: float, shear: Any
-) -> list[float]:
+def backwards(center: Any, angle: float, translate: Any, scale: float, shear: Any) -> list[float]:
     """The matrix, row by row, that leads from a place of an affine picture to its place before.
 
     It undoes, around the center, a turn by an angle and a shear by two (degrees) and a scaling, and
