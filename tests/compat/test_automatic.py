@@ -43,7 +43,7 @@ def test_gradients_arrive_without_the_scale_and_in_float32(process, capsys):
     assert 'automatic mixed precision "autocast", loss scale 1024' in told and "mul" in told
 
 
-def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
+def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process, capsys):
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
     first, second = fp.optim.SGD([a], lr=0.5), fp.optim.SGD([b], lr=0.5)
     ((a * math.inf).sum() + b.sum()).backward()
@@ -62,6 +62,10 @@ def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
     second.zero_grad()
     b.sum().backward()
     assert process.loss_scale.good_steps == 1
+    process.tell_end()
+    assert (
+        "1 of 3 steps skipped for Inf or NaN, loss scale at the end 512" in capsys.readouterr().err
+    )
 
 
 def test_a_scaler_or_a_mixed_optimizer_switches_it_off(process):
