@@ -58,6 +58,11 @@ class Automatic:
         self.finite: bool | None = None
         self.backwards = self.attempts = self.skipped = 0
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether no optimizer has stepped: a program may change its weights by hand."""
+        return self.attempts == 0
+
     def begin(self, order: list, losses: Iterable[Tensor]) -> float:
         """The seed of a backward through these nodes, which adapts S to the steps before it."""
         if self.finite is not None:
