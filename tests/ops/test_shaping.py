@@ -93,6 +93,8 @@ def test_indices_may_be_tensors_also_in_slices_and_lists():
 def test_an_index_changed_later_moves_no_gradient_and_slices_run_backwards():
     x, i = fp.ones(3, requires_grad=True), np.array([0, 0])
     mask = np.array([False, False, True])
+    with pytest.warns(fp.MisuseWarning, match="index of uint8 is a mask"):
+        assert x[mask.astype(np.uint8)].tolist() == x[mask].tolist()
     y = fp.cat([x[i], x[mask]])
     i[:], mask[:] = 1, True
     y.sum().backward()

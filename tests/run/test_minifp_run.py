@@ -113,11 +113,15 @@ def test_what_scripts_read_and_use_beside_has_pytorchs_values(torch):
     lbfgs = torch.optim.LBFGS([w], line_search_fn=None)
     lbfgs.step(lambda: [lbfgs.zero_grad(), (loss := ((w - 3) ** 2).sum()).backward(), loss][2])
     np.testing.assert_allclose(w.detach(), 3, atol=1e-5)
+    adam, moment = torch.optim.Adam([w]), torch.full((3,), 0.5)
+    state = {0: {"step": torch.tensor(4.0), "exp_avg": moment, "exp_avg_sq": moment}}
+    adam.load_state_dict(
+        {"state": state, "param_groups": [{"lr": 1, "fused": True, "params": [0]}]}
+    )
+    assert (adam.steps, adam.state[w]["exp_avg"].tolist()) == (4, [0.5] * 3)  # as PyTorch has it
     torch.set_default_dtype(torch.float64)
-    try:
-        assert torch.get_default_dtype() == torch.zeros(1).dtype == torch.float64
-    finally:
-        torch.set_default_dtype(torch.float32)
+    assert torch.get_default_dtype() == torch.zeros(1).dtype == torch.float64
+    torch.set_default_dtype(torch.float32)
 
 
 def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
@@ -162,8 +166,8 @@ def test_a_save_that_fails_is_found_elsewhere_and_no_gpu_is_said(tmp_path, monke
         assert files.load(*tmp_path.glob("saved-*/x.pt"), map_location="cuda:0") == {"a": 1}
 
 
-def run(folder, *options):
-    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+def run(folder, *options, script=SCRIPT):
+    (folder / "script.py").write_text(script, encoding="utf-8")
     command = [sys.executable, "-m", "minifp.run", *options, "script.py", "3"]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8")
@@ -181,3 +185,17 @@ def test_a_script_trains_unchanged_under_the_microscope_and_in_two_precisions(tm
     names, *rows = (tmp_path / "both" / "losses.csv").read_text(encoding="utf-8").split()
     assert names == "step,float32,mixed" and len(rows) == 6
     assert abs(np.diff([float(v) for v in rows[0].split(",")[1:]])) < 1e-2
+
+
+SPAWNING = """
+import torch, multiprocessing
+def work(queue): queue.put(torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape)
+if __name__ == "__main__":
+    queue = (context := multiprocessing.get_context("spawn")).Queue()
+    context.Process(target=work, args=(queue,)).start(); print(tuple(queue.get(timeout=300)))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_a_script_spawns_has_torch_too(tmp_path):
+    assert "(1, 3)" in run(tmp_path, script=SPAWNING)
