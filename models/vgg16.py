@@ -7,20 +7,22 @@ from minifp import nn
 from minifp.autograd.tape import Tensor
 
 STAGES = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # channels, and how many convolutions
+DEPTHS = tuple(convolutions for _, convolutions in STAGES)
 HIDDEN = 4096
 
 
 def stages_of(
-    channels: int, stem: str = "large", width: float = 1.0, norm: bool = False, count: int = 5
-) -> list[list[nn.Module]]:
+    channels: int, stem: str = "large", width: float = 1.0, norm: bool = False, count: int = 5,
+    depths: tuple[int, ...] = DEPTHS,
+) -> list[list[nn.Module]]:  # fmt: skip
     """The layers of each of the first stages, with its pooling at the end.
 
     channels: of the pictures. stem, width, norm: as of VGG16; with "smaller" the first pooling is
-    an Identity. count: how many stages.
+    an Identity. count: how many stages. depths: how many convolutions each stage has.
     """
     check_stem(stem)
     stages: list[list[nn.Module]] = []
-    for published, convolutions in STAGES[:count]:
+    for (published, _), convolutions in zip(STAGES[:count], depths):
         layers: list[nn.Module] = []
         for _ in range(convolutions):
             is_first, outputs = not stages and not layers, scaled(published, width)
@@ -40,13 +42,13 @@ class VGG16(nn.Module):
     pooling. Weights are drawn as by torchvision.
     """
 
-    norm = False
+    norm, depths = False, DEPTHS
 
     def __init__(
         self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
         dropout: float = 0.5,
     ) -> None:  # fmt: skip
-        stages = stages_of(channels, stem, width, self.norm)
+        stages = stages_of(channels, stem, width, self.norm, depths=self.depths)
         self.features = nn.Sequential(*(layer for stage in stages for layer in stage))
         channels = scaled(STAGES[-1][0], width)
         side, hidden = (7 if stem == "large" else 1), scaled(HIDDEN, width)

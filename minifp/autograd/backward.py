@@ -13,9 +13,9 @@ import numpy as np
 
 from minifp.autograd import flushed
 from minifp.autograd.gradient_sum import GradientSum, added
-from minifp.autograd.hooks import after_hooks, after_leaf_hooks
+from minifp.autograd.hooks import Keep, after_hooks, after_leaf_hooks
 from minifp.autograd.kept_operands import Reading
-from minifp.autograd.loss_seed import seeds_in
+from minifp.autograd.loss_seed import automatic, seeds_in
 from minifp.autograd.replay import unobserved
 from minifp.autograd.seeds import Chosen
 from minifp.autograd.tape import Node, Tensor, observers
@@ -25,7 +25,7 @@ from minifp.numerics import policy
 from minifp.numerics.formats import as_native, as_stored, downcast
 from minifp.numerics.operands import OPERANDS
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.device import full, is_writeable, placed
+from minifp.runtime.device import full, is_writeable, moved, placed
 
 
 def backward(
@@ -56,7 +56,12 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = toposort([end])
     seeds = seeds_in(order, seed, [y])
-    sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
+
+    def attempt(seeds, retain_graph):
+        sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
+        arrivals = backward_through(order, sums, seeds, retain_graph)
+        return {leaf: dys[0] for leaf, dys in arrivals}
+
     is_unseeded, scaled = seeds.whole == 1 and not seeds.by_loss, None  # past any loss scale
     watch = flushed.watch_of(order) if is_unseeded and ran_under_autocast(order) else None
     if watch is not None and watch.suspects:
@@ -65,8 +70,10 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             scaled = _gradients_beside(order, y, first_gradient(y, gradient, scale))
             if flushed.are_large(scaled):
                 break
-    arrivals = backward_through(order, sums, seeds, retain_graph)
-    leaves = [(leaf, dys[0]) for leaf, dys in arrivals]
+    if seeds.are_taken_out and automatic[-1].is_alone:
+        leaves = [*without_overflow(attempt, order, [y], seeds, retain_graph).items()]
+    else:
+        leaves = [*attempt(seeds, retain_graph).items()]
     if watch is not None:
         flushed.look(watch, order, leaves, scaled)
     seed = seeds.of_leaves
@@ -170,6 +177,42 @@ def _check_seed(seed):
         raise DTypeError(f"backward: seed={seed!r}: expected a number")
     if is_number and not (seed and math.isfinite(seed)):
         raise ArgumentError(f"backward: seed={seed!r}: expected a finite number other than 0")
+
+
+STEP = 8.0  # by which a scale is lowered that made gradients overflow
+SMALLEST = STEP**-8  # below which it is not lowered
+
+
+def without_overflow(attempt, order, outputs, seeds, retain_graph):
+    """The gradients of attempts with smaller and smaller seeds, until none is Inf or NaN: what
+    fp.grad returns no step can skip, nor weights that a program changes by hand. Where outputs are
+    not finite there is one attempt."""
+    keepers = [(t, t.grad) for t in _keepers(order)]
+    once = not all(_is_finite(y.array) for y in outputs)
+    while True:
+        gradients = attempt(seeds, True)
+        if once or seeds.whole <= SMALLEST or all(map(_is_finite, gradients.values())):
+            break
+        lower = max(seeds.whole / STEP, SMALLEST)
+        seeds = seeds._replace(first=lower, whole=lower)
+        for tensor, before in keepers:
+            tensor.grad = before
+    for node in order if not retain_graph else ():
+        if type(node) is Node:
+            node.release()
+    return gradients
+
+
+def _keepers(order):
+    """The tensors whose `retain_grad` is among the hooks."""
+    of_nodes = [handles for node in order if node.hooks for handles in node.hooks.values()]
+    hooks = [handle.hook for handles in of_nodes for handle in handles]
+    tensors = [hook.tensor() for hook in hooks if isinstance(hook, Keep)]
+    return [t for t in tensors if t is not None]
+
+
+def _is_finite(array):
+    return bool(np.isfinite(as_native(moved(array, "cpu"))).all())
 
 
 # ---- from node to node ---------------------------------------------------------------------------

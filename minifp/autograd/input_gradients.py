@@ -5,16 +5,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minifp.autograd.backward import arrive, backward_through, first_gradient, toposort, unshared
+from minifp.autograd.backward import (
+    arrive,
+    backward_through,
+    first_gradient,
+    toposort,
+    unshared,
+    without_overflow,
+)
 from minifp.autograd.gradient_sum import as_gradient
-from minifp.autograd.hooks import Keep
 from minifp.autograd.loss_seed import seeds_in
 from minifp.autograd.seeds import Chosen
-from minifp.autograd.tape import Node, Tensor
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, TapeError
 from minifp.numerics import policy
-from minifp.numerics.formats import as_native
-from minifp.runtime.device import moved
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -65,7 +69,7 @@ def grad(
         }
 
     if seeds.are_taken_out:
-        gradients = _without_overflow(attempt, order, outputs, seeds, retain_graph)
+        gradients = without_overflow(attempt, order, outputs, seeds, retain_graph)
     else:
         gradients = attempt(seeds, retain_graph)
     return _of_inputs(inputs, gradients, seeds, allow_unused)
@@ -83,40 +87,6 @@ def _of_inputs(inputs, gradients, seeds, allow_unused):
     pairs = [(x, gradients[place]) for x, place in zip(inputs, places) if place in gradients]
     results = iter([as_gradient(g, seeds.of_leaves) for _, g in unshared(pairs)])
     return tuple(None if i in missing else next(results) for i in range(len(inputs)))
-
-
-STEP = 8.0  # by which a scale is lowered that made gradients overflow
-
-
-def _without_overflow(attempt, order, outputs, seeds, retain_graph):
-    """The gradients of attempts with smaller and smaller seeds, until none is Inf or NaN: what
-    fp.grad returns no step can skip. Where outputs are not finite there is one attempt."""
-    keepers = [(t, t.grad) for t in _keepers(order)]
-    once = not all(_is_finite(y.array) for y in outputs)
-    while True:
-        gradients = attempt(seeds, True)
-        if once or seeds.whole == 1 or all(map(_is_finite, gradients.values())):
-            break
-        lower = max(seeds.whole / STEP, 1.0)
-        seeds = seeds._replace(first=lower, whole=lower)
-        for tensor, before in keepers:
-            tensor.grad = before
-    for node in order if not retain_graph else ():
-        if type(node) is Node:
-            node.release()
-    return gradients
-
-
-def _keepers(order):
-    """The tensors whose `retain_grad` is among the hooks."""
-    of_nodes = [handles for node in order if node.hooks for handles in node.hooks.values()]
-    hooks = [handle.hook for handles in of_nodes for handle in handles]
-    tensors = [hook.tensor() for hook in hooks if isinstance(hook, Keep)]
-    return [t for t in tensors if t is not None]
-
-
-def _is_finite(array):
-    return bool(np.isfinite(as_native(moved(array, "cpu"))).all())
 
 
 def _several(name, tensors):

@@ -21,6 +21,8 @@ class Embedding(Module):
     """
 
     multiplies = False
+    # Always: programs hand them on to F.embedding.
+    max_norm, norm_type, scale_grad_by_freq, sparse = None, 2.0, False, False
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None

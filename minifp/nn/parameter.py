@@ -33,7 +33,7 @@ class Parameter(Tensor):
     `storage.version`. `name` is its path, once a module has listed it.
     """
 
-    __slots__ = ("precision", "name", "stored_as")
+    __slots__ = ("precision", "name", "stored_as", "__dict__")  # and what programs keep with it
     precision: Precision
     name: str | None
     stored_as: str  # a switch of the precision, or a format

@@ -139,7 +139,10 @@ INSTEAD = {  # of NumPy's dtypes, by kind: what to write in place of an array
 
 def of_numbers(array: Any) -> Any:
     """An array in a dtype that tensors have: itself; in the machine's byte order; or codes, on the
-    same memory, of those of ml_dtypes and of earlier versions. Raises DTypeError for others."""
+    same memory, of those of ml_dtypes and of earlier versions. Of a class made from NumPy's, such
+    as its matrix, the plain array. Raises DTypeError for others."""
+    if type(array) is not np.ndarray and isinstance(array, np.ndarray):
+        array = array.view(np.ndarray)
     dtype = array.dtype
     if dtype in STORED or (dtype.kind == "V" and _format(dtype) is not None):
         return array

@@ -24,6 +24,7 @@ from minifp.optim import groups, own_step, saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.groups import FROM_LOSS, GivenParameters
 from minifp.optim.narrow_weights import Draw
+from minifp.optim.of_pytorch import as_ours
 from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights, check_apart
@@ -484,11 +485,13 @@ class Optimizer:
 
     def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
+        state_dict = as_ours(self, state_dict)
         saving.check(self, state_dict, saving.has_masters(state_dict))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up a state_dict, of another precision too: what it holds is converted. Raises
-        ArgumentError, with nothing changed, if it does not fit."""
+        """Take up a state_dict, of another precision or of PyTorch's optimizer too: what it holds
+        is converted. Raises ArgumentError, with nothing changed, if it does not fit."""
+        state_dict = as_ours(self, state_dict)
         if self.guard is not None and saving.has_masters(state_dict):
             self.guard.prepare(self)  # as its first step does
         self.check_state_dict(state_dict)

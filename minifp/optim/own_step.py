@@ -33,14 +33,9 @@ def around(step: Callable[..., Any]) -> Callable[..., Any]:
         else:
             given = ()
             optimizer.check_gradients()
-        if optimizer.guard is None:
+        if optimizer.guard is None or given:
             optimizer.count_attempt()
             return run(optimizer, 1.0, *given)
-        if given:
-            raise ArgumentError(
-                f"{type(optimizer).__name__}.step: a closure is not supported with loss scaling: "
-                "call backward() before step()"
-            )
         optimizer.guard.apply(optimizer, optimizer.gradients())
         return None
 
@@ -48,11 +43,14 @@ def around(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def looked_after(optimizer: Any, closure: Callable[[], Any]) -> tuple[Callable[[], Any]]:
-    """The arguments of a step with a closure, after which gradients are checked."""
+    """The arguments of a step with a closure, after which gradients are checked. Where a guard
+    finds Inf or NaN in them, it is called again, with the smaller scale."""
 
     def checked() -> Any:
         loss = closure()
         optimizer.check_gradients()
+        while optimizer.guard is not None and not optimizer.guard.takes(optimizer.gradients()):
+            loss = closure()
         return loss
 
     return (checked,)

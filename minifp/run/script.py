@@ -13,6 +13,7 @@ from minifp.compat.torch import files
 from minifp.compat.torch.mirror import install
 from minifp.errors import ArgumentError
 from minifp.numerics import policy
+from minifp.run import child
 from minifp.run.losses import Losses
 from minifp.run.watching import Watching
 from minifp.runtime import random
@@ -38,6 +39,7 @@ class Script(NamedTuple):
         sys.argv = [self.path, *self.args]
         files.home = Path(self.path).resolve().parent
         sys.path[0] = str(files.home)
+        child.follow(os.path.abspath(self.path))
         runpy.run_path(os.path.abspath(self.path), run_name="__main__")
 
 

@@ -13,6 +13,7 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.compat.amp import automatic
+from minifp.nn import functional as F
 from minifp.numerics import policy
 
 SCRIPTS = Path(__file__).parent / "unchanged"
@@ -43,7 +44,7 @@ def test_gradients_arrive_without_the_scale_and_in_float32(process, capsys):
     assert 'automatic mixed precision "autocast", loss scale 1024' in told and "mul" in told
 
 
-def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
+def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process, capsys):
     a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
     first, second = fp.optim.SGD([a], lr=0.5), fp.optim.SGD([b], lr=0.5)
     ((a * math.inf).sum() + b.sum()).backward()
@@ -62,6 +63,10 @@ def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
     second.zero_grad()
     b.sum().backward()
     assert process.loss_scale.good_steps == 1
+    process.tell_end()
+    assert (
+        "1 of 3 steps skipped for Inf or NaN, loss scale at the end 512" in capsys.readouterr().err
+    )
 
 
 def test_a_scaler_or_a_mixed_optimizer_switches_it_off(process):
@@ -147,16 +152,11 @@ def score(script, **variables):
     return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
 
 
-AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in ("cnn", "gan")]
-
-
-@pytest.mark.parametrize("script", [*AT_NIGHT, "sgd_by_hand"])
-def test_a_script_ends_where_it_does_in_float32(script):
+def test_a_script_that_changes_weights_by_hand_ends_where_it_does_in_float32():
     """Its gradients are so small that float16 without a loss scale fails."""
-    single = score(script)
-    for mode in ("1", "mixed")[: 1 + (script != "sgd_by_hand")]:
-        assert abs(score(script, **{automatic.VARIABLE: mode}) - single) < 0.04
-    assert score(script, MINIFP_PRECISION="autocast") < single - 0.3
+    single = score("sgd_by_hand")
+    assert abs(score("sgd_by_hand", **{automatic.VARIABLE: "1"}) - single) < 0.04
+    assert score("sgd_by_hand", MINIFP_PRECISION="autocast") < single - 0.3
 
 
 @pytest.mark.parametrize("variable", automatic.MODES)
@@ -171,8 +171,10 @@ def test_a_variable_counts_that_a_script_sets_before_it_trains(variable, monkeyp
 
 def test_grad_never_overflows_by_the_scale(process):
     w, x = fp.ones(1, 2, requires_grad=True), fp.full((3, 2), 0.5, requires_grad=True)
-    h = fp.nn.functional.linear(x, w)
+    h = F.linear(x, w)
     h.retain_grad()
     dx, dw = fp.grad((h.float() * 10000).sum(), [x, w])
     assert set(dx.numpy().ravel()) == set(h.grad.numpy().ravel()) == {np.float16(10000)}
     assert set(dw.numpy().ravel()) == {np.float16(15000)}
+    (F.linear(x, w).float() * 4e5).sum().backward()  # no optimizer has stepped: it is done again
+    np.testing.assert_allclose(w.grad.numpy(), 6e5, rtol=1e-3)

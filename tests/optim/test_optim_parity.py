@@ -114,7 +114,10 @@ def test_fifty_steps_in_float32_and_the_defaults_are_pytorchs(kind):
         twins = Twins("float32")
         mine = getattr(optim, kind)(twins.mine, **settings)
         theirs = getattr(torch.optim, kind)(twins.theirs, **settings)
-        for _ in range(STEPS):
+        for i in range(STEPS):
+            if i == STEPS // 2:  # resumed from what PyTorch has saved
+                mine = getattr(optim, kind)(twins.mine, **settings)
+                mine.load_state_dict(theirs.state_dict())
             twins.give_gradients()
             mine.step()
             theirs.step()

@@ -77,10 +77,51 @@ def test_paths_of_pytorchs_have_what_minifp_has_and_what_scripts_ask_in_passing(
     hot = OneHotCategorical(logits=torch.tensor([0.0, np.log(3.0)])).log_prob(torch.tensor([0, 1]))
     count = torch.distributions.Binomial(3, torch.tensor([0.5])).log_prob(torch.tensor([1.0]))
     np.testing.assert_allclose([hot.item(), count.item()], np.log([3 / 4, 3 / 8]), rtol=1e-6)
+    of = torch.distributions
+    p, q = of.Normal(torch.zeros(2), 1.0), of.Normal(torch.ones(2), 2.0)
+    np.testing.assert_allclose(of.kl_divergence(p, q), np.log(2) - 1 / 4, rtol=1e-6)
+    mean = of.kl.kl_divergence(of.Independent(p, 1), of.Independent(q, 1)).item()
+    np.testing.assert_allclose(mean, 2 * np.log(2) - 1 / 2, rtol=1e-6)
     third = torch.ones(1).double().apply_(lambda one: one / 3)
     density = torch.distributions.Normal(1.0, 6 * third).log_prob(third)
     np.testing.assert_allclose(density.item(), -1 / 18 - np.log(8 * np.pi) / 2, rtol=1e-15)
     refuses(AttributeError, "no torch.distributions.Beta", Beta)  # imported, and not used before
+
+
+def test_what_scripts_read_and_use_beside_has_pytorchs_values(torch):
+    x = torch.arange(6.0).reshape(2, 3)
+    assert x[1].storage().tolist() == [*range(6)] and x[0].data_ptr() == x.data_ptr()
+    assert (
+        torch.promote_types(torch.half, torch.int64)
+        == torch.result_type(x.half(), 1.0)
+        == "float16"
+    )
+    assert torch.can_cast(torch.int64, torch.half) and not torch.can_cast(torch.half, torch.int64)
+    made_by = torch.ones(2, requires_grad=True).exp().grad_fn
+    assert made_by.name() == "ExpBackward0" and x.grad_fn is None
+    refuses(AttributeError, "next_functions; x.node", getattr, made_by, "next_functions")
+    (batch,) = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), 2)
+    assert type(batch) is list and torch.optim.__dict__["Adam"] is fp.optim.Adam
+    turn = torch.tensor([[[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]]])  # of a square
+    square, places = (
+        x.flip(0)[None, None, :, :2],
+        torch.nn.functional.affine_grid(turn, (1, 1, 2, 2)),
+    )
+    turned = torch.nn.functional.grid_sample(square, places)[0, 0]
+    np.testing.assert_allclose(turned, np.rot90(square[0, 0]), atol=1e-6)
+    w = torch.nn.Parameter(x[0])
+    lbfgs = torch.optim.LBFGS([w], line_search_fn=None)
+    lbfgs.step(lambda: [lbfgs.zero_grad(), (loss := ((w - 3) ** 2).sum()).backward(), loss][2])
+    np.testing.assert_allclose(w.detach(), 3, atol=1e-5)
+    adam, moment = torch.optim.Adam([w]), torch.full((3,), 0.5)
+    state = {0: {"step": torch.tensor(4.0), "exp_avg": moment, "exp_avg_sq": moment}}
+    adam.load_state_dict(
+        {"state": state, "param_groups": [{"lr": 1, "fused": True, "params": [0]}]}
+    )
+    assert (adam.steps, adam.state[w]["exp_avg"].tolist()) == (4, [0.5] * 3)  # as PyTorch has it
+    torch.set_default_dtype(torch.float64)
+    assert torch.get_default_dtype() == torch.zeros(1).dtype == torch.float64
+    torch.set_default_dtype(torch.float32)
 
 
 def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
@@ -90,7 +131,7 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     refuses(AttributeError, "runs in one", getattr, torch.nn.parallel, "DistributedDataParallel")
     refuses(AttributeError, "no torch.fft.fft: numbers here are real", lambda: torch.fft.fft(1))
     refuses(ImportError, r"minifp\.data", import_module, "torchaudio")
-    for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
+    for name in ("ops.MLP", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
         refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
     assert not isinstance(torch.ones(1), torch.nn.Conv3d)
     numbers = Mock(make_np=type)
@@ -102,12 +143,10 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
     text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
-    text += (
-        "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.ops; v.transforms.Pad\n"
-    )
+    text += "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.io; v.ops.nms\n"
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
     lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchtext .index_reduce".split()
-    assert [*zip(lacking, range(1, 6)), ("torchvision.ops", 7)] == [
+    assert [*zip(lacking, range(1, 6)), ("torchvision.io", 7)] == [
         lack[2:0:-1] for lack in missing.missing(str(script))
     ]
     refuses(fp.ArgumentError, "new, or empty", comparing.compare, None, ["a", "b"], tmp_path)
@@ -127,8 +166,8 @@ def test_a_save_that_fails_is_found_elsewhere_and_no_gpu_is_said(tmp_path, monke
         assert files.load(*tmp_path.glob("saved-*/x.pt"), map_location="cuda:0") == {"a": 1}
 
 
-def run(folder, *options):
-    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+def run(folder, *options, script=SCRIPT):
+    (folder / "script.py").write_text(script, encoding="utf-8")
     command = [sys.executable, "-m", "minifp.run", *options, "script.py", "3"]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8")
@@ -146,3 +185,17 @@ def test_a_script_trains_unchanged_under_the_microscope_and_in_two_precisions(tm
     names, *rows = (tmp_path / "both" / "losses.csv").read_text(encoding="utf-8").split()
     assert names == "step,float32,mixed" and len(rows) == 6
     assert abs(np.diff([float(v) for v in rows[0].split(",")[1:]])) < 1e-2
+
+
+SPAWNING = """
+import torch, multiprocessing
+def work(queue): queue.put(torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape)
+if __name__ == "__main__":
+    queue = (context := multiprocessing.get_context("spawn")).Queue()
+    context.Process(target=work, args=(queue,)).start(); print(tuple(queue.get(timeout=300)))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_a_script_spawns_has_torch_too(tmp_path):
+    assert "(1, 3)" in run(tmp_path, script=SPAWNING)

@@ -3,6 +3,7 @@
 import gzip
 import pickle
 import struct
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -12,8 +13,8 @@ from refusals import refuses
 
 import minifp as fp
 from minifp.compat.torch import files
-from minifp.compat.torchvision import datasets, models, transforms, utils
-from minifp.compat.torchvision.transforms import at_random
+from minifp.compat.torchvision import datasets, models, ops, transforms, utils
+from minifp.compat.torchvision.transforms import at_random, v2
 from minifp.data import images
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow makes pictures")
@@ -36,7 +37,8 @@ T.RandomRotation((10, 80), expand=True)(grey) ; T.RandomRotation(9, center=(3, 4
 T.RandomGrayscale(0.9)(im) ; T.RandomApply([T.CenterCrop(9)], 0.7)(im)
 T.ColorJitter(0.4, 0.4, 0.4, 0.1)(im) ; T.ColorJitter((0.5, 3), hue=(-0.5, 0.5))(im)
 T.ColorJitter(hue=0.3)(grey) ; T.RandomErasing(1.0)(x) ; T.RandomErasing(1, value=(1, 2, 3))(x)
-T.RandomErasing(1, (0.9, 1), (9, 9))(x)
+T.RandomErasing(1, (0.9, 1), (9, 9))(x) ; T.RandomAffine((0, 45), shear=(1, 9, 2, 8), fill=3)(grey)
+T.RandomAffine(30, (0.2, 0.1), (0.8, 1.2), 10, I.BILINEAR, center=(3, 4), fill=(1, 2, 3))(im)
 T.functional.crop(x, -3, 30, 20, 40) ; T.functional.crop(im, -3, 30, 20, 40) ; U.make_grid(x)
 T.Compose([T.Resize(30), T.RandomCrop(24), T.ToTensor(), T.Normalize(0.5, 0.5)])(im)
 U.make_grid(many) ; U.make_grid(many[:, :1], nrow=2, padding=3, pad_value=0.25)
@@ -133,6 +135,8 @@ def test_pictures_in_folders_and_of_noise_are_items(tmp_path):
     pets = datasets.ImageFolder(tmp_path, target_transform=str)
     assert [(np.asarray(p).max(), t) for p, t in pets] == [(2, "0"), (1, "0"), (0, "1")]
     assert pets.classes == ["a", "b"] and pets[0][0].mode == "RGB"
+    every = datasets.DatasetFolder(tmp_path, str, (".txt", "png"))
+    assert [Path(p).name for p, _ in every.samples] == ["no.txt", "x.PNG", "1.png", "2.png"]
     (tmp_path / "c").mkdir()
     refuses(fp.DataError, "no file in c", datasets.ImageFolder, tmp_path)
     assert len([*(noise := datasets.FakeData(3, (1, 4, 5), 2))]) == 3 and noise[2] == noise[2]
@@ -145,6 +149,12 @@ def test_a_resnet_has_torchvisions_modules_and_weights_are_refused():
     assert [*dict(own.named_children())] == names.split()
     with fp.no_grad():
         np.testing.assert_array_equal(own(x := fp.randn(1, 3, 32, 32)), plain(x))
+    assert (
+        len([m for m in models.vgg19(num_classes=2).features if isinstance(m, fp.nn.Conv2d)]) == 16
+    )
+    assert ops.clip_boxes_to_image(fp.tensor([[-1.0, 2, 9, 9]]), (4, 5)).tolist() == [[0, 2, 5, 4]]
+    pixels = v2.ToDtype(fp.float32, scale=True)(v2.ToImage()(np.full((1, 2, 3), 255, np.uint8)))
+    assert pixels.tolist() == [[[1, 1]]] * 3
     refuses(fp.ArgumentError, "weights are not downloaded", models.vgg16, weights="DEFAULT")
     refuses(fp.ArgumentError, r"\(norm_layer\): expected num_", models.resnet50, norm_layer=1)
     refuses(fp.ArgumentError, "p=2: expected .* 0 to 1", transforms.RandomHorizontalFlip(2), None)

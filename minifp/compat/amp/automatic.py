@@ -11,6 +11,7 @@ backward begins. (tf.train.experimental.enable_mixed_precision_graph_rewrite; TF
 MIXED_PRECISION=1. First S, and the steps until it grows, are TensorFlow's.)
 """
 
+import atexit
 import math
 import os
 import sys
@@ -22,7 +23,7 @@ from typing import Any
 from minifp.autograd import loss_seed
 from minifp.autograd.tape import Node, Tensor
 from minifp.checks import check_count
-from minifp.errors import ArgumentError, PrecisionError
+from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.numerics import policy
 from minifp.numerics.formats import float32, wider
 from minifp.numerics.precision_parts import whole_of
@@ -55,7 +56,12 @@ class Automatic:
     def __init__(self, precision: str, loss_scale: StaticLossScale) -> None:
         self.precision, self.loss_scale = precision, loss_scale
         self.finite: bool | None = None
-        self.backwards = 0
+        self.backwards = self.attempts = self.skipped = 0
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no optimizer has stepped: a program may change its weights by hand."""
+        return self.attempts == 0
 
     def begin(self, order: list, losses: Iterable[Tensor]) -> float:
         """The seed of a backward through these nodes, which adapts S to the steps before it."""
@@ -67,6 +73,7 @@ class Automatic:
         self.backwards += 1
         if self.backwards == 1:
             self._tell(order)
+            atexit.register(self.tell_end)
         return self.loss_scale.value
 
     def _tell(self, order):
@@ -86,6 +93,15 @@ class Automatic:
             f"{self.loss_scale.value:g}: {'; '.join(parts)}",
             file=sys.stderr,
         )
+
+    def tell_end(self) -> None:
+        """Say how many steps were skipped of how many, and the scale, at the end of the process."""
+        if self.attempts:
+            print(
+                f"minifp: automatic mixed precision: {self.skipped} of {self.attempts} steps "
+                f"skipped for Inf or NaN, loss scale at the end {self.loss_scale.value:g}",
+                file=sys.stderr,
+            )
 
     def give_way(self, to: str) -> None:
         """Stop for something that scales losses by itself, and say so once."""
@@ -138,9 +154,10 @@ class Automatic:
 
     def apply(self, optimizer: Optimizer, gradients: list) -> None:
         """Update, or where a gradient is Inf or NaN change nothing and clear them; see
-        `optimizer.last_result`. Raises TrainingError after 50 such steps in a row."""
-        squares = sum(block.squared_norm() for block in gradients)
-        finite, scale = math.isfinite(squares), self.loss_scale.value
+        `optimizer.last_result`. After 50 such steps in a row a warning says so, once: the script
+        goes on."""
+        squares, scale = sum(block.squared_norm() for block in gradients), self.loss_scale.value
+        finite = self.note(squares)
         culprits: tuple = ()
         optimizer.count_attempt()
         if finite:
@@ -148,14 +165,30 @@ class Automatic:
         else:
             culprits = not_finite(optimizer.parameters)
             optimizer.zero_grad()
-        self.finite = finite if self.finite is None else self.finite and finite
         reason = None if finite else f"the gradient of {', '.join(culprits)} is not finite"
         after = copy(self.loss_scale)
         after.update(finite)
         norm = math.sqrt(squares) if finite else math.nan
         result = StepResult(finite, reason, scale, after.value, norm, culprits, (finite,))
         optimizer.last_result = result
-        check_patience(self.loss_scale, result, ())
+        try:
+            check_patience(self.loss_scale, result, ())
+        except TrainingError as error:
+            warn_once("patience", f"{VARIABLE}: {error}. The script goes on, its weights stay")
+
+    def note(self, squares: float) -> bool:
+        """Count a step with gradients of this sum of squares; whether they are finite."""
+        finite = math.isfinite(squares)
+        self.attempts, self.skipped = self.attempts + 1, self.skipped + (not finite)
+        self.finite = finite if self.finite is None else self.finite and finite
+        return finite
+
+    def takes(self, gradients: list) -> bool:
+        """Whether a closure has made finite gradients, or would at no smaller scale."""
+        after = copy(self.loss_scale)
+        after.update(False)
+        finite = self.note(sum(block.squared_norm() for block in gradients))
+        return finite or after.value == self.loss_scale.value
 
 
 def warn_of_nobody(losses: Iterable[Tensor]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.compat.torch import distributions
 from minifp.compat.torch.nn.parallel import DataParallel
 from minifp.compat.torch.nothing import say_once
 from minifp.errors import FileError, MinifpError
@@ -25,7 +26,8 @@ from minifp.saving.pytorch.writer import written
 
 folder: str | None = None  # into which paths are led that a script saves to
 home: Path | None = None  # of the script; None for that of the program that runs
-ALWAYS = {dotted_name(kind): kind for kind in (argparse.Namespace, DataParallel)}
+OURS = [getattr(distributions, name) for name in distributions.__all__]
+ALWAYS = {dotted_name(kind): kind for kind in (argparse.Namespace, DataParallel, *OURS)}
 OPTIMIZERS = {"state", "param_groups"}  # what an optimizer's state_dict has
 
 

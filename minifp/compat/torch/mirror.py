@@ -45,13 +45,20 @@ def is_mirrored(path: str) -> bool:
     return bool(paths.homes(path)) or path in MODULES
 
 
-def look_up(path: str, name: str) -> Any:
-    """What stands there under a name, which is also a module below; ABSENT for nothing."""
+def value_of(path: str, name: str) -> Any:
+    """What stands there under a name, unless it is a module; ABSENT for nothing."""
     for home in paths.homes(path):
         if name in known(home) and not (path == "torch" and name in paths.NOT_PYTORCHS):
             value = getattr(home, name)
             if not isinstance(value, ModuleType):
                 return value
+    return ABSENT
+
+
+def look_up(path: str, name: str) -> Any:
+    """What stands there under a name, which is also a module below; ABSENT for nothing."""
+    if (value := value_of(path, name)) is not ABSENT:
+        return value
     if is_mirrored(f"{path}.{name}"):
         return import_module(f"{path}.{name}")
     return ABSENT
@@ -104,8 +111,11 @@ class Finder(MetaPathFinder, Loader):
         return Mirror(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let `from torch import *` bring the public names."""
-        module.__dict__["__all__"] = sorted(names_of(module.__name__))
+        """Let `from torch import *` bring the public names, and have those of all but torch itself
+        in `__dict__`, where scripts look for a model or an optimizer by its name."""
+        path, names = module.__name__, sorted(names_of(module.__name__))
+        held = {n: value_of(path, n) for n in names if path != "torch"}
+        module.__dict__.update({n: v for n, v in held.items() if v is not ABSENT}, __all__=names)
 
 
 def install() -> None:

@@ -36,6 +36,9 @@ PLACES = {
     "torch.serialization": "torch",
     "torch.functional": "torch",
     "torch._utils": "torch",
+    "torchvision.ops.boxes": "torchvision.ops",
+    "torchvision.transforms.v2": "torchvision.transforms",
+    "torchvision.transforms.v2.functional": "torchvision.transforms.functional",
 }
 FILES = {  # each of these below a path has its names
     "torchvision.datasets": "cifar fakedata folder mnist vision",

@@ -26,8 +26,6 @@ MODULES = {  # by the path of a module, and of all below: why nothing is there
     "torchvision.io": "PIL.Image.open, and transforms.ToTensor",
     "torchvision.models.detection": "minifp.models has SSD300 and FasterRCNN",
     "torchvision.models.segmentation": "there is no such model: write its modules",
-    "torchvision.ops": "minifp.nn.functional has nms, box_iou, roi_align and others of its names",
-    "torchvision.transforms.v2": "torchvision.transforms has the usual ones",
     "torchvision.tv_tensors": "pictures are tensors, or Pillow's",
 }
 OTHERS = {  # packages that are made for PyTorch itself: what to use instead
@@ -43,6 +41,7 @@ WHY = MODULES | {  # and by the beginning of a name
     "class",
     "torchvision.models": "a model of minifp.models, or modules of your own; weights are not "
     "downloaded: load_state_dict(torch.load(path))",
+    "torchvision.ops": "those on boxes are there; of others, write their modules",
     "torchvision.transforms": "transforms.Lambda of a function of your own, which Pillow may help",
     "torchvision.utils": "there are make_grid and save_image; Pillow's ImageDraw draws",
 }

@@ -14,10 +14,12 @@ NO_WEIGHTS = (
 )
 TAKEN = {"num_classes": "classes", "dropout": "dropout", "aux_logits": "auxiliary"}  # and ours
 UNUSED = {"init_weights": (True, None), "transform_input": (False,)}  # values that ask for nothing
-OURS: dict[str, Any] = {  # by torchvision's name, ours, or the blocks of a ResNet's stages
+OURS: dict[str, Any] = {  # by torchvision's name, ours, or how many blocks a stage has
     "alexnet": "AlexNet", "densenet121": "DenseNet121", "googlenet": "GoogLeNet",
     "inception_v3": "InceptionV3", "mobilenet_v2": "MobileNetV2", "vgg16": "VGG16",
-    "vgg16_bn": "VGG16BN", "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3),
+    "vgg16_bn": "VGG16BN", "vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2),
+    "vgg19": (2, 2, 4, 4, 4), "vgg11_bn": (1, 1, 2, 2, 2), "vgg13_bn": (2, 2, 2, 2, 2),
+    "vgg19_bn": (2, 2, 4, 4, 4), "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3),
     "resnet50": (3, 4, 6, 3), "resnet101": (3, 4, 23, 3), "resnet152": (3, 8, 36, 3),
 }  # fmt: skip
 WITH_AUXILIARY = ("googlenet", "inception_v3")
@@ -51,6 +53,9 @@ def kind_of(name: str) -> Any:
     """The class of a model."""
     if isinstance(OURS[name], str):
         return getattr(models, OURS[name])
+    if name.startswith("vgg"):
+        base = models.VGG16BN if name.endswith("bn") else models.VGG16
+        return type("VGG", (base,), {"depths": OURS[name]})
     block = resnet.BasicBlock if name in ("resnet18", "resnet34") else resnet.Bottleneck
     return type("ResNet", (ResNet,), {"depths": OURS[name], "block": block})
 

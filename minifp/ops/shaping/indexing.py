@@ -22,6 +22,7 @@ from minifp.numerics.kernels import is_array, kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing_cuda import read as read_on_device
+from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import placed
 
@@ -106,10 +107,13 @@ def as_part(p):
     a = a if is_array(a) else np.asarray(a)
     if a.dtype.kind not in "iub":
         raise DTypeError(f"getitem: an index of {a.dtype}: expected integers or booleans")
-    if a.ndim and a.dtype == "uint8":
-        raise DTypeError(
-            "getitem: an index of uint8, which PyTorch takes for a mask: expected int64 or bool"
+    if a.dtype == "uint8" and (a.ndim or isinstance(p, Tensor)):
+        warn_once(
+            "index of uint8",
+            "an index of uint8 is a mask, as in PyTorch: write x[i.bool()], or x[i.long()] for "
+            "places",
         )
+        a = a != 0
     return a if a.ndim else a.item()
 
 

@@ -4,6 +4,7 @@ import pickle
 import struct
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from minifp.errors import ArgumentError
@@ -172,5 +173,6 @@ PLAIN: dict[type, Callable[[Emitter, Any, str], None]] = {
     set: lambda e, value, place: _call(e, value, "__builtin__ set", checked_keys(value)),
     frozenset: lambda e, value, place: e.call("__builtin__ frozenset", checked_keys(value)),
     Size: lambda e, value, place: e.call("torch Size", tuple(value)),
+    type(Path()): lambda e, value, place: e.call(f"pathlib {type(value).__name__}", *value.parts),
     device: lambda e, value, place: e.call("torch device", str(value)),
 }

@@ -1,6 +1,7 @@
 """What a file may name that has no tensors: containers, bytes, sizes, devices, dtypes."""
 
 from collections import Counter, OrderedDict, defaultdict
+from pathlib import Path, PosixPath, WindowsPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,6 +98,13 @@ def as_device(name: Any, number: Any = None) -> device:
     return device(name, number)
 
 
+def as_path(*parts: Any) -> Path:
+    """A path, of this system. Raises ValueError for other parts than texts."""
+    if not all(type(part) is str for part in parts):
+        raise ValueError("a path that is not made of texts")
+    return Path(*parts)
+
+
 NAMES: dict[str, Any] = {
     **{f"torch {name_of(dtype)}": shown(dtype) for dtype in DTYPES.values()},
     **{f"torch {name}": StorageKind(DTYPES[kind]) for name, kind in STORAGES.items()},
@@ -104,6 +112,7 @@ NAMES: dict[str, Any] = {
     "torch Size": Call(size),
     "torch device": Call(as_device),
     "_codecs encode": Call(as_bytes),
+    **{f"pathlib {kind.__name__}": Call(as_path) for kind in (PosixPath, WindowsPath)},
     "collections OrderedDict": Call(ordered),
     "collections Counter": Call(counter),
     **numpy_names.NAMES,

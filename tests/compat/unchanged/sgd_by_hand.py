@@ -1,4 +1,4 @@
-"""Gradient descent by hand, without an optimizer; see cnn.py for its small gradients."""
+"""Gradient descent by hand, without an optimizer, on gradients too small for float16."""
 
 import minifp as fp
 from minifp import nn

@@ -5,7 +5,7 @@ from typing import Any
 from minifp.compat.torch.nothing import say_once
 from minifp.nn import Module
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -21,3 +21,11 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **settings: Any) -> Any:
         """The module's own result."""
         return self.module(*inputs, **settings)
+
+
+def data_parallel(
+    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """The module's own result."""
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

@@ -2,10 +2,10 @@
 
 from minifp.compat.torchvision.datasets.at_random import FakeData
 from minifp.compat.torchvision.datasets.base import VisionDataset
-from minifp.compat.torchvision.datasets.folders import ImageFolder
+from minifp.compat.torchvision.datasets.folder import DatasetFolder, ImageFolder
 from minifp.compat.torchvision.datasets.published import CIFAR10, CIFAR100, MNIST, FashionMNIST
 
 __all__ = [
-    "CIFAR10", "CIFAR100", "FakeData", "FashionMNIST", "ImageFolder", "MNIST",
+    "CIFAR10", "CIFAR100", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "MNIST",
     "VisionDataset",
 ]  # fmt: skip

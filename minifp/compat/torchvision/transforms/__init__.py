@@ -2,6 +2,7 @@
 
 from minifp.compat.torchvision.transforms.at_random import (
     ColorJitter,
+    RandomAffine,
     RandomApply,
     RandomCrop,
     RandomErasing,
@@ -27,7 +28,7 @@ from minifp.compat.torchvision.transforms.functional import InterpolationMode
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
-    "PILToTensor", "Pad", "RandomApply", "RandomCrop", "RandomErasing",
+    "PILToTensor", "Pad", "RandomAffine", "RandomApply", "RandomCrop", "RandomErasing",
     "RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
     "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor",
 ]  # fmt: skip

@@ -178,6 +178,41 @@ class RandomRotation:
 
 
 @dataclass(eq=False)
+class RandomAffine:
+    """A picture turned (by -degrees to degrees, or a range), moved by up to translate (parts of its
+    width and height), scaled by a range, and sheared by degrees along x: -shear to shear, or a
+    range, or two ranges, along x and y."""
+
+    degrees: Any
+    translate: Any = None
+    scale: Any = None
+    shear: Any = None
+    interpolation: Any = InterpolationMode.NEAREST
+    fill: Any = 0
+    center: Any = None
+
+    @staticmethod
+    def get_params(
+        degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Sequence[int]
+    ) -> tuple[float, tuple[int, int], float, tuple[float, ...]]:
+        """(angle, translation, scale, shears) of a picture (width, height)."""
+        angle = uniform(*F.span("degrees", degrees))
+        most = [part * size for part, size in zip(translate or (), img_size)]
+        right, down = [round(uniform(-far, far)) for far in most] or (0, 0)
+        factor = 1.0 if scale_ranges is None else uniform(*F.span("scale", scale_ranges))
+        is_both = isinstance(shears, Sequence) and len(shears) == 4
+        ranges = [] if shears is None else [shears[:2], shears[2:]] if is_both else [shears]
+        sheared = *[uniform(*F.span("shear", each)) for each in ranges], 0.0, 0.0
+        return angle, (right, down), factor, sheared[:2]
+
+    def __call__(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        asked = self.degrees, self.translate, self.scale, self.shear, (width, height)
+        drawn = self.get_params(*asked)
+        return F.affine(img, *drawn, self.interpolation, self.fill, self.center)
+
+
+@dataclass(eq=False)
 class ColorJitter:
     """A picture with brightness, contrast and saturation (times 1 - value to 1 + value, or a range)
     and hue (moved by -value to value, or a range, of the circle) changed, in any order."""

@@ -286,6 +286,38 @@ def rotate(
     return img.rotate(angle, how, expand, center, fillcolor=colour(fill, img))
 
 
+def backwards(center: Any, angle: float, translate: Any, scale: float, shear: Any) -> list[float]:
+    """The matrix, row by row, that leads from a place of an affine picture to its place before.
+
+    It undoes, around the center, a turn by an angle and a shear by two (degrees) and a scaling, and
+    a translation in pixels.
+    """
+    turn, over, down = (math.radians(n) for n in (angle, *shear))
+    (cx, cy), (tx, ty) = center, translate
+    cos, sin = (f(turn - down) / math.cos(down) for f in (math.cos, math.sin))
+    a, b = cos, -cos * math.tan(over) - math.sin(turn)
+    c, d = sin, -sin * math.tan(over) + math.cos(turn)
+    rows = [[n / scale for n in row] for row in ((d, -b), (-c, a))]
+    (p, q), (r, s) = rows
+    x, y = cx + tx, cy + ty
+    return [p, q, cx - p * x - q * y, r, s, cy - r * x - s * y]
+
+
+def affine(
+    img: Any, angle: float, translate: Any, scale: float, shear: Any,
+    interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None,
+) -> Any:  # fmt: skip
+    """A picture turned clockwise by degrees, moved by (right, down) pixels, scaled, and sheared by
+    degrees along x, or along x and y; around its middle, or center, (x, y)."""
+    need("affine", img, "picture")
+    shears = [*shear] if isinstance(shear, Sequence) else [shear]
+    middle = [img.width / 2, img.height / 2] if center is None else center
+    matrix = backwards(middle, angle, translate, scale, [*shears, 0.0][:2])
+    method = import_module("PIL.Image").Transform.AFFINE
+    how = resampling(interpolation)
+    return img.transform(img.size, method, matrix, how, fillcolor=colour(fill, img))
+
+
 # ---- colours -------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from minifp.compat.torchvision.datasets.base import Change, VisionDataset
 from minifp.data.decoding import FORMATS
 from minifp.data.pillow import need_pillow
-from minifp.errors import DataError
+from minifp.errors import ArgumentError, DataError
 
+__all__ = ["DatasetFolder", "IMG_EXTENSIONS", "ImageFolder", "default_loader", "pil_loader"]
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
@@ -19,24 +20,30 @@ def pil_loader(path: Any) -> Any:
         return image.convert("RGB")
 
 
-class ImageFolder(VisionDataset):
+default_loader = pil_loader
+
+
+class DatasetFolder(VisionDataset):
     """What `loader` makes of the files below a folder that has a folder for each class.
 
-    is_valid_file: a function of a path; by default that it ends as pictures do. classes: the names
-    of the folders, sorted. samples, imgs: (path, class) of each file. Raises DataError where there
-    is no such folder, or a class has no file, unless allow_empty.
+    extensions: how files end that are wanted; or is_valid_file: a function of a path; one of both.
+    classes: the names of the folders, sorted. samples: (path, class) of each file. Raises DataError
+    where there is no such folder, or a class has no file, unless allow_empty.
     """
 
     def __init__(
-        self, root: Any, transform: Change = None, target_transform: Change = None,
-        loader: Callable[[str], Any] = pil_loader,
+        self, root: Any, loader: Callable[[str], Any], extensions: Any = None,
+        transform: Change = None, target_transform: Change = None,
         is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(root, None, transform, target_transform)
-        self.loader = loader
+        if (extensions is None) == (is_valid_file is None):
+            raise ArgumentError("expected extensions or is_valid_file, one of both")
+        ends = (extensions,) if isinstance(extensions, str) else tuple(extensions or ())
+        self.loader, self.extensions = loader, extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        is_wanted = is_valid_file or (lambda path: path.lower().endswith(IMG_EXTENSIONS))
-        self.samples = self.imgs = [
+        is_wanted = is_valid_file or (lambda path: path.lower().endswith(ends))
+        self.samples = [
             (path, self.class_to_idx[name])
             for name in sorted(self.class_to_idx)
             for path in files_below(Path(self.root, name))
@@ -45,14 +52,16 @@ class ImageFolder(VisionDataset):
         self.targets = [label for _, label in self.samples]
         empty = [name for name, i in self.class_to_idx.items() if i not in {*self.targets}]
         if empty and not allow_empty:
-            ends = "" if is_valid_file else f" (expected {', '.join(IMG_EXTENSIONS)})"
-            raise DataError(f"ImageFolder: {self.root} has no file in {', '.join(empty)}{ends}")
+            told = f" (expected {', '.join(ends)})" if ends else ""
+            what = type(self).__name__
+            raise DataError(f"{what}: {self.root} has no file in {', '.join(empty)}{told}")
 
     def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
         """The names of the classes, and their numbers. Raises DataError where there is none."""
         folders = [p for p in Path(directory).glob("*") if p.is_dir()]
         if not folders:
-            raise DataError(f"ImageFolder: {str(directory)!r} has no folder for a class in it")
+            what = type(self).__name__
+            raise DataError(f"{what}: {str(directory)!r} has no folder for a class in it")
         classes = sorted(p.name for p in folders)
         return classes, {name: i for i, name in enumerate(classes)}
 
@@ -62,6 +71,21 @@ class ImageFolder(VisionDataset):
     def __getitem__(self, index: Any) -> Any:
         path, target = self.samples[index]
         return self.changed(self.loader(path), target)
+
+
+class ImageFolder(DatasetFolder):
+    """A DatasetFolder of pictures. imgs: its samples."""
+
+    def __init__(
+        self, root: Any, transform: Change = None, target_transform: Change = None,
+        loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+    ) -> None:  # fmt: skip
+        ends = None if is_valid_file else IMG_EXTENSIONS
+        super().__init__(
+            root, loader, ends, transform, target_transform, is_valid_file, allow_empty
+        )
+        self.imgs = self.samples
 
 
 def files_below(folder: Path) -> list[str]:

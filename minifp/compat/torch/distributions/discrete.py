@@ -1,48 +1,16 @@
-"""torch.distributions: those that reinforcement learning and variational training use most."""
+"""Distributions of classes and of counts."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
-from minifp.errors import ArgumentError, ShapeError
+from minifp.compat.torch.distributions.base import Distribution
+from minifp.errors import ArgumentError
 from minifp.nn import functional as F
-from minifp.numerics.dtypes import float64
-from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, ones_like, randn, zeros_like
-
-__all__ = [
-    "Bernoulli", "Binomial", "Categorical", "Distribution", "MultivariateNormal", "Normal",
-    "OneHotCategorical",
-]  # fmt: skip
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-
-
-def as_floats(x: Any) -> Tensor:
-    """A tensor of at least float32."""
-    x = as_tensor(x)
-    return x if x.dtype == float64 else x.float()
-
-
-class Distribution:
-    """The base: `sample` draws without a gradient what `rsample` draws with one.
-
-    batch_shape: the shape of one draw of all its members, without the axes of an event.
-    """
-
-    batch_shape: tuple[int, ...] = ()
-    event_shape: tuple[int, ...] = ()
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws of shape sample_shape + batch_shape + event_shape, detached."""
-        with no_grad():
-            return self.rsample(tuple(sample_shape))
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Raises ArgumentError for a distribution whose draws have no gradient."""
-        raise ArgumentError(f"{type(self).__name__}.rsample: expected sample()")
+from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, ones_like, zeros_like
 
 
 class Categorical(Distribution):
@@ -155,59 +123,3 @@ class Binomial(Distribution):
         )
         order = as_tensor(np.log(ways)).reshape(tuple(value.shape))
         return value * of_one[0] + (self.total_count - value) * of_one[1] + order
-
-
-class Normal(Distribution):
-    """Of numbers with the mean loc and the standard deviation scale, which broadcast."""
-
-    def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
-        self.loc, self.scale = map(as_floats, (loc, scale))
-        shape = np.broadcast_shapes(tuple(self.loc.shape), tuple(self.scale.shape))
-        self.loc, self.scale = self.loc.expand(*shape), self.scale.expand(*shape)
-        self.batch_shape = tuple(shape)
-
-    mean = property(lambda self: self.loc)
-    stddev = property(lambda self: self.scale)
-    variance = property(lambda self: self.scale**2)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc + scale * draws of the standard normal distribution."""
-        return self.loc + self.scale * randn(*sample_shape, *self.batch_shape)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """ln of the density."""
-        return -(((value - self.loc) / self.scale) ** 2) / 2 - self.scale.log() - HALF_LOG_2PI
-
-    def entropy(self) -> Tensor:
-        """In nats, of batch_shape."""
-        return self.scale.log() + zeros_like(self.loc) + 0.5 + HALF_LOG_2PI
-
-
-class MultivariateNormal(Distribution):
-    """Of vectors whose covariance (..., n, n) is diagonal. Raises ArgumentError for another one."""
-
-    def __init__(self, loc: Tensor, covariance_matrix: Any = None, **settings: Any) -> None:
-        if covariance_matrix is None or any(v is not None for v in settings.values()):
-            raise ArgumentError("MultivariateNormal: expected covariance_matrix")
-        covariance = covariance_matrix.detach().numpy()
-        n = covariance.shape[-1]
-        if covariance.shape[-2:] != (n, n) or loc.shape[-1] != n:
-            raise ShapeError(f"MultivariateNormal: {covariance.shape} for a mean of {loc.shape}")
-        if np.any(covariance * (1 - np.eye(n))):
-            raise ArgumentError("MultivariateNormal: expected a diagonal covariance")
-        self.each = Normal(loc, covariance_matrix.diagonal(0, -2, -1).sqrt())
-        self.batch_shape, self.event_shape = self.each.batch_shape[:-1], (n,)
-
-    mean = property(lambda self: self.each.loc)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """One vector for each member of the batch, and of sample_shape."""
-        return self.each.rsample(sample_shape)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """ln of the density."""
-        return self.each.log_prob(value).sum(-1)
-
-    def entropy(self) -> Tensor:
-        """In nats, of batch_shape."""
-        return self.each.entropy().sum(-1)
