@@ -299,18 +299,24 @@ def run_backward(node, dys, to=None):
             gradients = run(*args, *saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
+    wanted = []
     for (parent, i), format, g in zip(node.parents, to, gradients):
         if format is None:
-            continue
-        shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
-        if g is None or g.shape != shape or g.dtype != format:
-            got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
-            raise TapeError(
-                f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got {got}"
-            )
-    if None in to:
-        return tuple([None if format is None else g for format, g in zip(to, gradients)])
-    return gradients
+            g = None
+        else:
+            shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
+            if g is None or g.shape != shape or g.dtype != format:
+                _refuse_gradient(node, shape, format, g)
+        wanted.append(g)
+    return tuple(wanted)
+
+
+def _refuse_gradient(node, shape, format, g):
+    """Say what a backward should have returned."""
+    got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
+    raise TapeError(
+        f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got {got}"
+    )
 
 
 def _zeros(node, i, dys):

@@ -63,20 +63,23 @@ def op(
 
 def _recorded(fn, name, are_weights, defaults):
     """What calls a function of arrays with Tensors, and records it. defaults: of its keywords."""
+    has_weights = True in are_weights
 
     @wraps(fn)
     def recorded(*args, **params):
         params = {**defaults, **params} if defaults else params  # backward is given them too
         precision, given = active.get().value, args
-        if True in are_weights or precision.operations is not None:
+        if has_weights or precision.operations is not None:
             args = _enter(name, args, are_weights, precision)
         arrays, parents, records, is_plain = [], [], False, True
         for a in args:
             parent = NONE
             if isinstance(a, Tensor):
                 t, a = a, a.array
-                if t.node is not None or t.gradient_dtype is not None:
-                    parent, records = (t.node or t, t.index), True
+                if t.node is not None:
+                    parent, records = (t.node, t.index), True
+                elif t.gradient_dtype is not None:
+                    parent, records = (t, 0), True
                 if t.seed != 1.0 or type(a) is not np.ndarray:
                     is_plain = False
             elif type(a) in NUMBERS and not -LARGE < a < LARGE:
@@ -95,9 +98,9 @@ def _recorded(fn, name, are_weights, defaults):
         outputs, node = y if isinstance(y, tuple) else (y,), None
         if records:
             saved = saved if keeping is None else keeping.kept(saved)
-            node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
-            node.call, node.site = (recorded, tuple(constants), *caller()), site
+            parts = name, params, tuple(parents), saved, backward, outputs, precision
+            node = Node(*parts, (recorded, tuple(constants), *caller()), site)
         results = tuple(
             [
                 Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
@@ -110,6 +113,8 @@ def _recorded(fn, name, are_weights, defaults):
             tell_of_numbers(name, args, arrays, results)
         if node is not None:
             node.watch((*args, *results))
+            if keeping is not None:
+                keeping.held_by(node)
             for observer in observers:
                 observer.on_record(node, results)
         return results if isinstance(y, tuple) else results[0]
@@ -206,6 +211,7 @@ def _is_host(a):
 
 
 NONE = (None, 0)  # the parent of an argument without gradient
+UNKNOWN = object()  # a format that was not asked for yet, which may be None
 
 
 def _shared(out, args):
@@ -227,14 +233,14 @@ def _enter(name, args, are_weights, precision):
     dtypes = tuple(
         [a.array.dtype if isinstance(a, Tensor) else getattr(a, "dtype", None) for a in args]
     )
-    key = are_weights, dtypes
     if precision.operations is not None:
         wanted = _cast_to(name, args, dtypes, precision)
-    elif key in precision.resolved:
-        wanted = precision.resolved[key]
     else:
-        floating = tuple([d if d is not None and is_float(d) else None for d in dtypes])
-        wanted = precision.resolved[key] = rules.entry(floating, are_weights, precision)
+        key = are_weights, dtypes
+        wanted = precision.resolved.get(key, UNKNOWN)
+        if wanted is UNKNOWN:
+            floating = tuple([d if d is not None and is_float(d) else None for d in dtypes])
+            wanted = precision.resolved[key] = rules.entry(floating, are_weights, precision)
     if wanted is None:
         return args
     if precision.operations is None and module_path.get():

@@ -26,6 +26,7 @@ class Weights:
     is_master = is_stochastic = False
     compensation: Any = None  # (n), what the last rounding left over of each weight
     is_narrow: bool  # whether they are stored in a format with a smaller range than float32
+    is_wide: bool  # whether they are stored in one that holds what float32 does
 
     def __init__(self, parameters):
         self.parameters = list(parameters)
@@ -42,6 +43,7 @@ class Weights:
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.format = format_of(first.dtype)
         self.is_narrow = self.format.max < SINGLE.max
+        self.is_wide = self.format.holds(SINGLE)
         self.views: list = [None] * len(self.parameters)
         self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
