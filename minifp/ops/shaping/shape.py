@@ -114,6 +114,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     last = as_axis(end_dim, input.ndim, "flatten: end_dim")
     if first > last:
         raise ShapeError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
+    if first == last and isinstance(input, Tensor):
+        return input
     merged = math.prod(input.shape[first : last + 1])
     return reshape(input, *input.shape[:first], merged, *input.shape[last + 1 :])
 
