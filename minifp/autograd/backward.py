@@ -299,16 +299,14 @@ def run_backward(node, dys, to=None):
             gradients = run(*args, *saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
-    wanted = []
     for (parent, i), format, g in zip(node.parents, to, gradients):
-        if format is None:
-            g = None
-        else:
+        if format is not None:
             shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
             if g is None or g.shape != shape or g.dtype != format:
                 _refuse_gradient(node, shape, format, g)
-        wanted.append(g)
-    return tuple(wanted)
+        elif g is not None:  # which nobody wants
+            gradients = tuple([None if f is None else g for f, g in zip(to, gradients)])
+    return gradients
 
 
 def _refuse_gradient(node, shape, format, g):

@@ -112,7 +112,7 @@ def _recorded(fn, name, are_weights, defaults):
         if not is_plain:
             tell_of_numbers(name, args, arrays, results)
         if node is not None:
-            node.watch((*args, *results))
+            node.watch(zip((*args, *results), (*arrays, *outputs)))
             if keeping is not None:
                 keeping.held_by(node)
             for observer in observers:

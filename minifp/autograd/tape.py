@@ -217,13 +217,14 @@ class Node:
         formats = precision.gradient_formats
         self.formats = tuple([formats[out.dtype] if out.ndim else out.dtype for out in outputs])
 
-    def watch(self, tensors: Iterable[Any]) -> None:
-        """Remember the version of each tensor whose array is among the saved ones."""
+    def watch(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Remember the version of each tensor whose array is among the saved ones. pairs: of
+        arguments and results, and their arrays."""
         saved = {*map(id, self.saved)}
         self.watched = [
             (t.storage, t.storage.version)
-            for t in tensors
-            if isinstance(t, Tensor) and id(t.array) in saved
+            for t, array in pairs
+            if id(array) in saved and isinstance(t, Tensor)
         ]
 
     def release(self) -> None:

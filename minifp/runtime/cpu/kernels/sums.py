@@ -7,6 +7,7 @@ rounding each addend a few times, however many there are.
 
 import math
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,43 +134,52 @@ def single(x):
     return flat(x if x.dtype == SINGLE else converted(x, SINGLE))
 
 
-def _sum_of_run(x, A, K, B, factor, dtype):
-    """x (A, K, B), flat, as its sums (A, B), flat: in one step, or by way of parts of the rows."""
-    if not A * K * B:
-        return np.zeros(A * B, dtype)
-    kernel, chunks, sizes, down, cost, workspace = _division(A, K, B)
-    out = np.empty(A * down * B, dtype if down == 1 else SINGLE)
-    step = factor if down == 1 else 1.0
-    kernel(chunks, *sizes, step, flat(x), flat(out), cost=cost, workspace=workspace)
-    return out if down == 1 else _sum_of_run(out, A, down, B, factor, dtype)
+class Step(NamedTuple):
+    """Sums over the middle of three axes: their kernel, its chunks and what it is told of sizes,
+    how many sums there are, the cost, the workspace. kernel: None where nothing is added up."""
+
+    kernel: Any
+    chunks: int
+    sizes: tuple
+    sums: int
+    cost: float = 0
+    workspace: int = 0
 
 
-@lru_cache(maxsize=1024)
-def _division(A, K, B):
-    """How sums over the middle axis are divided: their kernel, its chunks and what it is told of
-    sizes, of how many parts the rows are, the cost, the workspace."""
+def _summed(x, step, factor, dtype):
+    """The sums of a step, flat, each times a factor."""
+    kernel, chunks, sizes, sums, cost, workspace = step
+    if kernel is None:
+        return np.zeros(sums, dtype)
+    out = np.empty(sums, dtype)
+    kernel(chunks, *sizes, factor, flat(x), flat(out), cost=cost, workspace=workspace)
+    return out
+
+
+def _step(A, K, B):
+    """The Step of (A, K, B), in parts of its rows where these are long."""
     cost = A * K * B * NANOSECONDS
+    if not cost:
+        return Step(None, 0, (), A * B)
     if B == 1:
         deep = PIECE if A < 64 and K >= 2 * PIECE else K
         down = -(-K // deep)
         chunks, per = spans(A * down, CHUNK // deep)
-        return sum_last, chunks, (per, deep, A, K), down, cost, 0
+        return Step(sum_last, chunks, (per, deep, A, K), A * down, cost)
     width = min(B, WIDTH)
     deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
     deep = deep if K >= 2 * deep else K
     down = -(-K // deep)
     chunks, per = spans(A, CHUNK // (deep * width))
-    sizes = per, deep, width, A, K, B
-    return sum_middle, chunks * down * -(-B // width), sizes, down, cost, 3 * max(width, LINE) + 2
+    chunks, sizes = chunks * down * -(-B // width), (per, deep, width, A, K, B)
+    return Step(sum_middle, chunks, sizes, A * down * B, cost, 3 * max(width, LINE) + 2)
 
 
 @lru_cache(maxsize=1024)
-def _runs(shape, axes):
-    """((A, K, B), ...): sums over the middle axis, one after the other, that make one over `axes`;
-    and the shape of the result.
-    """
-    runs: list = []
-    found: list = []  # (size, whether it is summed), of neighbouring axes
+def _steps(shape, axes):
+    """The Steps, one after the other, that sum over `axes`; and the shape of the result."""
+    runs: list = []  # (size, whether it is summed), of neighbouring axes
+    steps: list = []
     for i, n in enumerate(shape):
         if n == 1:
             continue
@@ -180,9 +190,18 @@ def _runs(shape, axes):
     for last in range(len(runs) - 1, -1, -1):
         if runs[last][1]:
             A, B = math.prod(n for n, _ in runs[:last]), math.prod(n for n, _ in runs[last + 1 :])
-            found.append((A, runs[last][0], B))
+            steps += _in_steps(A, runs[last][0], B)
             del runs[last]
-    return tuple(found), tuple(n for i, n in enumerate(shape) if i not in axes)
+    steps = steps or _in_steps(1, 1, math.prod(shape))
+    return steps, tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def _in_steps(A, K, B):
+    """The Steps of sums over the middle axis: of parts of rows, and of their sums."""
+    steps = [_step(A, K, B)]
+    while steps[-1].sums > A * B:
+        steps.append(_step(A, steps[-1].sums // (A * B), B))
+    return steps
 
 
 def sum_over(x, axes, dtype, factor=1.0):
@@ -193,11 +212,10 @@ def sum_over(x, axes, dtype, factor=1.0):
         if kept == sorted(kept):
             axes = tuple(i for i, o in enumerate(order) if o in axes)
             x = x.transpose(order)
-    runs, shape = _runs(x.shape, tuple(axes))
-    for A, K, B in runs[:-1]:
-        x = _sum_of_run(x, A, K, B, 1.0, SINGLE)
-    A, K, B = runs[-1] if runs else (1, 1, x.size)
-    return _sum_of_run(x, A, K, B, factor, dtype).reshape(shape)
+    (*before, last), shape = _steps(x.shape, tuple(axes))
+    for step in before:
+        x = _summed(x, step, 1.0, SINGLE)
+    return _summed(x, last, factor, dtype).reshape(shape)
 
 
 # ---- other reductions ---------------------------------------------------------------------------
