@@ -243,6 +243,9 @@ def _formats_in(order, ends):
     Raises TapeError for a node whose backward cannot be done."""
     reached, formats = set(order), {}
     for node in order:
+        if type(node) is not Node:
+            formats[node] = ()
+            continue
         to = formats[node] = tuple(
             [
                 None if v not in reached else v.formats[i] if type(v) is Node else v.gradient_dtype
@@ -251,7 +254,7 @@ def _formats_in(order, ends):
         )
         if node in ends and all(format is None for format in to):
             formats[node] = ()
-        elif to and (node.saved is None or True in [s.version != v for s, v in node.watched]):
+        elif node.saved is None or True in [s.version != v for s, v in node.watched]:
             _refuse(node)
     return formats
 
