@@ -241,14 +241,11 @@ def _formats_in(order, ends):
     wanted: it goes to no node of these. () for a leaf, and where fp.grad ends.
 
     Raises TapeError for a node whose backward cannot be done."""
-    reached, formats = set(order), {}
-    for node in order:
-        if type(node) is not Node:
-            formats[node] = ()
-            continue
+    formats: dict[Any, tuple] = dict.fromkeys(order, ())
+    for node in [node for node in order if type(node) is Node]:
         to = formats[node] = tuple(
             [
-                None if v not in reached else v.formats[i] if type(v) is Node else v.gradient_dtype
+                None if v not in formats else v.formats[i] if type(v) is Node else v.gradient_dtype
                 for v, i in node.parents
             ]
         )
@@ -306,18 +303,14 @@ def run_backward(node, dys, to=None):
         if format is not None:
             shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
             if g is None or g.shape != shape or g.dtype != format:
-                _refuse_gradient(node, shape, format, g)
+                got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
+                raise TapeError(
+                    f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got "
+                    f"{got}"
+                )
         elif g is not None:  # which nobody wants
             gradients = tuple([None if f is None else g for f, g in zip(to, gradients)])
     return gradients
-
-
-def _refuse_gradient(node, shape, format, g):
-    """Say what a backward should have returned."""
-    got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
-    raise TapeError(
-        f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got {got}"
-    )
 
 
 def _zeros(node, i, dys):

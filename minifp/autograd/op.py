@@ -63,23 +63,20 @@ def op(
 
 def _recorded(fn, name, are_weights, defaults):
     """What calls a function of arrays with Tensors, and records it. defaults: of its keywords."""
-    has_weights = True in are_weights
 
     @wraps(fn)
     def recorded(*args, **params):
         params = {**defaults, **params} if defaults else params  # backward is given them too
         precision, given = active.get().value, args
-        if has_weights or precision.operations is not None:
+        if True in are_weights or precision.operations is not None:
             args = _enter(name, args, are_weights, precision)
         arrays, parents, records, is_plain = [], [], False, True
         for a in args:
             parent = NONE
             if isinstance(a, Tensor):
                 t, a = a, a.array
-                if t.node is not None:
-                    parent, records = (t.node, t.index), True
-                elif t.gradient_dtype is not None:
-                    parent, records = (t, 0), True
+                if t.node is not None or t.gradient_dtype is not None:
+                    parent, records = (t.node or t, t.index), True
                 if t.seed != 1.0 or type(a) is not np.ndarray:
                     is_plain = False
             elif type(a) in NUMBERS and not -LARGE < a < LARGE:
@@ -211,7 +208,6 @@ def _is_host(a):
 
 
 NONE = (None, 0)  # the parent of an argument without gradient
-UNKNOWN = object()  # a format that was not asked for yet, which may be None
 
 
 def _shared(out, args):
@@ -233,14 +229,14 @@ def _enter(name, args, are_weights, precision):
     dtypes = tuple(
         [a.array.dtype if isinstance(a, Tensor) else getattr(a, "dtype", None) for a in args]
     )
+    key = are_weights, dtypes
     if precision.operations is not None:
         wanted = _cast_to(name, args, dtypes, precision)
+    elif key in precision.resolved:
+        wanted = precision.resolved[key]
     else:
-        key = are_weights, dtypes
-        wanted = precision.resolved.get(key, UNKNOWN)
-        if wanted is UNKNOWN:
-            floating = tuple([d if d is not None and is_float(d) else None for d in dtypes])
-            wanted = precision.resolved[key] = rules.entry(floating, are_weights, precision)
+        floating = tuple([d if d is not None and is_float(d) else None for d in dtypes])
+        wanted = precision.resolved[key] = rules.entry(floating, are_weights, precision)
     if wanted is None:
         return args
     if precision.operations is None and module_path.get():

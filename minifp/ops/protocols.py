@@ -129,9 +129,7 @@ def __format__(self: Tensor, spec: str) -> str:
 @method
 def __repr__(self: Tensor) -> str:
     body = np.array2string(as_native(read(self)), separator=", ", prefix="tensor(")
-    if self.node is not None:
-        made = f", made by {self.node.op}"
-    else:
-        made = ", requires_grad=True" if self.requires_grad else ""
+    made = ", requires_grad=True" if self.requires_grad else ""
+    made = made if self.node is None else f", made by {self.node.op}"
     place = "" if self.device == "cpu" else f", device={self.device}"
     return f"tensor({body}, dtype={self.dtype}{place}{made})"

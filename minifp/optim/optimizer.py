@@ -279,11 +279,9 @@ class Optimizer:
         warn_of_consumed(self, present)
 
     def _check_wide(self):
-        if self._blocks and all([block.weights.is_wide for block in self._blocks]):
+        if self._blocks and all(block.weights.is_wide for block in self._blocks):
             return
-        formats = {p.array.dtype for p in self.parameters}
-        narrow = {dtype for dtype in formats if dtype != wider(dtype, float32)}
-        rounded = [p for p in self.parameters if p.array.dtype in narrow] if narrow else []
+        rounded = [p for p in self.parameters if p.array.dtype != wider(p.array.dtype, float32)]
         if rounded:
             raise PrecisionError(
                 f"{type(self).__name__}.step() on {len(rounded)} parameters stored in "

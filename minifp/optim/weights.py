@@ -26,7 +26,6 @@ class Weights:
     is_master = is_stochastic = False
     compensation: Any = None  # (n), what the last rounding left over of each weight
     is_narrow: bool  # whether they are stored in a format with a smaller range than float32
-    is_wide: bool  # whether they are stored in one that holds what float32 does
 
     def __init__(self, parameters):
         self.parameters = list(parameters)
@@ -43,7 +42,7 @@ class Weights:
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.format = format_of(first.dtype)
         self.is_narrow = self.format.max < SINGLE.max
-        self.is_wide = self.format.holds(SINGLE)
+        self.is_wide = self.format.holds(SINGLE)  # they are stored in no less than float32
         self.views: list = [None] * len(self.parameters)
         self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
@@ -83,10 +82,7 @@ class Weights:
 
     def have_moved(self):
         """Whether some parameter is on other memory than the flat buffer."""
-        for p, view in zip(self.parameters, self.views):
-            if p.array is not view:
-                return True
-        return False
+        return any(p.array is not view for p, view in zip(self.parameters, self.views))
 
     def check_formats(self):
         """Raise PrecisionError for a parameter that was given another format, or shape, since,

@@ -58,8 +58,7 @@ def check_scores(function, input, weight, ignore_index):
     ignore_index that is no integer.
     """
     check_tensors(function, input=input)
-    shape = input.shape
-    if not shape or shape[class_axis(len(shape))] == 0:
+    if not (shape := input.shape) or shape[class_axis(len(shape))] == 0:
         raise ShapeError(
             f"{function}: input of shape {shape}: expected (N, C, ...) or (C), with C > 0"
         )
@@ -91,11 +90,8 @@ def as_classes(function, input, target, ignore_index):
         )
     if is_on_device(t):
         return target
-    inside = t.view(t.dtype.str.replace("i", "u")) < input.shape[axis]  # negative ones are large
-    if np.count_nonzero(inside) == t.size:
-        return target
-    outside = (t != ignore_index) & ~inside
-    if outside.any():
+    outside = t.view(t.dtype.str.replace("i", "u")) >= input.shape[axis]  # negative ones are large
+    if np.count_nonzero(outside) and np.any(outside := outside & (t != ignore_index)):
         where = tuple(int(i) for i in np.argwhere(outside)[0])
         raise ArgumentError(
             f"{function}: target {t[where]} at {where}: expected classes "

@@ -7,7 +7,6 @@ rounding each addend a few times, however many there are.
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,50 +133,40 @@ def single(x):
     return flat(x if x.dtype == SINGLE else converted(x, SINGLE))
 
 
-class Step(NamedTuple):
-    """Sums over the middle of three axes: their kernel, its chunks and what it is told of sizes,
-    how many sums there are, the cost, the workspace. kernel: None where nothing is added up."""
-
-    kernel: Any
-    chunks: int
-    sizes: tuple
-    sums: int
-    cost: float = 0
-    workspace: int = 0
-
-
 def _summed(x, step, factor, dtype):
     """The sums of a step, flat, each times a factor."""
     kernel, chunks, sizes, sums, cost, workspace = step
-    if kernel is None:
-        return np.zeros(sums, dtype)
-    out = np.empty(sums, dtype)
+    out = (np.empty if chunks else np.zeros)(sums, dtype)
     kernel(chunks, *sizes, factor, flat(x), flat(out), cost=cost, workspace=workspace)
     return out
 
 
-def _step(A, K, B):
-    """The Step of (A, K, B), in parts of its rows where these are long."""
+def _steps_of(A, K, B):
+    """The steps of sums over the middle axis: of parts of the rows, if these are long, and of their
+    sums. For each its kernel, the chunks (0 where nothing is added up), what the kernel is told of
+    sizes, how many sums there are, the cost, the workspace."""
     cost = A * K * B * NANOSECONDS
     if not cost:
-        return Step(None, 0, (), A * B)
+        return [(sum_last, 0, (1, 1, 1, 1), A * B, 0, 0)]
     if B == 1:
         deep = PIECE if A < 64 and K >= 2 * PIECE else K
         down = -(-K // deep)
         chunks, per = spans(A * down, CHUNK // deep)
-        return Step(sum_last, chunks, (per, deep, A, K), A * down, cost)
-    width = min(B, WIDTH)
-    deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
-    deep = deep if K >= 2 * deep else K
-    down = -(-K // deep)
-    chunks, per = spans(A, CHUNK // (deep * width))
-    chunks, sizes = chunks * down * -(-B // width), (per, deep, width, A, K, B)
-    return Step(sum_middle, chunks, sizes, A * down * B, cost, 3 * max(width, LINE) + 2)
+        step = sum_last, chunks, (per, deep, A, K), A * down, cost, 0
+    else:
+        width = min(B, WIDTH)
+        deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
+        deep = deep if K >= 2 * deep else K
+        down = -(-K // deep)
+        chunks, per = spans(A, CHUNK // (deep * width))
+        chunks, sizes = chunks * down * -(-B // width), (per, deep, width, A, K, B)
+        step = sum_middle, chunks, sizes, A * down * B, cost, 3 * max(width, LINE) + 2
+    return [step] if down == 1 else [step, *_steps_of(A, down, B)]
 
 
 @lru_cache(maxsize=1024)
 def _steps(shape, axes):
-    """The Steps, one after the other, that sum over `axes`; and the shape of the result."""
+    """The steps, one after the other, that sum over `axes`; and the shape of the result."""
     runs: list = []  # (size, whether it is summed), of neighbouring axes
     steps: list = []
     for i, n in enumerate(shape):
@@ -190,18 +179,10 @@ def _steps(shape, axes):
     for last in range(len(runs) - 1, -1, -1):
         if runs[last][1]:
             A, B = math.prod(n for n, _ in runs[:last]), math.prod(n for n, _ in runs[last + 1 :])
-            steps += _in_steps(A, runs[last][0], B)
+            steps += _steps_of(A, runs[last][0], B)
             del runs[last]
-    steps = steps or _in_steps(1, 1, math.prod(shape))
+    steps = steps or _steps_of(1, 1, math.prod(shape))
     return steps, tuple(n for i, n in enumerate(shape) if i not in axes)
-
-
-def _in_steps(A, K, B):
-    """The Steps of sums over the middle axis: of parts of rows, and of their sums."""
-    steps = [_step(A, K, B)]
-    while steps[-1].sums > A * B:
-        steps.append(_step(A, steps[-1].sums // (A * B), B))
-    return steps
 
 
 def sum_over(x, axes, dtype, factor=1.0):
