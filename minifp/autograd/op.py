@@ -97,7 +97,8 @@ def _recorded(fn, name, are_weights, defaults):
             saved = saved if keeping is None else keeping.kept(saved)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
             parts = name, params, tuple(parents), saved, backward, outputs, precision
-            node = Node(*parts, (recorded, tuple(constants), *caller()), site)
+            node = Node(*parts, (recorded, tuple(constants), *caller()))
+            node.site = site
         results = tuple(
             [
                 Tensor(out, False, None if out.base is None else _shared(out, args), node, i)

@@ -208,9 +208,9 @@ class Node:
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
-        outputs: tuple, precision: policy.Precision, call: Any, site: Any,
+        outputs: tuple, precision: policy.Precision, call: Any,
     ) -> None:  # fmt: skip
-        self.op, self.params, self.parents, self.call, self.site = op, params, parents, call, site
+        self.op, self.params, self.parents, self.call, self.site = op, params, parents, call, None
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.precision, self.module = precision, module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
