@@ -112,9 +112,8 @@ class Keeping(InContext):
 
     def held_by(self, node: Node) -> None:
         """Let the memory that a node saves as it is know of it, unless another one has before."""
-        for storage, _ in node.watched:
-            if not storage.is_kept:
-                storage.keeper = ref(node)
+        for storage in [storage for storage, _ in node.watched if not storage.is_kept]:
+            storage.keeper = ref(node)
 
     def _kept(self, a):
         codes = self.codes.get(place_of(a)) if is_array(a) else None
