@@ -184,7 +184,7 @@ def toposort(ends):
                 readers[parent] += 1
             elif parent is not None:
                 readers[parent] = 1
-                if parent.parents:
+                if type(parent) is Node:
                     stack.append(parent)
     ready, order = [end for end in dict.fromkeys(ends) if readers[end] == 0], []
     while ready:

@@ -146,10 +146,11 @@ class Weights:
 
     def written(self, first, last):
         """Take note that these parameters' stored numbers are what the optimizer wrote."""
-        for i in range(first, last):
-            storage = self.parameters[i].storage
-            self.versions[i] = storage.version = storage.version + 1
+        storages = [p.storage for p in self.parameters[first:last]]
+        for storage in storages:
+            storage.version += 1
             storage.unrounded = None  # behind what was stored before
+        self.versions[first:last] = [storage.version for storage in storages]
 
     def are_beyond(self):
         """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a
