@@ -92,7 +92,7 @@ from minifp.ops import (
 
 # ---- written until here ----
 from minifp.ops import in_place
-from minifp.ops import methods, numpy_functions  # what a Tensor can do is attached by these
+from minifp.ops import methods, numpy_functions, protocols  # which attach what a Tensor can do
 
 # Models, data, optimizers.
 from minifp import data, models, nn, optim, utils

@@ -27,7 +27,7 @@ def without_init(*packages: str) -> None:
         package.__path__ = [str(ROOT.joinpath(*name.split(".")))]
 
 
-ATTACHING = ".methods", ".in_place", ".numpy_functions"  # what declares nothing
+ATTACHING = ".methods", ".protocols", ".in_place", ".numpy_functions"  # what declares nothing
 
 
 def declarations() -> list:

@@ -227,7 +227,7 @@ def toposort(ends):
                 readers[parent] += 1
             elif parent is not None:
                 readers[parent] = 1
-                if parent.parents:
+                if type(parent) is Node:
                     stack.append(parent)
     ready, order = [end for end in dict.fromkeys(ends) if readers[end] == 0], []
     while ready:
@@ -284,17 +284,17 @@ def _formats_in(order, ends):
     wanted: it goes to no node of these. () for a leaf, and where fp.grad ends.
 
     Raises TapeError for a node whose backward cannot be done."""
-    reached, formats = set(order), {}
-    for node in order:
+    formats: dict[Any, tuple] = dict.fromkeys(order, ())
+    for node in [node for node in order if type(node) is Node]:
         to = formats[node] = tuple(
             [
-                None if v not in reached else v.formats[i] if type(v) is Node else v.gradient_dtype
+                None if v not in formats else v.formats[i] if type(v) is Node else v.gradient_dtype
                 for v, i in node.parents
             ]
         )
         if node in ends and all(format is None for format in to):
             formats[node] = ()
-        elif to and (node.saved is None or True in [s.version != v for s, v in node.watched]):
+        elif node.saved is None or True in [s.version != v for s, v in node.watched]:
             _refuse(node)
     return formats
 
@@ -343,16 +343,16 @@ def run_backward(node, dys, to=None):
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
     for (parent, i), format, g in zip(node.parents, to, gradients):
-        if format is None:
-            continue
-        shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
-        if g is None or g.shape != shape or g.dtype != format:
-            got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
-            raise TapeError(
-                f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got {got}"
-            )
-    if None in to:
-        return tuple([None if format is None else g for format, g in zip(to, gradients)])
+        if format is not None:
+            shape = parent.shapes[i] if type(parent) is Node else parent.array.shape
+            if g is None or g.shape != shape or g.dtype != format:
+                got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
+                raise TapeError(
+                    f"backward of {node.op}: expected a gradient of shape {shape}, {format}; got "
+                    f"{got}"
+                )
+        elif g is not None:  # which nobody wants
+            gradients = tuple([None if f is None else g for f, g in zip(to, gradients)])
     return gradients
 
 

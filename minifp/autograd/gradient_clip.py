@@ -87,7 +87,7 @@ def _with_unscaled_gradients(parameters, asked_by):
     for p in parameters:
         if not isinstance(p, Tensor):
             raise DTypeError(f"{asked_by}: a {type(p).__name__} among the parameters")
-    for seed in seeds_of([p.grad for p in parameters], asked_by):
+    for seed in seeds_of([g for p in parameters if (g := p.grad) is not None], asked_by):
         if seed != 1:
             raise TapeError(
                 f"{asked_by} on gradients still multiplied by {seed:g}: first call unscale_() of "
@@ -100,17 +100,16 @@ def _with_unscaled_gradients(parameters, asked_by):
 
 
 def seeds_of(gradients, asked_by="step()"):
-    """The seeds of all gradients (None where there is none), each once. Raises TapeError for no
-    gradients, and where a step has consumed all of them.
+    """The seeds of gradients, each once. Raises TapeError for none, and where a step has consumed
+    all of them.
     """
-    present = [g for g in gradients if g is not None]
-    if not present:
+    if not gradients:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    if all(g.consumed is not None and is_consumed(g) for g in present):
+    if all(g.consumed is not None and is_consumed(g) for g in gradients):
         raise TapeError(
             f"{asked_by} on gradients that a step has already used: call zero_grad() and backward()"
         )
-    return list(dict.fromkeys([g.seed for g in present]))
+    return list(dict.fromkeys([g.seed for g in gradients]))
 
 
 def is_consumed(gradient):

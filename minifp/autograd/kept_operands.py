@@ -110,6 +110,11 @@ class Keeping(InContext):
         """What the node keeps of what an operation has saved."""
         return mapped(self._kept, saved)
 
+    def held_by(self, node: Node) -> None:
+        """Let the memory that a node saves as it is know of it, unless another one has before."""
+        for storage in [storage for storage, _ in node.watched if not storage.is_kept]:
+            storage.keeper = ref(node)
+
     def _kept(self, a):
         codes = self.codes.get(place_of(a)) if is_array(a) else None
         return a if codes is None else codes._replace(codes=codes.codes.reshape(a.shape))

@@ -95,9 +95,10 @@ def _recorded(fn, name, are_weights, defaults):
         outputs, node = y if isinstance(y, tuple) else (y,), None
         if records:
             saved = saved if keeping is None else keeping.kept(saved)
-            node = Node(name, params, tuple(parents), saved, backward, outputs, precision)
             constants = [a if parent is NONE else None for a, parent in zip(arrays, parents)]
-            node.call, node.site = (recorded, tuple(constants), *caller()), site
+            parts = name, params, tuple(parents), saved, backward, outputs, precision
+            node = Node(*parts, (recorded, tuple(constants), *caller()))
+            node.site = site
         results = tuple(
             [
                 Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
@@ -109,7 +110,9 @@ def _recorded(fn, name, are_weights, defaults):
         if not is_plain:
             tell_of_numbers(name, args, arrays, results)
         if node is not None:
-            node.watch((*args, *results))
+            node.watch(zip((*args, *results), (*arrays, *outputs)))
+            if keeping is not None:
+                keeping.held_by(node)
             for observer in observers:
                 observer.on_record(node, results)
         return results if isinstance(y, tuple) else results[0]

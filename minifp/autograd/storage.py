@@ -44,9 +44,10 @@ class Storage:
     was known of a gradient in it is over. unrounded: what is behind a leaf's stored numbers, or
     None. sharing: the tensors on this memory, or None where nobody needs to know. histories: of a
     parameter, the maxima of what its products multiply (numerics/amax_history.py), or None.
-    keeper: a weak reference to the first recorded operation that saved an array on this memory, of
-    those that still have it, or None. codes: what is known of an operand in it that was saved in
-    its codes (kept_operands.py), or None. in_buffer: whether an optimizer has moved it to its own.
+    keeper: a weak reference to the first operation, of those that still have it, which was recorded
+    under saved=operands and saved an array on this memory, or None. codes: what is known of an
+    operand in it that was saved in its codes (kept_operands.py), or None. in_buffer: whether an
+    optimizer has moved it to its own.
     """
 
     version: int = 0

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -209,27 +208,24 @@ class Node:
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
-        outputs: tuple, precision: policy.Precision,
+        outputs: tuple, precision: policy.Precision, call: Any,
     ) -> None:  # fmt: skip
-        self.op, self.params, self.parents = op, params, parents
+        self.op, self.params, self.parents, self.call, self.site = op, params, parents, call, None
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
-        self.call = self.site = None
         self.precision, self.module = precision, module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
         formats = precision.gradient_formats
         self.formats = tuple([formats[out.dtype] if out.ndim else out.dtype for out in outputs])
 
-    def watch(self, tensors: Iterable[Any]) -> None:
-        """Remember the version of each tensor whose array is among the saved ones."""
-        saved = [*map(id, self.saved)]
-        self.watched = watched = []
-        for t in tensors if saved else ():
-            if isinstance(t, Tensor) and id(t.array) in saved:
-                storage = t.storage
-                watched.append((storage, storage.version))
-                keeper = None if storage.keeper is None else storage.keeper()
-                if keeper is None or keeper.saved is None:
-                    storage.keeper = ref(self)
+    def watch(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Remember the version of each tensor whose array is among the saved ones. pairs: of
+        arguments and results, and their arrays."""
+        saved = {*map(id, self.saved)}
+        self.watched = [
+            (t.storage, t.storage.version)
+            for t, array in pairs
+            if id(array) in saved and isinstance(t, Tensor)
+        ]
 
     def release(self) -> None:
         """Let go of what backward needed."""

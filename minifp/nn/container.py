@@ -128,7 +128,7 @@ class Sequential(_Numbered):
             self.extend(modules)
 
     def forward(self, x: Any) -> Any:
-        for module in self.children():
+        for module in [m for m in vars(self).values() if isinstance(m, Module)]:
             x = module(x)
         return x
 

@@ -71,7 +71,7 @@ class Kernel:
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.is_ours = is_ours(reference)  # others may ask whether arrays are NumPy's
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
-        self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self.keywords = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
         check_choice(f"kernel {self.name}: role", rule.role, ROLES)
         if rule.product is not None:
@@ -144,7 +144,7 @@ class Kernel:
     def _derived(self, device):
         if not can_derive():
             return None
-        sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
+        sums_to = self.rule.role == "loss" and {"shape", "sum"}.issubset(self.keywords)
         if self.rule.role == "map" or sums_to:
             return self._guarded(partial(derived_kernel_of, self.reference))
         reduces = self.rule.role in ("reduce", "norm", "loss") and "dot" not in self.wants

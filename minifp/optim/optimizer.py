@@ -269,7 +269,7 @@ class Optimizer:
     def check_gradients(self) -> None:
         """Raise TapeError for gradients that are still multiplied by a loss scale; warn of those
         that a step has used."""
-        present = [p.grad for p in self.parameters if p.grad is not None]
+        present = [g for p in self.parameters if (g := p.grad) is not None]
         for seed in seeds_of(present):
             if seed != 1:
                 raise TapeError(
@@ -280,9 +280,9 @@ class Optimizer:
         warn_of_consumed(self, present)
 
     def _check_wide(self):
-        formats = {p.array.dtype for p in self.parameters}
-        narrow = {dtype for dtype in formats if dtype != wider(dtype, float32)}
-        rounded = [p for p in self.parameters if p.array.dtype in narrow] if narrow else []
+        if self._blocks and all(block.weights.is_wide for block in self._blocks):
+            return
+        rounded = [p for p in self.parameters if p.array.dtype != wider(p.array.dtype, float32)]
         if rounded:
             raise PrecisionError(
                 f"{type(self).__name__}.step() on {len(rounded)} parameters stored in "
@@ -433,7 +433,7 @@ class Optimizer:
         """The keywords of the rule in one step of one run: of the settings of the group and `step`
         those that it names. May replace numbers in `state`."""
         known, rule = {**group, "step": step}, cast(Kernel, self.rule)
-        return plain_settings(known, *[name for name in sorted(rule.keywords) if name in known])
+        return plain_settings(known, *[name for name in rule.keywords if name in known])
 
     def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""

@@ -42,6 +42,7 @@ class Weights:
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.format = format_of(first.dtype)
         self.is_narrow = self.format.max < SINGLE.max
+        self.is_wide = self.format.holds(SINGLE)  # they are stored in no less than float32
         self.views: list = [None] * len(self.parameters)
         self.storages: list = [None] * len(self.parameters)  # of what lies there
         for i in range(len(self.parameters)):
@@ -81,10 +82,7 @@ class Weights:
 
     def have_moved(self):
         """Whether some parameter is on other memory than the flat buffer."""
-        for p, view in zip(self.parameters, self.views):
-            if p.array is not view:
-                return True
-        return False
+        return any(p.array is not view for p, view in zip(self.parameters, self.views))
 
     def check_formats(self):
         """Raise PrecisionError for a parameter that was given another format, or shape, since,
@@ -148,10 +146,11 @@ class Weights:
 
     def written(self, first, last):
         """Take note that these parameters' stored numbers are what the optimizer wrote."""
-        for i in range(first, last):
-            storage = self.parameters[i].storage
-            self.versions[i] = storage.version = storage.version + 1
+        storages = [p.storage for p in self.parameters[first:last]]
+        for storage in storages:
+            storage.version += 1
             storage.unrounded = None  # behind what was stored before
+        self.versions[first:last] = [storage.version for storage in storages]
 
     def are_beyond(self):
         """Whether a stored weight is Inf or NaN, of narrow ones; two passes over their codes. On a

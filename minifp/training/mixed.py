@@ -218,7 +218,7 @@ class MixedOptimizer:
 
         Optional: step() does it as part of the update. A second call does nothing.
         """
-        seeds_of([p.grad for p in self.parameters], "unscale_()")
+        seeds_of([g for p in self.parameters if (g := p.grad) is not None], "unscale_()")
         self.look_for_largest()  # before somebody clips
         for p in self.parameters:
             if p.grad is not None:

@@ -24,7 +24,7 @@ GATHERING = (
 )
 DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn")
 # Imported, because that attaches methods to Tensor, or names to a package.
-FOR_THEIR_EFFECT = {"in_place", "methods", "numpy_functions", "in_notebooks", "late"}
+FOR_THEIR_EFFECT = {"in_place", "methods", "protocols", "numpy_functions", "in_notebooks", "late"}
 FOR_THEIR_EFFECT |= {"unknown_names", "variables", "_refused"}
 FOR_TYPES = {"TYPE_CHECKING"}
 # Methods with an underscore that users call, by a name or by an operator.

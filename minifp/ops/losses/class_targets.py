@@ -58,13 +58,13 @@ def check_scores(function, input, weight, ignore_index):
     ignore_index that is no integer.
     """
     check_tensors(function, input=input)
-    if input.ndim == 0 or input.shape[class_axis(input.ndim)] == 0:
+    if not (shape := input.shape) or shape[class_axis(len(shape))] == 0:
         raise ShapeError(
-            f"{function}: input of shape {input.shape}: expected (N, C, ...) or (C), with C > 0"
+            f"{function}: input of shape {shape}: expected (N, C, ...) or (C), with C > 0"
         )
-    classes = input.shape[class_axis(input.ndim)]
-    check_parameters(function, (classes,), input.shape, weight=weight)
-    check_constants(function, weight=weight)
+    if weight is not None:
+        check_parameters(function, (shape[class_axis(len(shape))],), shape, weight=weight)
+        check_constants(function, weight=weight)
     if not isinstance(ignore_index, (int, np.integer)):
         raise DTypeError(f"{function}: ignore_index={ignore_index!r}: expected an integer")
 
@@ -90,8 +90,8 @@ def as_classes(function, input, target, ignore_index):
         )
     if is_on_device(t):
         return target
-    outside = (t != ignore_index) & ((t < 0) | (t >= input.shape[axis]))
-    if outside.any():
+    outside = t.view(t.dtype.str.replace("i", "u")) >= input.shape[axis]  # negative ones are large
+    if np.count_nonzero(outside) and np.any(outside := outside & (t != ignore_index)):
         where = tuple(int(i) for i in np.argwhere(outside)[0])
         raise ArgumentError(
             f"{function}: target {t[where]} at {where}: expected classes "

@@ -43,10 +43,6 @@ def reshape(input: Tensor, *shape: Ints) -> Tensor:
     return reshape_op(input, shape=sizes)
 
 
-def view_backward(dy, shape_before, to, shape):
-    return (dy.reshape(shape_before),)
-
-
 @op
 def view_op(x, *, shape):
     y = x.reshape(shape)
@@ -55,7 +51,7 @@ def view_op(x, *, shape):
             f"view: {x.shape} as {y.shape} cannot be a view with the strides {x.strides}: use "
             "reshape"
         )
-    return y, (x.shape,), view_backward
+    return y, (x.shape,), reshape_backward
 
 
 @public("Tensor", autocast="exact")
@@ -114,6 +110,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     last = as_axis(end_dim, input.ndim, "flatten: end_dim")
     if first > last:
         raise ShapeError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
+    if first == last and isinstance(input, Tensor):
+        return input
     merged = math.prod(input.shape[first : last + 1])
     return reshape(input, *input.shape[:first], merged, *input.shape[last + 1 :])
 
@@ -126,10 +124,8 @@ def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
     given, n = as_integers((sizes,), "unflatten: sizes ", -1), input.shape[axis]
     known = math.prod(s for s in given if s != -1)
     missing = given.count(-1)
-    if not given or missing > 1 or (missing and (known == 0 or n % known)):
-        raise ShapeError(f"unflatten: an axis of size {n} as {given}")
-    whole = tuple(n // known if s == -1 else s for s in given)
-    if math.prod(whole) != n:
+    whole = tuple(n // max(known, 1) if s == -1 else s for s in given)
+    if not given or missing > 1 or (missing and not known) or math.prod(whole) != n:
         raise ShapeError(f"unflatten: an axis of size {n} as {given}")
     return reshape(input, *input.shape[:axis], *whole, *input.shape[axis + 1 :])
 

@@ -160,12 +160,14 @@ def laid(x, lie):
 class Plan(NamedTuple):
     """What products of matrices of one layout need: see `product`.
 
-    shape: of the result. blocks: how it is divided, None where nothing is added up. a, b: how the
-    factors lie. places: what the kernel is told of both.
+    shape: of the result. chunks, cost, workspace: of its Blocks; no chunks where nothing is added
+    up. a, b: how the factors lie. places: what the kernel is told of both.
     """
 
     shape: tuple[int, ...]
-    blocks: Blocks | None = None
+    chunks: int = 0
+    cost: float = 0
+    workspace: int = 0
     a: Lie | None = None
     b: Lie | None = None
     places: tuple = ()
@@ -179,11 +181,10 @@ class Plan(NamedTuple):
         shape = (*leading, M, N)
         if 0 in (*shape, K):
             return cls(shape)
-        blocks = blocks_of(math.prod(leading), M, N, K, threads)
+        chunks, sizes, cost, workspace = blocks_of(math.prod(leading), M, N, K, threads)
         of_a, of_b = lie_of(a, leading), lie_of(b, leading)
-        strides = of_a.strides + of_b.strides
-        places = of_a.offsets, of_b.offsets, STEPS, blocks.sizes, strides
-        return cls(shape, blocks, of_a, of_b, places)
+        places = of_a.offsets, of_b.offsets, STEPS, sizes, of_a.strides + of_b.strides
+        return cls(shape, chunks, cost, workspace, of_a, of_b, places)
 
 
 NO_BIAS = {dtype: np.empty(0, kind) for dtype, kind in VIEWS.items()}
@@ -195,9 +196,9 @@ def product(a, b, dtype, bias=None, out=None):
     bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
     """
     layouts = (a.shape, a.strides, a.itemsize), (b.shape, b.strides, b.itemsize)
-    shape, blocks, of_a, of_b, places = Plan.of(*layouts, threads.number)
+    shape, chunks, cost, workspace, of_a, of_b, places = Plan.of(*layouts, threads.number)
     y = np.empty(shape, dtype) if out is None else out
-    if blocks is None:
+    if not chunks:
         if not y.size:
             return y
         a, b = (
@@ -205,7 +206,6 @@ def product(a, b, dtype, bias=None, out=None):
             np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
         )
         return product(a, b, dtype, bias, y)
-    chunks, _, cost, workspace = blocks
     addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
     a = reached(a, of_a) if of_a.reach else flat(a, of_a.order)
     b = reached(b, of_b) if of_b.reach else flat(b, of_b.order)

@@ -114,13 +114,13 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
         known = kernels.plain.get((*kinds, *to, *signature))
         if known is not None:
             kernel, count, dtype, few, loads, told, fits = known
-            shapes = [a.shape for a in args[:count]]
-            alike = shapes.count(shapes[0]) == count
-            shape = shapes[0] if alike else np.broadcast(*args[:count]).shape
-            n = math.prod(shape)
-            arrays = [args[k] for k in loads]
-            if not alike or False in [a.flags.carray for a in arrays]:
-                arrays = stretched_to(shape, n, arrays)
+            shape, n, arrays = args[0].shape, args[0].size, [args[k] for k in loads]
+            for a in args[:count]:
+                if a.shape != shape or not a.flags.carray:
+                    shape = np.broadcast(*args[:count]).shape
+                    n = math.prod(shape)
+                    arrays = stretched_to(shape, n, arrays)
+                    break
             if 0 < n < few and arrays is not None and fits(settings):
                 y = np.empty(shape, dtype)
                 rest = (*arrays, y, *told(settings))

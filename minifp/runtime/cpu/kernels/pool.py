@@ -135,7 +135,7 @@ _own = Own()
 def at_hand(size):
     """This thread's counters, at 0, and a float32 workspace of at least `size` numbers."""
     held, array = _own.counter, _own.array if size else NOTHING
-    held[0] = held[1] = 0
+    held.fill(0)
     return held, array if size <= array.size else scratch(size)
 
 
@@ -168,16 +168,18 @@ def packed(size):
 # ---- arrays ------------------------------------------------------------------------------------
 
 
+CODES = {dtype: codes for dtype, codes in VIEWS.items() if codes != dtype}
+
+
 def view(x):
     """A stored array as kernels take it: its bits, where numba does not know its format."""
-    return x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x
+    return x.view(CODES[x.dtype]) if x.dtype in CODES else x
 
 
 def flat(x, order="C"):
     """The same, as one row of numbers in this order: a copy only if they do not lie so."""
-    dtype = x.dtype
-    row, kind = x.ravel(order), VIEWS.get(dtype, dtype)
-    return row if kind is dtype else row.view(kind)
+    row = x.ravel(order)
+    return row.view(CODES[row.dtype]) if row.dtype in CODES else row
 
 
 # ---- kernels in chunks --------------------------------------------------------------------------

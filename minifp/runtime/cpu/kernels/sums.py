@@ -133,43 +133,42 @@ def single(x):
     return flat(x if x.dtype == SINGLE else converted(x, SINGLE))
 
 
-def _sum_of_run(x, A, K, B, factor, dtype):
-    """x (A, K, B), flat, as its sums (A, B), flat: in one step, or by way of parts of the rows."""
-    if not A * K * B:
-        return np.zeros(A * B, dtype)
-    kernel, chunks, sizes, down, cost, workspace = _division(A, K, B)
-    out = np.empty(A * down * B, dtype if down == 1 else SINGLE)
-    step = factor if down == 1 else 1.0
-    kernel(chunks, *sizes, step, flat(x), flat(out), cost=cost, workspace=workspace)
-    return out if down == 1 else _sum_of_run(out, A, down, B, factor, dtype)
+def _summed(x, step, factor, dtype):
+    """The sums of a step, flat, each times a factor."""
+    kernel, chunks, sizes, sums, cost, workspace = step
+    out = (np.empty if chunks else np.zeros)(sums, dtype)
+    kernel(chunks, *sizes, factor, flat(x), flat(out), cost=cost, workspace=workspace)
+    return out
 
 
-@lru_cache(maxsize=1024)
-def _division(A, K, B):
-    """How sums over the middle axis are divided: their kernel, its chunks and what it is told of
-    sizes, of how many parts the rows are, the cost, the workspace."""
+def _steps_of(A, K, B):
+    """The steps of sums over the middle axis: of parts of the rows, if these are long, and of their
+    sums. For each its kernel, the chunks (0 where nothing is added up), what the kernel is told of
+    sizes, how many sums there are, the cost, the workspace."""
     cost = A * K * B * NANOSECONDS
+    if not cost:
+        return [(sum_last, 0, (1, 1, 1, 1), A * B, 0, 0)]
     if B == 1:
         deep = PIECE if A < 64 and K >= 2 * PIECE else K
         down = -(-K // deep)
         chunks, per = spans(A * down, CHUNK // deep)
-        return sum_last, chunks, (per, deep, A, K), down, cost, 0
-    width = min(B, WIDTH)
-    deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
-    deep = deep if K >= 2 * deep else K
-    down = -(-K // deep)
-    chunks, per = spans(A, CHUNK // (deep * width))
-    sizes = per, deep, width, A, K, B
-    return sum_middle, chunks * down * -(-B // width), sizes, down, cost, 3 * max(width, LINE) + 2
+        step = sum_last, chunks, (per, deep, A, K), A * down, cost, 0
+    else:
+        width = min(B, WIDTH)
+        deep = max(CHUNK // width, -(-K // 64)) if A < 64 else K
+        deep = deep if K >= 2 * deep else K
+        down = -(-K // deep)
+        chunks, per = spans(A, CHUNK // (deep * width))
+        chunks, sizes = chunks * down * -(-B // width), (per, deep, width, A, K, B)
+        step = sum_middle, chunks, sizes, A * down * B, cost, 3 * max(width, LINE) + 2
+    return [step] if down == 1 else [step, *_steps_of(A, down, B)]
 
 
 @lru_cache(maxsize=1024)
-def _runs(shape, axes):
-    """((A, K, B), ...): sums over the middle axis, one after the other, that make one over `axes`;
-    and the shape of the result.
-    """
-    runs: list = []
-    found: list = []  # (size, whether it is summed), of neighbouring axes
+def _steps(shape, axes):
+    """The steps, one after the other, that sum over `axes`; and the shape of the result."""
+    runs: list = []  # (size, whether it is summed), of neighbouring axes
+    steps: list = []
     for i, n in enumerate(shape):
         if n == 1:
             continue
@@ -180,9 +179,10 @@ def _runs(shape, axes):
     for last in range(len(runs) - 1, -1, -1):
         if runs[last][1]:
             A, B = math.prod(n for n, _ in runs[:last]), math.prod(n for n, _ in runs[last + 1 :])
-            found.append((A, runs[last][0], B))
+            steps += _steps_of(A, runs[last][0], B)
             del runs[last]
-    return tuple(found), tuple(n for i, n in enumerate(shape) if i not in axes)
+    steps = steps or _steps_of(1, 1, math.prod(shape))
+    return steps, tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
 def sum_over(x, axes, dtype, factor=1.0):
@@ -193,11 +193,10 @@ def sum_over(x, axes, dtype, factor=1.0):
         if kept == sorted(kept):
             axes = tuple(i for i, o in enumerate(order) if o in axes)
             x = x.transpose(order)
-    runs, shape = _runs(x.shape, tuple(axes))
-    for A, K, B in runs[:-1]:
-        x = _sum_of_run(x, A, K, B, 1.0, SINGLE)
-    A, K, B = runs[-1] if runs else (1, 1, x.size)
-    return _sum_of_run(x, A, K, B, factor, dtype).reshape(shape)
+    (*before, last), shape = _steps(x.shape, tuple(axes))
+    for step in before:
+        x = _summed(x, step, 1.0, SINGLE)
+    return _summed(x, last, factor, dtype).reshape(shape)
 
 
 # ---- other reductions ---------------------------------------------------------------------------
