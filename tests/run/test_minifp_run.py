@@ -1,9 +1,11 @@
 """PyTorch's scripts as they are: the mirror of its paths, and `python -m minifp.run`."""
 
+import csv
 import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from unittest.mock import Mock, patch
 
 import numpy as np
@@ -92,21 +94,51 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     refuses(ImportError, r"minifp\.data", import_module, "torchaudio")
     for name in ("ops.nms", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
         refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
-    assert not isinstance(torch.ones(1), torch.nn.Conv3d)
+    assert not isinstance(torch.ones(1), torch.nn.EmbeddingBag)
     numbers = Mock(make_np=type)
     with patch.dict(sys.modules, {"tensorboardX.x2num": numbers}):
         Finder.find_spec("tensorboardX.summary")
     assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
+def inputs(torch, dtype):
+    """What the expressions of own_functions.csv name."""
+    sizes = {"v": (1, 4, 4, 5, 5), "w": (4, 2, 3, 2, 2), "b": (4,), "p": (1, 4, 5, 5)}
+    sizes |= {"q": (1, 4, 5, 5), "theta": (1, 2, 3), "m": (3, 4), "n": (3, 4), "tri": (4, 4, 4)}
+    waves = [np.sin(1.7 * np.arange(np.prod(s)) + i) * 0.9 for i, s in enumerate(sizes.values())]
+    named = {n: w.reshape(s) for (n, s), w in zip(sizes.items(), waves)}
+    named |= {"q": np.abs(named["q"]) + 0.1, "sign": np.sign(named["m"])}
+    return {name: torch.from_numpy(array).to(dtype) for name, array in named.items()}
+
+
+def test_functions_of_its_own_have_pytorchs_numbers_and_slopes_and_their_inputs_format(torch):
+    with Path(__file__).with_name("own_functions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+    for expression, pytorchs in rows:
+        code, exact = compile(expression, expression, "eval"), inputs(torch, torch.float64)
+        y = eval(code, names | exact)
+        weights = np.cos(np.arange(y.numel())).reshape(y.shape)
+        np.testing.assert_allclose((y.numpy() * weights).sum(), float(pytorchs), 1e-12, 1e-13)
+        used = {n: exact[n].requires_grad_() for n in code.co_names if n in exact and n != "sign"}
+        own = names | exact
+        if "detach" not in expression:
+            assert fp.gradcheck(lambda *x: eval(code, own | dict(zip(used, x))), [*used.values()])
+        narrow = eval(code, names | inputs(torch, torch.float16))
+        assert narrow.dtype in (torch.float16, torch.float32), expression
+        np.testing.assert_allclose(narrow.numpy(), y.detach().numpy(), atol=2e-2, rtol=1e-2)
+
+
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
-    text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
+    text = (
+        "import torch, own\nfrom torch import nn as n\nn.EmbeddingBag; n.Conv3d; torch.cuda.amp\n"
+    )
     text += (
         "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.ops; v.transforms.Pad\n"
     )
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
-    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchtext .index_reduce".split()
+    lacking = "torch.onnx torch.onnx.export torch.nn.EmbeddingBag torchtext .index_reduce".split()
     assert [*zip(lacking, range(1, 6)), ("torchvision.ops", 7)] == [
         lack[2:0:-1] for lack in missing.missing(str(script))
     ]

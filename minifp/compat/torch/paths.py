@@ -10,6 +10,7 @@ from typing import Any
 ROOTS = ("torch", "torchvision")  # whose modules are mirrored
 # Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
 PLACES = {
+    "torch": "minifp.compat.torch.functions",
     "torch.nn.modules": "torch.nn",
     "torch.nn.parameter": "torch.nn",
     "torch.nn.utils.clip_grad": "torch.nn.utils",

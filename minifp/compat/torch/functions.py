@@ -1,0 +1,112 @@
+"""torch.X of what minifp writes by other names: made of its operations, as PyTorch defines it."""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd.tape import Tensor
+from minifp.errors import TapeError
+from minifp.ops import as_tensor, matmul, maximum, minimum
+
+__all__ = [
+    "addmv", "baddbmm", "bucketize", "cdist", "clamp_max", "clamp_min", "erfinv", "fmod", "frac",
+    "hypot", "inner", "logaddexp", "logit", "searchsorted", "std_mean", "var_mean",
+]  # fmt: skip
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta input + alpha mat @ vec."""
+    return input * beta + matmul(mat, vec) * alpha
+
+
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha batch1 @ batch2; input is not read where beta is 0."""
+    product = matmul(batch1, batch2)
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else input * beta + product
+
+
+def searchsorted(sorted_sequence: Any, input: Any, *, right: bool = False, **settings: Any) -> Any:
+    """Before which of a sequence (n) each number stands; after equal ones with right=True."""
+    edges, numbers = (as_tensor(x).detach().numpy() for x in (sorted_sequence, input))
+    return Tensor(np.asarray(np.searchsorted(edges, numbers, "right" if right else "left")))
+
+
+def bucketize(input: Any, boundaries: Tensor, *, right: bool = False) -> Tensor:
+    """searchsorted, with its arguments in the other order."""
+    return searchsorted(boundaries, input, right=right)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, **settings: Any) -> Tensor:
+    """The distances of (..., n, d) from (..., m, d): (..., n, m)."""
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """The larger of both."""
+    return input.clamp(min=min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """The smaller of both."""
+    return input.clamp(max=max)
+
+
+def erfinv(input: Tensor) -> Tensor:
+    """The number whose erf is the input's. Raises TapeError for one that has a gradient."""
+    if input.requires_grad:
+        raise TapeError("erfinv has no gradient here: expected a tensor without one")
+    before, inverse = input.numpy(), NormalDist().inv_cdf
+    ends = {-1.0: -np.inf, 1.0: np.inf}
+    found = [
+        ends[v] if v in ends else inverse((v + 1) / 2) / 2**0.5 if abs(v) < 1 else np.nan
+        for v in before.astype(np.float64).ravel().tolist()
+    ]
+    return Tensor(np.array(found, before.dtype).reshape(before.shape))
+
+
+def fmod(input: Tensor, other: Any) -> Tensor:
+    """What is left of a division that is cut off towards 0; it has the input's sign."""
+    return input - (input / other).detach().trunc() * other
+
+
+def frac(input: Tensor) -> Tensor:
+    """What stands behind the point, with the input's sign."""
+    return input - input.detach().trunc()
+
+
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """The square root of the sum of both squares."""
+    return (input * input + other * other).sqrt()
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sums of products along the last axes."""
+    return input * other if 0 in (input.ndim, other.ndim) else matmul(input, other.mT)
+
+
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """ln(exp(input) + exp(other))."""
+    low, high = minimum(input, other), maximum(input, other)
+    return high + (low - high).exp().log1p()
+
+
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """ln(p / (1 - p)), of p no nearer to 0 and 1 than eps."""
+    p = input if eps is None else input.clamp(eps, 1 - eps)
+    return p.log() - (1 - p).log()
+
+
+def var_mean(input: Tensor, dim: Any = None, **settings: Any) -> tuple[Tensor, Tensor]:
+    """x.var(dim), and x.mean(dim)."""
+    keeps = {"keepdim": settings.get("keepdim", False)}
+    return input.var(dim, **settings), input.mean(dim, **keeps)
+
+
+def std_mean(input: Tensor, dim: Any = None, **settings: Any) -> tuple[Tensor, Tensor]:
+    """x.std(dim), and x.mean(dim)."""
+    keeps = {"keepdim": settings.get("keepdim", False)}
+    return input.std(dim, **settings), input.mean(dim, **keeps)
