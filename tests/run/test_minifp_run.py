@@ -101,32 +101,34 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
-def inputs(torch, dtype):
+def waves(torch, dtype):
     """What the expressions of own_functions.csv name."""
     sizes = {"v": (1, 4, 4, 5, 5), "w": (4, 2, 3, 2, 2), "b": (4,), "p": (1, 4, 5, 5)}
     sizes |= {"q": (1, 4, 5, 5), "theta": (1, 2, 3), "m": (3, 4), "n": (3, 4), "tri": (4, 4, 4)}
-    waves = [np.sin(1.7 * np.arange(np.prod(s)) + i) * 0.9 for i, s in enumerate(sizes.values())]
-    named = {n: w.reshape(s) for (n, s), w in zip(sizes.items(), waves)}
-    named |= {"q": np.abs(named["q"]) + 0.1, "sign": np.sign(named["m"])}
-    return {name: torch.from_numpy(array).to(dtype) for name, array in named.items()}
+    numbers = [np.sin(1.7 * np.arange(np.prod(s)) + i) * 0.9 for i, s in enumerate(sizes.values())]
+    numbers[4] = np.abs(numbers[4]) + 0.1
+    named = {n: x.reshape(s) for x, (n, s) in zip(numbers, sizes.items())}
+    return {n: torch.from_numpy(x).to(dtype).requires_grad_() for n, x in named.items()}
 
 
-def test_functions_of_its_own_have_pytorchs_numbers_and_slopes_and_their_inputs_format(torch):
-    with Path(__file__).with_name("own_functions.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[1:]
+def weighed(x):
+    return (x.reshape(-1) * fp.from_numpy(np.cos(np.arange(x.numel())))).sum()
+
+
+def test_functions_of_its_own_have_pytorchs_numbers_slopes_and_formats(torch):
+    rows = Path(__file__).with_name("own_functions.csv").read_text(encoding="utf-8")
     names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
-    for expression, pytorchs in rows:
-        code, exact = compile(expression, expression, "eval"), inputs(torch, torch.float64)
-        y = eval(code, names | exact)
-        weights = np.cos(np.arange(y.numel())).reshape(y.shape)
-        np.testing.assert_allclose((y.numpy() * weights).sum(), float(pytorchs), 1e-12, 1e-13)
-        used = {n: exact[n].requires_grad_() for n in code.co_names if n in exact and n != "sign"}
-        own = names | exact
-        if "detach" not in expression:
-            assert fp.gradcheck(lambda *x: eval(code, own | dict(zip(used, x))), [*used.values()])
-        narrow = eval(code, names | inputs(torch, torch.float16))
-        assert narrow.dtype in (torch.float16, torch.float32), expression
-        np.testing.assert_allclose(narrow.numpy(), y.detach().numpy(), atol=2e-2, rtol=1e-2)
+    for expression, *theirs in [*csv.reader(rows.splitlines())][1:]:
+        exact, half = (waves(torch, dtype) for dtype in (torch.float64, torch.float16))
+        y, narrow = (eval(expression, names | used) for used in (exact, half))
+        weighed(y).backward()
+        slope = sum(weighed(x.grad).item() for x in exact.values() if x.grad is not None)
+        given = [float(n) for n in theirs]
+        np.testing.assert_allclose(
+            [weighed(y).item(), slope], given, 1e-12, 1e-13, err_msg=expression
+        )
+        assert narrow.dtype in (torch.float16, torch.float32)
+        np.testing.assert_allclose(narrow.detach().numpy(), y.detach().numpy(), 1e-2, 2e-2)
 
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
