@@ -17,12 +17,10 @@ from minifp.runtime.device import is_array_like
 class Embedding(Module):
     """The rows of weight (num_embeddings, embedding_dim), N(0, 1), that integers name.
 
-    padding_idx: a row that begins as zeros and gets no gradient; from the end where negative. What
-    else PyTorch's has is as it is there by default.
+    padding_idx: a row that begins as zeros and gets no gradient; from the end where negative.
     """
 
     multiplies = False
-    max_norm, norm_type, scale_grad_by_freq, sparse = None, 2.0, False, False
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None

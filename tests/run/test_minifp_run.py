@@ -13,7 +13,7 @@ import pytest
 from refusals import refuses
 
 import minifp as fp
-from minifp.compat.torch import files
+from minifp.compat.torch import files, functions
 from minifp.compat.torch.mirror import Finder, install
 from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
@@ -50,7 +50,7 @@ def mirrored():
 @pytest.fixture
 def torch():
     """What `import torch` brings, in this process until the test ends."""
-    methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
+    methods = {name: vars(fp.Tensor).get(name) for name in [*METHODS, *functions.METHODS]}
     others = {name: sys.modules.pop(name) for name in mirrored()}
     with patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
         install()

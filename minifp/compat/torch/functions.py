@@ -1,17 +1,22 @@
 """torch.X of what minifp writes by other names: made of its operations, as PyTorch defines it."""
 
+from inspect import getattr_static
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from minifp.autograd.function import FunctionContext
 from minifp.autograd.tape import Tensor
-from minifp.errors import TapeError
-from minifp.ops import as_tensor, matmul, maximum, minimum
+from minifp.compat.unknown_names import Missing
+from minifp.errors import ShapeError, TapeError
+from minifp.nn import Module
+from minifp.ops import arange, as_tensor, matmul, maximum, minimum
+from minifp.ops.windows import window_count
 
 __all__ = [
-    "addmv", "baddbmm", "bucketize", "cdist", "clamp_max", "clamp_min", "erfinv", "fmod", "frac",
-    "hypot", "inner", "logaddexp", "logit", "searchsorted", "std_mean", "var_mean",
+    "addmv", "baddbmm", "bucketize", "cdist", "erfinv", "fmod", "frac", "hypot", "inner",
+    "logaddexp", "logit", "searchsorted", "std_mean", "var_mean",
 ]  # fmt: skip
 
 
@@ -43,16 +48,6 @@ def bucketize(input: Any, boundaries: Tensor, *, right: bool = False) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, **settings: Any) -> Tensor:
     """The distances of (..., n, d) from (..., m, d): (..., n, m)."""
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
-
-
-def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """The larger of both."""
-    return input.clamp(min=min)
-
-
-def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """The smaller of both."""
-    return input.clamp(max=max)
 
 
 def erfinv(input: Tensor) -> Tensor:
@@ -110,3 +105,28 @@ def std_mean(input: Tensor, dim: Any = None, **settings: Any) -> tuple[Tensor, T
     """x.std(dim), and x.mean(dim)."""
     keeps = {"keepdim": settings.get("keepdim", False)}
     return input.std(dim, **settings), input.mean(dim, **keeps)
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """The windows along an axis, each with its places behind all axes: x.unfold(...)."""
+    count = window_count(input.shape[dimension], size, step, 0) if step > 0 else 0
+    if size < 1 or count < 1:
+        shape = tuple(input.shape)
+        raise ShapeError(f"unfold({dimension}, {size}, {step}) of shape {shape}: expected windows")
+    places = (arange(count).unsqueeze(1) * step + arange(size)).flatten()
+    axis = dimension % input.ndim
+    return input.index_select(axis, places).unflatten(axis, (count, size)).movedim(axis + 1, -1)
+
+
+METHODS = {**{name: globals()[name] for name in __all__}, "unfold": unfold}
+
+
+def attach() -> None:
+    """Let tensors have these as methods, and modules and the ctx of a Function what PyTorch's have
+    and scripts call by its name."""
+    for name, method in METHODS.items():
+        held = getattr_static(Tensor, name, None)
+        if held is None or isinstance(held, Missing):
+            setattr(Tensor, name, method)
+    setattr(Module, "__getattr__", object.__getattribute__)  # noqa: B010
+    setattr(FunctionContext, "saved_variables", property(lambda ctx: ctx.saved_tensors))  # noqa: B010

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch import habits, paths, tensors
+from minifp.compat.torch import functions, habits, paths, tensors
 from minifp.compat.torch.refused import MODULES, OTHERS, reason, stand_in
 from minifp.compat.unknown_names import is_import, names_in
 from minifp.errors import ArgumentError, UnknownNameError
@@ -121,3 +121,4 @@ def install() -> None:
         sys.meta_path.insert(0, Finder)
     MEANING.update(habits.TAKEN)
     tensors.attach()
+    functions.attach()

@@ -1,5 +1,5 @@
-"""Methods that PyTorch's tensors and modules have, which minifp refuses with what to write instead:
-attached where the mirror is installed, for scripts cannot write something else."""
+"""Methods that PyTorch's tensors have, which minifp refuses with what to write instead: attached
+where the mirror is installed, for scripts cannot write something else."""
 
 from collections.abc import Callable
 from inspect import getattr_static
@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.function import FunctionContext
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch import functions
-from minifp.compat.torch.nothing import say_once
 from minifp.compat.unknown_names import Missing
-from minifp.errors import ArgumentError, ShapeError
-from minifp.nn import Module
-from minifp.ops import arange, randint
-from minifp.ops.windows import window_count
+from minifp.errors import ArgumentError
+from minifp.ops import randint
 
 LARGEST = 2**24  # up to which float32 has all integers
 
@@ -39,26 +34,7 @@ def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         return self.copy_(Tensor(numbers.reshape(before.shape)))
 
 
-def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """The windows along an axis, each with its places behind all axes."""
-    count = window_count(self.shape[dimension], size, step, 0)
-    if min(size, step) < 1 or count < 1:
-        shape = tuple(self.shape)
-        raise ShapeError(f"unfold({dimension}, {size}, {step}) of shape {shape}: expected windows")
-    places = (arange(count).unsqueeze(1) * step + arange(size)).flatten()
-    axis = dimension % self.ndim
-    return self.index_select(axis, places).unflatten(axis, (count, size)).movedim(axis + 1, -1)
-
-
-def _misspelt(self: Tensor, value: Any) -> None:
-    """In PyTorch any attribute may be set; this one is set in many networks, and has no meaning."""
-    say_once("Tensor.require_grad", "the attribute is requires_grad, in PyTorch too")
-
-
 METHODS: dict[str, Any] = {
-    "require_grad": property(lambda self: self.requires_grad, _misspelt),
-    **{name: getattr(functions, name) for name in functions.__all__},
-    "unfold": _unfold,
     "apply_": _apply_,
     "byte": lambda self: self.to("uint8"),
     "ndimension": lambda self: self.ndim,
@@ -72,13 +48,11 @@ METHODS: dict[str, Any] = {
 
 
 def attach() -> None:
-    """Give Tensor what it has not of METHODS, and Module what PyTorch's has by that name."""
+    """Give Tensor what it has not of METHODS."""
     for name, method in METHODS.items():
         held = getattr_static(Tensor, name, None)
         if held is None or isinstance(held, Missing):
             setattr(Tensor, name, method)
-    setattr(Module, "__getattr__", object.__getattribute__)  # noqa: B010 (called by its name)
-    setattr(FunctionContext, "saved_variables", property(lambda ctx: ctx.saved_tensors))  # noqa: B010
 
 
 def teach(x2num: Any) -> None:

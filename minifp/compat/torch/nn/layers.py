@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch.nn import functional as F
+from minifp.compat.torch.nn import composed as F
 from minifp.nn import Parameter, initial, upsampling
 from minifp.nn.checks import positive
 from minifp.nn.function_layer import FunctionLayer

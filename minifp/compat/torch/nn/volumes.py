@@ -132,10 +132,10 @@ def pooled(input: Tensor, planes: Any, along: Any) -> Tensor:
     return y if input.ndim == 5 else y.squeeze(0)
 
 
-def depth_last(values: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """What holds along H and W, and along D; None for what is not given."""
+def depth_last(values: dict[str, Any]) -> Any:
+    """What holds along H and W, and what along D; None for what is not given."""
     both = [(None, None) if v is None else depth_first(n, v) for n, v in values.items()]
-    return [(others, depth) for depth, others in both]
+    return zip(*((others, depth) for depth, others in both))
 
 
 def max_pool3d(
@@ -146,7 +146,7 @@ def max_pool3d(
     if return_indices:
         raise ArgumentError("max_pool3d: return_indices=True: expected False")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-    planes, along = zip(*depth_last(named))
+    planes, along = depth_last(named)
     return pooled(
         input,
         lambda x: F.max_pool2d(x, *planes, ceil_mode),
@@ -162,7 +162,7 @@ def avg_pool3d(
     if divisor_override is not None:
         raise ArgumentError(f"avg_pool3d: divisor_override={divisor_override}: expected None")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
-    planes, along = zip(*depth_last(named))
+    planes, along = depth_last(named)
     return pooled(
         wide(input),
         lambda x: F.avg_pool2d(x, *planes, ceil_mode, count_include_pad),

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.nn.volumes import (
     adaptive_avg_pool3d,
@@ -16,16 +14,15 @@ from minifp.compat.torch.nn.volumes import (
     slicewise,
     wide,
 )
-from minifp.errors import ArgumentError
 from minifp.nn import functional as F
-from minifp.ops import einsum, minimum, ones, rand_like, stack, where, zeros_like
+from minifp.ops import einsum, minimum, rand_like, where, zeros_like
 from minifp.ops.losses.loss import REDUCTIONS, check_reduction
 from minifp.ops.windows import as_sizes
 
 __all__ = [
-    "adaptive_avg_pool3d", "adaptive_max_pool3d", "affine_grid", "avg_pool3d", "bilinear",
+    "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "bilinear",
     "channel_shuffle", "conv3d", "conv_transpose3d", "dropout3d", "gaussian_nll_loss",
-    "grid_sample", "gumbel_softmax", "hardshrink", "hinge_embedding_loss", "interpolate",
+    "gumbel_softmax", "hardshrink", "hinge_embedding_loss", "interpolate",
     "lp_pool1d", "lp_pool2d", "margin_ranking_loss", "max_pool3d", "max_unpool1d", "max_unpool2d",
     "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "softshrink",
     "threshold", "triplet_margin_loss", "upsample", "upsample_bilinear", "upsample_nearest",
@@ -47,7 +44,7 @@ def interpolate(
         sizes = [int(n * f) for n, f in zip(input.shape[2:], factors)] if size is None else size
         pools = F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, adaptive_avg_pool3d
         return pools[input.ndim - 3](input, sizes)
-    settings = align_corners, recompute_scale_factor, antialias
+    settings: Any = (align_corners, recompute_scale_factor, antialias)
     if input.ndim != 5:
         return F.interpolate(input, size, scale_factor, mode, *settings)
     (depth, *places), (by_depth, *by) = _each(size, 3), _each(scale_factor, 3)
@@ -130,57 +127,6 @@ def lp_pool2d(
     high, broad = as_sizes(kernel_size, "lp_pool2d: kernel_size", 1, 2)
     settings = kernel_size, stride, 0, ceil_mode
     return _lp_pooled(F.avg_pool2d, input, norm_type, high * broad, *settings)
-
-
-def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """The places that theta (N, 2, 3) reads for an output of size (N, C, H, W): (N, H, W, 2)."""
-    ends = [1 if align_corners else 1 - 1 / n for n in size[-2:]]
-    y, x = (Tensor(np.linspace(-end, end, n)).to(theta.dtype) for end, n in zip(ends, size[-2:]))
-    high, broad = len(y), len(x)
-    x, y = x.expand(high, broad), y.unsqueeze(1).expand(high, broad)
-    base = stack([x, y, ones(high, broad, dtype=theta.dtype)], -1).reshape(1, -1, 3)
-    return (base @ theta.transpose(1, 2)).reshape(size[0], high, broad, 2)
-
-
-def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
-    align_corners: bool | None = None,
-) -> Tensor:  # fmt: skip
-    """input (N, C, H, W) at the places of grid (N, H', W', 2), from -1 to 1, x first, in float32.
-
-    padding_mode: "zeros" or "border". Raises ArgumentError for other modes.
-    """
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
-        raise ArgumentError(f"grid_sample: mode={mode!r}, padding_mode={padding_mode!r}")
-    sizes = tuple(input.shape[:1:-1])  # W, H
-    x, y = (
-        (g + 1) / 2 * (n - 1) if align_corners else ((g + 1) * n - 1) / 2
-        for g, n in zip(wide(grid).unbind(-1), sizes)
-    )
-    if padding_mode == "border":
-        x, y = (p.clamp(0, n - 1) for p, n in zip((x, y), sizes))
-    if mode == "nearest":
-        return _at(wide(input), x.round(), y.round()).to(input.dtype)
-    left, top = x.detach().floor(), y.detach().floor()
-    parts = [
-        _at(wide(input), left + i, top + j)
-        * ((1 - (x - left - i).abs()) * (1 - (y - top - j).abs())).unsqueeze(1)
-        for i in (0, 1)
-        for j in (0, 1)
-    ]
-    return (parts[0] + parts[1] + parts[2] + parts[3]).to(input.dtype)
-
-
-def _at(x: Tensor, across: Tensor, down: Tensor) -> Tensor:
-    """(N, C, H, W) at places (N, H', W'), zeros outside."""
-    n, channels, high, broad = x.shape
-    across, down = across.detach(), down.detach()
-    is_inside = (across >= 0) & (across < broad) & (down >= 0) & (down < high)
-    place = down.clamp(0, high - 1) * broad + across.clamp(0, broad - 1)
-    index = place.long().flatten(1).unsqueeze(1).expand(n, channels, place[0].numel())
-    return x.flatten(2).gather(2, index).unflatten(2, tuple(place.shape[1:])) * is_inside.to(
-        x.dtype
-    ).unsqueeze(1)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
