@@ -103,11 +103,11 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
 
 def waves(torch, dtype):
     """What the expressions of own_functions.csv name."""
-    sizes = {"v": (1, 4, 4, 5, 5), "w": (4, 2, 3, 2, 2), "b": (4,), "p": (1, 4, 5, 5)}
-    sizes |= {"q": (1, 4, 5, 5), "theta": (1, 2, 3), "m": (3, 4), "n": (3, 4), "tri": (4, 4, 4)}
-    numbers = [np.sin(1.7 * np.arange(np.prod(s)) + i) * 0.9 for i, s in enumerate(sizes.values())]
-    numbers[4] = np.abs(numbers[4]) + 0.1
-    named = {n: x.reshape(s) for x, (n, s) in zip(numbers, sizes.items())}
+    sizes = {"v": (1, 4, 4, 5, 5), "w": (4, 2, 3, 2, 2), "b": (4,), "p": (1, 4, 5, 5), "m": (3, 4)}
+    named = {
+        name: np.sin(1.7 * np.arange(np.prod(shape)) + len(shape)).reshape(shape) * 0.9
+        for name, shape in sizes.items()
+    }
     return {n: torch.from_numpy(x).to(dtype).requires_grad_() for n, x in named.items()}
 
 

@@ -11,38 +11,16 @@ from minifp.autograd.tape import Tensor
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ShapeError, TapeError
 from minifp.nn import Module
-from minifp.ops import arange, as_tensor, matmul, maximum, minimum
+from minifp.ops import arange, as_tensor
 from minifp.ops.windows import window_count
 
-__all__ = [
-    "addmv", "baddbmm", "bucketize", "cdist", "erfinv", "fmod", "frac", "hypot", "inner",
-    "logaddexp", "logit", "searchsorted", "std_mean", "var_mean",
-]  # fmt: skip
+__all__ = ["bucketize", "cdist", "erfinv", "fmod", "var_mean"]
 
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta input + alpha mat @ vec."""
-    return input * beta + matmul(mat, vec) * alpha
-
-
-def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
-) -> Tensor:
-    """beta input + alpha batch1 @ batch2; input is not read where beta is 0."""
-    product = matmul(batch1, batch2)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else input * beta + product
-
-
-def searchsorted(sorted_sequence: Any, input: Any, *, right: bool = False, **settings: Any) -> Any:
-    """Before which of a sequence (n) each number stands; after equal ones with right=True."""
-    edges, numbers = (as_tensor(x).detach().numpy() for x in (sorted_sequence, input))
+def bucketize(input: Any, boundaries: Any, *, right: bool = False, **settings: Any) -> Tensor:
+    """Before which of the boundaries (n) each number stands; after equal ones with right=True."""
+    edges, numbers = (as_tensor(x).detach().numpy() for x in (boundaries, input))
     return Tensor(np.asarray(np.searchsorted(edges, numbers, "right" if right else "left")))
-
-
-def bucketize(input: Any, boundaries: Tensor, *, right: bool = False) -> Tensor:
-    """searchsorted, with its arguments in the other order."""
-    return searchsorted(boundaries, input, right=right)
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, **settings: Any) -> Tensor:
@@ -68,43 +46,10 @@ def fmod(input: Tensor, other: Any) -> Tensor:
     return input - (input / other).detach().trunc() * other
 
 
-def frac(input: Tensor) -> Tensor:
-    """What stands behind the point, with the input's sign."""
-    return input - input.detach().trunc()
-
-
-def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """The square root of the sum of both squares."""
-    return (input * input + other * other).sqrt()
-
-
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products along the last axes."""
-    return input * other if 0 in (input.ndim, other.ndim) else matmul(input, other.mT)
-
-
-def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """ln(exp(input) + exp(other))."""
-    low, high = minimum(input, other), maximum(input, other)
-    return high + (low - high).exp().log1p()
-
-
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """ln(p / (1 - p)), of p no nearer to 0 and 1 than eps."""
-    p = input if eps is None else input.clamp(eps, 1 - eps)
-    return p.log() - (1 - p).log()
-
-
 def var_mean(input: Tensor, dim: Any = None, **settings: Any) -> tuple[Tensor, Tensor]:
     """x.var(dim), and x.mean(dim)."""
     keeps = {"keepdim": settings.get("keepdim", False)}
     return input.var(dim, **settings), input.mean(dim, **keeps)
-
-
-def std_mean(input: Tensor, dim: Any = None, **settings: Any) -> tuple[Tensor, Tensor]:
-    """x.std(dim), and x.mean(dim)."""
-    keeps = {"keepdim": settings.get("keepdim", False)}
-    return input.std(dim, **settings), input.mean(dim, **keeps)
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:

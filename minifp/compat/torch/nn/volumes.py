@@ -9,16 +9,14 @@ from minifp.nn import functional as F
 from minifp.nn.conv import _Straight, _Transposed
 from minifp.nn.dropout import Dropout
 from minifp.nn.normalization import _BatchNorm, _InstanceNorm
-from minifp.nn.padding import ConstantPad2d, ReflectionPad2d, ReplicationPad2d, ZeroPad2d
 from minifp.nn.pooling import _Adaptive, _AvgPool, _MaxPool
 from minifp.numerics.dtypes import float64
 from minifp.ops import arange
 from minifp.ops.windows import as_sizes, window_count
 
 __all__ = [
-    "AdaptiveAvgPool3d", "AdaptiveMaxPool3d", "AvgPool3d", "BatchNorm3d", "ConstantPad3d", "Conv3d",
-    "ConvTranspose3d", "Dropout3d", "InstanceNorm3d", "MaxPool3d", "ReflectionPad3d",
-    "ReplicationPad3d", "ZeroPad3d",
+    "AdaptiveAvgPool3d", "AvgPool3d", "BatchNorm3d", "Conv3d", "ConvTranspose3d", "Dropout3d",
+    "InstanceNorm3d", "MaxPool3d",
 ]  # fmt: skip
 
 
@@ -147,10 +145,11 @@ def max_pool3d(
         raise ArgumentError("max_pool3d: return_indices=True: expected False")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     planes, along = depth_last(named)
+    counted = {"ceil_mode": ceil_mode}
     return pooled(
         input,
-        lambda x: F.max_pool2d(x, *planes, ceil_mode),
-        lambda x: F.max_pool1d(x, *along, ceil_mode),
+        lambda x: F.max_pool2d(x, *planes, **counted),
+        lambda x: F.max_pool1d(x, *along, **counted),
     )
 
 
@@ -163,10 +162,11 @@ def avg_pool3d(
         raise ArgumentError(f"avg_pool3d: divisor_override={divisor_override}: expected None")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
     planes, along = depth_last(named)
+    counted = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
     return pooled(
         wide(input),
-        lambda x: F.avg_pool2d(x, *planes, ceil_mode, count_include_pad),
-        lambda x: F.avg_pool1d(x, *along, ceil_mode, count_include_pad),
+        lambda x: F.avg_pool2d(x, *planes, **counted),
+        lambda x: F.avg_pool1d(x, *along, **counted),
     ).to(input.dtype)
 
 
@@ -178,16 +178,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         lambda x: F.adaptive_avg_pool2d(x, places),
         lambda x: F.adaptive_avg_pool1d(x, depth),
     ).to(input.dtype)
-
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The largest of each of output_size windows."""
-    depth, places = sizes_of(input, output_size)
-    return pooled(
-        input,
-        lambda x: F.adaptive_max_pool2d(x, places),
-        lambda x: F.adaptive_max_pool1d(x, depth),
-    )
 
 
 def wide(x: Tensor) -> Tensor:
@@ -214,10 +204,6 @@ class AdaptiveAvgPool3d(_Adaptive, of=adaptive_avg_pool3d):
     """The mean of each of output_size windows that cover (N, C, D, H, W) evenly."""
 
 
-class AdaptiveMaxPool3d(_Adaptive, of=adaptive_max_pool3d):
-    """The largest of each of output_size windows that cover (N, C, D, H, W) evenly."""
-
-
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -227,27 +213,3 @@ def dropout3d(
 
 class Dropout3d(Dropout, of=dropout3d):
     """In training, zero whole channels of (N, C, D, H, W) with probability p."""
-
-
-class ConstantPad3d(ConstantPad2d):
-    """`value` around the last three axes."""
-
-    ndim = 3
-
-
-class ZeroPad3d(ZeroPad2d):
-    """Zeros around the last three axes."""
-
-    ndim = 3
-
-
-class ReflectionPad3d(ReflectionPad2d):
-    """(N, C, D, H, W) with its numbers mirrored at all sides, the border not repeated."""
-
-    ndim = 3
-
-
-class ReplicationPad3d(ReplicationPad2d):
-    """(N, C, D, H, W) with its border repeated."""
-
-    ndim = 3
