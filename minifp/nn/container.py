@@ -28,7 +28,15 @@ class _Held(Module):
 
 
 class _Numbered(Module):
-    """A list of modules, named 0, 1, 2, ... in their order, whatever is put in or taken out."""
+    """A list of modules, named 0, 1, 2, ... in their order, whatever is put in or taken out.
+
+    kinds: what it may hold.
+    """
+
+    kinds: tuple[type, ...] = (Module,)
+
+    def _items(self):
+        return self.named_children()
 
     def append(self: N, module: Module) -> N:
         """Add one at the end."""
@@ -44,23 +52,23 @@ class _Numbered(Module):
         """Put one before that at `index`, from -len to len."""
         if not -len(self) <= index <= len(self):
             raise IndexError(f"{type(self).__name__} of {len(self)}: no index {index} to insert at")
-        modules = self.children()
+        modules = [*self]
         modules.insert(index, *self._checked([module], index))
         self._hold(modules)
 
     def pop(self, index: int = -1) -> Module:
         """Take one out, and return it."""
-        module = self.children()[index]
+        module = self[index]
         del self[index]
         return module
 
     def __setitem__(self, index: int, module: Module) -> None:
-        name = [n for n, _ in self.named_children()][index]
+        name = self._items()[index][0]
         (module,) = self._checked([module], index)
         setattr(self, name, module)
 
     def __delitem__(self, index: int | slice) -> None:
-        modules = self.children()
+        modules = [*self]
         del modules[index]
         self._hold(modules)
 
@@ -68,7 +76,7 @@ class _Numbered(Module):
         return self.extend(modules)
 
     def __len__(self) -> int:
-        return len(self.children())
+        return len(self._items())
 
     @overload
     def __getitem__(self, index: int) -> Module: ...
@@ -77,18 +85,18 @@ class _Numbered(Module):
     def __getitem__(self: N, index: int | slice) -> Module | N:
         """One of them, or, of a slice, a container like this one with the same modules."""
         if not isinstance(index, slice):
-            return self.children()[index]
+            return self._items()[index][1]
         chosen = type(self)()
-        for i, (name, module) in enumerate(self.named_children()[index]):
+        for i, (name, module) in enumerate(self._items()[index]):
             # not as an attribute is set: on the tape they go by where they are first of all
             vars(chosen)[name if isinstance(self, Sequential) else str(i)] = module
         return chosen
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self.children())
+        return iter([module for _, module in self._items()])
 
     def _hold(self, modules):
-        for name, _ in self.named_children():
+        for name, _ in self._items():
             del vars(self)[name]
         for i, module in enumerate(modules):
             setattr(self, str(i), module)
@@ -99,7 +107,7 @@ class _Numbered(Module):
             raise ArgumentError(f"{kind}: {type(modules).__name__}: expected several modules")
         modules = list(modules)
         for i, module in enumerate(modules, start):
-            if not isinstance(module, Module):
+            if not isinstance(module, self.kinds):
                 raise ArgumentError(
                     f"{kind}: argument {i} is a {type(module).__name__}, not a Module"
                 )
@@ -134,7 +142,14 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Held, _Numbered):
-    """A list of modules, named 0, 1, 2, ...; it is not called itself."""
+    """A list of modules, named 0, 1, 2, ...; it is not called itself. Some of them may be None."""
+
+    kinds = Module, type(None)
+
+    def _items(self):
+        return [
+            (name, vars(self)[name]) for name in sorted(filter(str.isdigit, vars(self)), key=int)
+        ]
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         self.extend(modules)

@@ -1,6 +1,7 @@
 """Convolutions, and their transposes."""
 
 import math
+from collections.abc import Callable
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
@@ -18,6 +19,7 @@ class _Conv(Module):
     """weight and bias: U(-1/sqrt(n), 1/sqrt(n)), n the product of weight's sizes but the first."""
 
     ndim, transposed = 2, False
+    convolve: Callable[..., Tensor]
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
     padding: tuple[int, ...]  # or "same" or "valid"
@@ -56,6 +58,8 @@ class _Conv(Module):
 
 
 class _Straight(_Conv):
+    convolve = staticmethod(ops.conv2d)
+
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
         padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1, bias: bool = True,
@@ -70,11 +74,12 @@ class _Straight(_Conv):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
-        convolve = ops.conv1d if self.ndim == 1 else ops.conv2d
         padding = self.padding
         if self.padding_mode != "zeros":
             x, padding = ops.pad(x, self._widths(), self.padding_mode), 0
-        return convolve(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self.convolve(
+            x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def _widths(self):
         """Those of `F.pad`: before and after each axis, the last first."""
@@ -92,6 +97,7 @@ class Conv1d(_Straight):
     """
 
     ndim = 1
+    convolve = staticmethod(ops.conv1d)
 
 
 class Conv2d(_Straight):
@@ -103,6 +109,7 @@ class Conv2d(_Straight):
 
 class _Transposed(_Conv):
     transposed = True
+    convolve = staticmethod(ops.conv_transpose2d)
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
@@ -121,9 +128,8 @@ class _Transposed(_Conv):
         output_size: its last sizes, or all of them, among those that the stride leaves open.
         Raises ShapeError for others.
         """
-        convolve = ops.conv_transpose1d if self.ndim == 1 else ops.conv_transpose2d
         added = self.output_padding if output_size is None else self._added(x, output_size)
-        return convolve(
+        return self.convolve(
             *(x, self.weight, self.bias, self.stride, self.padding, added, self.groups),
             self.dilation,
         )
@@ -153,6 +159,7 @@ class ConvTranspose1d(_Transposed):
     """
 
     ndim = 1
+    convolve = staticmethod(ops.conv_transpose1d)
 
 
 class ConvTranspose2d(_Transposed):

@@ -14,17 +14,18 @@ class _Parameters(Module):
     multiplies = False
 
     def _own(self):
-        return {n: p for n, p in vars(self).items() if isinstance(p, Parameter)}
+        return {n: p for n, p in vars(self).items() if isinstance(p, (Parameter, _Parameters))}
 
     def _put(self, name, value):
         kind = type(self).__name__
-        if not isinstance(value, Tensor):
+        if not isinstance(value, (Tensor, _Parameters)):
             raise DTypeError(
                 f"{kind}: {name} is a {type(value).__name__}: expected a Parameter or a tensor"
             )
         if isinstance(name, str) and hasattr(self, name) and name not in self._own():
             raise ArgumentError(f"{kind}: {name!r} is an attribute of every module")
-        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+        owned = isinstance(value, (Parameter, _Parameters))
+        setattr(self, name, value if owned else Parameter(value))
 
     def __len__(self) -> int:
         return len(self._own())
@@ -33,12 +34,17 @@ class _Parameters(Module):
         raise ArgumentError(f"a {type(self).__name__} cannot be called: use its parameters")
 
     def __repr__(self):
-        lines = [f"\n  ({n}): Parameter of {p.dtype} {p.shape}" for n, p in self._own().items()]
+        lines = [
+            f"\n  ({n}): "
+            + (f"Parameter of {p.dtype} {p.shape}" if isinstance(p, Tensor) else f"{p}")
+            for n, p in self._own().items()
+        ]
         return f"{type(self).__name__}({''.join(lines)}" + ("\n)" if lines else ")")
 
 
 class ParameterList(_Parameters):
-    """A list of parameters, named 0, 1, 2, ...; of a tensor that is none it makes one."""
+    """A list of parameters, and of lists and dicts of them, named 0, 1, 2, ...; of a tensor that is
+    none it makes one."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         self.extend(() if values is None else values)

@@ -21,7 +21,7 @@ def as_sizes(value, name, least, ndim):
     sizes = sizes * ndim if len(sizes) == 1 else sizes
     integers = all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in sizes)
     if len(sizes) != ndim or not integers or min(sizes) < least or max(sizes) > LARGEST:
-        several = {1: "", 2: ", or a pair of them"}[ndim]
+        several = ("", ", or a pair of them", ", or three of them")[ndim - 1]
         most = f", at most {LARGEST}" if integers and max(sizes, default=0) > LARGEST else ""
         raise ShapeError(
             f"{name}={value!r}: expected an integer of at least {least}{most}{several}"

@@ -1,9 +1,11 @@
 """PyTorch's scripts as they are: the mirror of its paths, and `python -m minifp.run`."""
 
+import csv
 import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from unittest.mock import Mock, patch
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from refusals import refuses
 
 import minifp as fp
-from minifp.compat.torch import files
+from minifp.compat.torch import files, functions
 from minifp.compat.torch.mirror import Finder, install
 from minifp.compat.torch.paths import ROOTS
 from minifp.compat.torch.tensors import METHODS
@@ -48,7 +50,7 @@ def mirrored():
 @pytest.fixture
 def torch():
     """What `import torch` brings, in this process until the test ends."""
-    methods = {name: vars(fp.Tensor).get(name) for name in METHODS}
+    methods = {name: vars(fp.Tensor).get(name) for name in [*METHODS, *functions.METHODS]}
     others = {name: sys.modules.pop(name) for name in mirrored()}
     with patch.dict(MEANING), patch("sys.meta_path", [*sys.meta_path]):
         install()
@@ -133,19 +135,48 @@ def test_what_does_nothing_says_so_once_and_what_is_lacking_what_to_use(torch):
     refuses(ImportError, r"minifp\.data", import_module, "torchaudio")
     for name in ("ops.MLP", "models.detection.x", "transforms.GaussianBlur", "datasets.CelebA"):
         refuses(AttributeError, f"no .*{name}: ", exec, f"import torchvision as v; v.{name}")
-    assert not isinstance(torch.ones(1), torch.nn.Conv3d)
+    assert not isinstance(torch.ones(1), torch.nn.EmbeddingBag)
     numbers = Mock(make_np=type)
     with patch.dict(sys.modules, {"tensorboardX.x2num": numbers}):
         Finder.find_spec("tensorboardX.summary")
     assert numbers.make_np(torch.ones(1)) is np.ndarray  # what SummaryWriter makes of a tensor
 
 
+def test_functions_of_its_own_have_pytorchs_numbers_slopes_and_formats(torch):
+    rows = Path(__file__).with_name("own_functions.csv").read_text(encoding="utf-8")
+    sizes = {"v": (1, 4, 4, 5, 5), "w": (4, 2, 3, 2, 2), "b": (4,), "p": (1, 4, 5, 5), "m": (3, 4)}
+    waves = {n: np.sin(1.7 * np.arange(np.prod(s)) + len(s)).reshape(s) for n, s in sizes.items()}
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    whole = np.cos(np.arange(3000))
+    for expression, *theirs in [*csv.reader(rows.splitlines())][1:]:
+        exact = {n: torch.from_numpy(x).requires_grad_() for n, x in waves.items()}
+        y = eval(expression, names, exact)
+        y.backward(torch.from_numpy(whole[: y.numel()]).reshape(y.shape))
+        slopes = [x.grad.numpy().ravel() for x in exact.values() if x.grad is not None]
+        ours = [x.ravel() @ whole[: x.size] for x in (y.detach().numpy(), *slopes)]
+        given = [float(n) for n in theirs]
+        np.testing.assert_allclose(
+            [ours[0], sum(ours[1:])], given, 1e-12, 1e-12, err_msg=expression
+        )
+        half = {n: x.detach().half() for n, x in exact.items()}
+        narrow = eval(expression, names, half)
+        assert narrow.dtype in (torch.float16, torch.float32)
+        np.testing.assert_allclose(narrow.numpy(), y.detach().numpy(), 1e-2, 2e-2)
+
+
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
-    text = "import torch, own\nfrom torch import nn as n\nn.Conv3d; n.Linear; torch.cuda.amp\n"
-    text += "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.io; v.ops.nms\n"
+    text = "import torch, own
+from torch import nn as n
+n.EmbeddingBag; n.Conv3d; torch.cuda.amp
+"
+    text += "import torchtext
+x.index_reduce(1)
+import torchvision as v
+v.io; v.ops.nms
+"
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
-    lacking = "torch.onnx torch.onnx.export torch.nn.Conv3d torchtext .index_reduce".split()
+    lacking = "torch.onnx torch.onnx.export torch.nn.EmbeddingBag torchtext .index_reduce".split()
     assert [*zip(lacking, range(1, 6)), ("torchvision.io", 7)] == [
         lack[2:0:-1] for lack in missing.missing(str(script))
     ]

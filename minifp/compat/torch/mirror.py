@@ -11,10 +11,12 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from inspect import getattr_static, isfunction
 from types import ModuleType
 from typing import Any
 
-from minifp.compat.torch import habits, paths, tensors
+from minifp.autograd.tape import Tensor
+from minifp.compat.torch import functions, habits, paths, tensors
 from minifp.compat.torch.refused import MODULES, OTHERS, reason, stand_in
 from minifp.compat.unknown_names import is_import, names_in
 from minifp.errors import ArgumentError, UnknownNameError
@@ -61,7 +63,8 @@ def look_up(path: str, name: str) -> Any:
         return value
     if is_mirrored(f"{path}.{name}"):
         return import_module(f"{path}.{name}")
-    return ABSENT
+    method = getattr_static(Tensor, name, None) if path == "torch" and name[0] != "_" else None
+    return method if isfunction(method) else ABSENT  # torch.sigmoid_(x) is x.sigmoid_()
 
 
 class Mirror(ModuleType):
@@ -128,3 +131,4 @@ def install() -> None:
         sys.meta_path.insert(0, Finder)
     MEANING.update(habits.TAKEN)
     tensors.attach()
+    functions.attach()

@@ -46,6 +46,10 @@ FILES = {  # each of these below a path has its names
     "torchvision.transforms": "transforms",
 }
 PLACES |= {f"{path}.{file}": path for path, files in FILES.items() for file in files.split()}
+FIRST = {  # where the names of a path are looked up before
+    "torch": "minifp.compat.torch.functions",
+    "torch.nn.functional": "minifp.compat.torch.nn.composed",
+}
 FOLDERS = {  # each module below one has the names of another: torch.nn.modules.conv
     "torch.nn.modules": "torch.nn",
     "torch.distributions": "torch.distributions",
@@ -69,7 +73,8 @@ def homes(path: str) -> tuple[Any, ...]:
     """The modules in which the names of a path are looked up, in that order; none for a path that
     is not mirrored."""
     root, *below = path.split(".")
-    own = [f"minifp.compat.{path}"]
+    own = [FIRST[path]] if path in FIRST else []
+    own.append(f"minifp.compat.{path}")
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
     found = [import_module(name) for name in own if is_module(name)]

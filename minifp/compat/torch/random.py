@@ -1,6 +1,8 @@
 """Random numbers by PyTorch's names: one stream for each purpose, which one seed begins."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from minifp.runtime import random
 from minifp.runtime.callers import warn_once
 
 __all__ = [
-    "Generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
+    "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
 ]  # fmt: skip
 
 
@@ -77,3 +79,13 @@ def set_rng_state(state: Tensor) -> None:
     except ValueError:
         raise ArgumentError("set_rng_state: expected what torch.get_rng_state() returns") from None
     random.set_state(held)
+
+
+@contextmanager
+def fork_rng(*args: Any, **settings: Any) -> Iterator[None]:
+    """A context after which random streams go on as they would have before it."""
+    state = random.get_state()
+    try:
+        yield
+    finally:
+        random.set_state(state)

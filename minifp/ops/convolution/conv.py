@@ -41,7 +41,7 @@ def correlate(x, w, stride, padding, dilation, counts, groups, dot):
     x = padded(x, padding, reach(size, stride, dilation, counts))
     columns = unfold(x, size, stride, dilation, counts, groups)
     y = dot(w.reshape(groups, w.shape[0] // groups, columns.shape[1]), columns)
-    return y.reshape(w.shape[0], x.shape[0], *counts).swapaxes(0, 1)
+    return y.reshape(w.shape[0], x.shape[0], *counts).swapaxes(0, 1).copy()  # in C order
 
 
 def correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot):

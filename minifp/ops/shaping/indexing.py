@@ -191,9 +191,9 @@ def getitem_backward(dy, shape, to, basic, arrays):
 
 
 def read(x, arrays):
-    """x[arrays]."""
+    """x[arrays], in C order."""
     y = read_on_device(x, arrays) if is_on_device(x) else None
-    return x[arrays] if y is None else y
+    return np.asarray(x[arrays], order="C", like=x) if y is None else y
 
 
 @op

@@ -1,5 +1,8 @@
-"""torch.nn: what trains on several devices, on one."""
+"""torch.nn: layers of volumes and others that minifp writes by its own, and one device."""
 
+from minifp.compat.torch.nn import layers, volumes
+from minifp.compat.torch.nn.layers import *
 from minifp.compat.torch.nn.parallel import DataParallel
+from minifp.compat.torch.nn.volumes import *
 
-__all__ = ["DataParallel"]
+__all__ = [*layers.__all__, *volumes.__all__, "DataParallel"]
