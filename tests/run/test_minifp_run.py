@@ -166,15 +166,10 @@ def test_functions_of_its_own_have_pytorchs_numbers_slopes_and_formats(torch):
 
 def test_missing_lists_what_a_script_and_the_modules_beside_it_lack(tmp_path):
     (tmp_path / "own.py").write_text("import torch.onnx as o\no.export", encoding="utf-8")
-    text = "import torch, own
-from torch import nn as n
-n.EmbeddingBag; n.Conv3d; torch.cuda.amp
-"
-    text += "import torchtext
-x.index_reduce(1)
-import torchvision as v
-v.io; v.ops.nms
-"
+    text = (
+        "import torch, own\nfrom torch import nn as n\nn.EmbeddingBag; n.Conv3d; torch.cuda.amp\n"
+    )
+    text += "import torchtext\nx.index_reduce(1)\nimport torchvision as v\nv.io; v.ops.nms\n"
     (script := tmp_path / "script.py").write_text(text, encoding="utf-8")
     lacking = "torch.onnx torch.onnx.export torch.nn.EmbeddingBag torchtext .index_reduce".split()
     assert [*zip(lacking, range(1, 6)), ("torchvision.io", 7)] == [
