@@ -38,11 +38,6 @@ class Budget:
             "bounds": [*bounds(self.looks)],
         }
 
-    @property
-    def limit(self) -> str:
-        """The time, in words."""
-        return f"the budget of {spoken(self.seconds)}"
-
     def __str__(self) -> str:
         looks = words.listed(map(str, self.looks))
         return f"a budget of {spoken(self.seconds)}, looks at {looks} seeds"

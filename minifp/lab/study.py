@@ -34,9 +34,9 @@ class Study(Documented):
         cannot be saved."""
         for comparison in self.comparisons:
             registration.register(comparison, budget=self.budget)
-            if self.out is not None:
-                begin(comparison, products)
         if self.out is not None:
+            for comparison in self.comparisons:
+                begin(comparison, products)
             self.save(self.out)
 
     def train(

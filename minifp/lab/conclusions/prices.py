@@ -136,8 +136,8 @@ def price_notes(comparison, decisive: Mapping[str, Claim]) -> list[str]:
 def price_note(comparison, line: Line) -> str:
     """That of one arm."""
     best, costs = line.best, f"{spoken(line.best.price)} more on this machine"
-    at = words.plural(best.pairs, "seed")
+    at, limit = words.plural(best.pairs, "seed"), spoken(comparison.budget.seconds)
     said = f"a verdict costs about {costs}, and is {best.chance:.0%} likely at {at}"
     if len(in_order(comparison, line.arm)) < 2:
         said = f"the first look, at {at}, takes about {costs}"
-    return f"{line.arm} is not decided within {comparison.budget.limit}: {said}."
+    return f"{line.arm} is not decided within the budget of {limit}: {said}."

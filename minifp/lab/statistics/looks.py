@@ -28,7 +28,7 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import chebfit, chebpts1, chebval
 
 from minifp.errors import ArgumentError
-from minifp.lab.statistics.distributions import normal, t_cdf
+from minifp.lab.statistics.distributions import normal, quantile, t_cdf
 from minifp.lab.statistics.moments import deviation, mean
 from minifp.lab.statistics.paired import (
     INCONCLUSIVE,
@@ -42,8 +42,8 @@ from minifp.lab.statistics.power import LEVEL, POWER, tost_power
 
 FIRST = (LEAST_PAIRS, 4, 6)  # pairs at the first looks; from there on twice as many as two before
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
-DEGREE, FINE = 64, 2001  # of the polynomials that stand for a chance as a function of the angle;
-# angles at which it is summed
+DEGREE = 64  # of the polynomials that stand for a chance as a function of the angle
+FINE = 2001  # angles at which such a chance is summed
 FAR = 9.0  # standard deviations beyond which nothing is expected
 # Normal quantiles of levels: where bounds are computed, and between these by a polynomial.
 KNOTS, SCALES = 3 + 3 * chebpts1(17), np.linspace(0, 6, 481)
@@ -221,9 +221,5 @@ def chance_at(d: Difference, margin: float, n: int, half: float) -> float:
 def decisive_spread(n: int, c: float) -> float:
     """The deviation of differences, in margins, up to which n pairs with the bound c show
     equivalence with a chance of POWER, if there is truly no difference."""
-    low, high, level = 0.0, math.sqrt(n), 1 - t_cdf(c, n - 1)
-    for _ in range(30):
-        middle = (low + high) / 2
-        enough = tost_power(n, middle, 1.0, level=level) >= POWER
-        low, high = (middle, high) if enough else (low, middle)
-    return low
+    level = 1 - t_cdf(c, n - 1)
+    return quantile(lambda sd: 1 - tost_power(n, sd, 1.0, level=level), 1 - POWER)
