@@ -5,6 +5,7 @@ from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.page.captions import metric_label, metric_places
+from minifp.lab.page.tests_table import ends
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
@@ -60,10 +61,9 @@ def final_cells(comparison, row, metrics, claim) -> list[str]:
     cells.append(f"{row.n - row.diverged}/{row.n}")
     if row.precision == comparison.baseline:
         return [*cells, "baseline", "", "", ""]
-    ends = ", ".join(words.signed(end, places) for end in (row.low, row.high))
     p = None if claim is None else claim.holm_of_verdict
-    cells += [words.signed(row.difference, places)]
-    cells += [f"[{ends}]" if words.is_number(row.low) else "-", "-" if p is None else p_text(p)]
+    cells += [words.signed(row.difference, places), ends(row.low, row.high, places)]
+    cells.append("-" if p is None else p_text(p))
     by_other = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", task.metric_name)
     return [*cells, (badge(row) or "-") + (f" by {row.decided_by}" if by_other else "")]
 
