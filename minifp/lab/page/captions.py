@@ -42,13 +42,3 @@ def mean_text(row, places) -> str:
     if row.diverged:
         parts.append(f"diverged: {row.diverged} of {row.n}")
     return ", ".join(parts) or "no run finished"
-
-
-def difference_text(row, places) -> str:
-    """The difference and its interval."""
-    if not words.is_number(row.difference):
-        return f"diverged: {row.diverged} of {row.n}" if row.diverged else "-"
-    text = words.signed(row.difference, places)
-    if words.is_number(row.low):
-        text += f" ({words.signed(row.low, places)} to {words.signed(row.high, places)})"
-    return text

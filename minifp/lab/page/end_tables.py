@@ -8,7 +8,7 @@ from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.scores import has_loss, scores_of, test_loss
 from minifp.lab.metrics import AVERAGED, TEST_LOSS
 from minifp.lab.page.captions import metric_label, metric_places
-from minifp.lab.page.tests_table import places_of
+from minifp.lab.page.tests_table import ends, places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
 from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
@@ -51,10 +51,10 @@ def final_table(comparison) -> Table:
     label = metric_label(task)
     head = ["precision", label if len(label) <= LONGEST_LABEL else "final"]
     head += [f"{name} ({units[name]})" if units.get(name) else name for name in names]
-    ends = f"{CONFIDENCE:.0%} interval"
-    head += ["runs", "difference", ends]
+    interval = f"{CONFIDENCE:.0%} interval"
+    head += ["runs", "difference", interval]
     for name in others:
-        head += [f"difference of {name}", ends]
+        head += [f"difference of {name}", interval]
     head += ["p", "verdict"]
     arms = sorted(comparison.rows(), key=lambda row: row.is_control)
     rows = [[*ends_of(comparison, row, names), *judged(comparison, row, others)] for row in arms]
@@ -102,8 +102,7 @@ def judged(comparison, row, others) -> list[str]:
 
 def difference_cells(of, places) -> list[str]:
     """The difference and the interval of a row, or of a claim."""
-    ends = ", ".join(words.signed(end, places) for end in (of.low, of.high))
-    return [words.signed(of.difference, places), f"[{ends}]" if words.is_number(of.low) else "-"]
+    return [words.signed(of.difference, places), ends(of.low, of.high, places)]
 
 
 def p_text(p) -> str:

@@ -58,7 +58,10 @@ def difference(comparison) -> Rows:
             continue
         each = metric_differences(comparison, row.precision)
         mark = Mark(row.difference, look, row.low, row.high, each)
-        rows.append(Row(row.precision, [mark], captions.difference_text(row, places)))
+        text = words.interval_text(row.difference, row.low, row.high, places)
+        if row.diverged and not words.is_number(row.difference):
+            text = f"diverged: {row.diverged} of {row.n}"
+        rows.append(Row(row.precision, [mark], text))
     margin = f"shaded: the margin of ±{words.fixed(task.margin, places)}"
     x = "; ".join(filter(None, (task.difference_unit, margin)))
     title = f"Difference from {comparison.baseline}, paired by seed"
