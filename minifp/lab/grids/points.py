@@ -47,12 +47,12 @@ def points_of(grid: Grid, comparisons) -> list[Point]:
         rows = {row.precision: row for row in comparison.rows()}
         for arm, made_of in grid.arms().items():
             values = [r.metric for r in comparison.runs_of(arm) if ended(r)]
-            row, spread = rows[arm], interval(values)
+            row, (low, high) = rows[arm], interval(values)
             for precision, switches in made_of:
                 who = {**cell.settings, **switches}, precision, arm, cell.name
-                ended_at = row.n, row.diverged, row.mean, row.sd
+                ended_at = row.n, row.diverged, row.mean, row.sd, low, high
                 apart = row.difference, row.low, row.high, row.verdict
-                points.append(Point(*who, *ended_at, *spread, *apart))
+                points.append(Point(*who, *ended_at, *apart))
     return points
 
 
