@@ -7,8 +7,8 @@ Such a block has `<!-- recorded: NAME -->` above it. Into scripts/results/precis
 
     runs.csv       each run of a command: how it ended, and what it held at its peak
     courses.csv    of one seed the losses of the first steps, and what evaluations found
-    made.json      of each block its text and what it printed, by line; the settings of its runs;
-                   commit, versions and machine
+    made.json      of each block its text, and what it printed, by line, or the settings of its
+                   runs; commit, versions and machine
 """
 
 import argparse
@@ -112,7 +112,8 @@ def record(names: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             said = run(*there[name], Path(folder))
             rows, courses, settings = kept(name, Path(folder))
-        made = {"block": there[name][1], "printed": said.splitlines(), "commit": at}
+        printed = [] if rows else said.splitlines()  # of runs there are tables
+        made = {"block": there[name][1], "printed": printed, "commit": at}
         made |= {"lanes": LANES, "environment": environment(), "settings": settings}
         texts = {
             "runs.csv": merged(OUT / "runs.csv", RUNS, [name], rows),
