@@ -50,9 +50,9 @@ def points_of(grid: Grid, comparisons) -> list[Point]:
             row, (low, high) = rows[arm], interval(values)
             for precision, switches in made_of:
                 who = {**cell.settings, **switches}, precision, arm, cell.name
-                ended_at = row.n, row.diverged, row.mean, row.sd, low, high
                 apart = row.difference, row.low, row.high, row.verdict
-                points.append(Point(*who, *ended_at, *apart))
+                own = row.n, row.diverged, row.mean, row.sd
+                points.append(Point(*who, *own, low, high, *apart))
     return points
 
 
