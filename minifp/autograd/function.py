@@ -94,8 +94,11 @@ class Function:
             cls._operation = staticmethod(op(run))
         tensors = tuple([isinstance(a, Tensor) for a in args])
         needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
+        leaves = tuple([a if n and a.is_leaf else None for a, n in zip(args, needs)])
         constant: list[int] = []
-        results = cls._operation(*args, tensors=tensors, needs=needs, constant=constant)
+        results = cls._operation(
+            *args, tensors=tensors, needs=needs, leaves=leaves, constant=constant
+        )
         if not constant:
             return results
         several = isinstance(results, tuple)
@@ -109,14 +112,18 @@ def once_differentiable(backward: Callable) -> Callable:
     return backward
 
 
-def _run(cls, *arrays, tensors, needs, constant):
+def _run(cls, *arrays, tensors, needs, leaves, constant):
     """What `op` asks of an operation: outputs, what backward reads, and backward.
 
-    tensors: which arguments are Tensors. needs: which have a gradient. constant: is filled with the
-    numbers of the outputs that have none.
+    tensors: which arguments are Tensors. needs: which have a gradient. leaves: those of them that
+    are leaves, which forward gets as they are: backward may ask for their gradients by `fp.grad`.
+    constant: is filled with the numbers of the outputs that have none.
     """
     ctx = FunctionContext(needs)
-    args = tuple([Tensor(a) if is_tensor else a for a, is_tensor in zip(arrays, tensors)])
+    args = tuple([
+        leaf if leaf is not None and leaf.array is a else Tensor(a) if is_tensor else a
+        for a, is_tensor, leaf in zip(arrays, tensors, leaves)
+    ])  # fmt: skip
     # Nothing in codes: its backward may read in any way what its forward multiplies.
     with no_grad(), entering_by(ANEW):
         if cls.setup_context is None:
@@ -140,7 +147,7 @@ def _run(cls, *arrays, tensors, needs, constant):
     return (results if several else results[0]), saved, backward
 
 
-def _backward(cls, ctx, shapes, count, *arrays, to, tensors, needs, constant):
+def _backward(cls, ctx, shapes, count, *arrays, to, **settings):
     """The gradients of each argument, as its format says; zeros where backward returns None.
 
     shapes: of the arguments. count: of the outputs; behind their gradients are the saved arrays.

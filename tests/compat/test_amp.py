@@ -296,6 +296,26 @@ class Short(fp.autograd.Function):
         return dy
 
 
+class Again(fp.autograd.Function):
+    """A module's outputs, computed once more in backward for its parameters' gradients."""
+
+    @staticmethod
+    def forward(ctx, module, x, *parameters):
+        ctx.module, ctx.x, ctx.parameters = module, x, parameters
+        return module(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        with fp.enable_grad():
+            return None, None, *fp.grad(ctx.module(ctx.x), ctx.parameters, dy)
+
+
+def test_backward_may_ask_for_the_gradients_of_leaves_that_forward_was_given():
+    layer, x = nn.Linear(3, 2), fp.randn(4, 3)
+    Again.apply(layer, x, *layer.parameters()).sum().backward()
+    np.testing.assert_array_equal(layer.weight.grad.numpy(), x.sum(0).expand(2, 3).numpy())
+
+
 def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument():
     x = fp.randn(3, 4, requires_grad=True)
     with fp.autocast("cpu", dtype=fp.float16):

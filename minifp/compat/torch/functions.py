@@ -8,6 +8,7 @@ import numpy as np
 
 from minifp.autograd.function import FunctionContext
 from minifp.autograd.tape import Tensor
+from minifp.compat.torch.nothing import say_once
 from minifp.compat.unknown_names import Missing
 from minifp.errors import ShapeError, TapeError
 from minifp.nn import Module
@@ -63,7 +64,15 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return input.index_select(axis, places).unflatten(axis, (count, size)).movedim(axis + 1, -1)
 
 
-METHODS = {**{name: globals()[name] for name in __all__}, "unfold": unfold}
+def _misspelt(self: Tensor, value: Any) -> None:
+    say_once("Tensor.require_grad", "gradients are asked for by requires_grad")
+
+
+METHODS: dict[str, Any] = {
+    "require_grad": property(lambda self: self.requires_grad, _misspelt),  # many networks set it
+    **{name: globals()[name] for name in __all__},
+    "unfold": unfold,
+}
 
 
 def attach() -> None:

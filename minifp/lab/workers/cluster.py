@@ -102,17 +102,21 @@ class Cluster(Elsewhere):
     """Trains on the workers of a `distributed.Client`. Raises ArgumentError for what is none."""
 
     def __init__(self, client) -> None:
-        super().__init__()
         if not all(hasattr(client, name) for name in ("submit", "nthreads", "subscribe_topic")):
             raise ArgumentError(
                 f"client is a {type(client).__name__}, expected a distributed.Client"
             )
         if getattr(client, "asynchronous", False):
             raise ArgumentError("client is asynchronous: create it with Client(address)")
-        self.client, self.topic = client, f"minifp-{uuid.uuid4().hex}"
-        self.futures: list = []
+        self.client, self.futures = client, list[Any]()
+
+    @property
+    def lanes(self) -> int:
+        """Runs at a time: one for each thread of a worker."""
+        return max(1, sum(self.client.nthreads().values()))
 
     def __enter__(self) -> "Cluster":
+        self.topic = f"minifp-{uuid.uuid4().hex}"
         self.client.subscribe_topic(self.topic, lambda event: self.events.put(event[1]))
         if not self.client.nthreads():
             text = "the cluster has no workers yet: runs start as soon as it has"

@@ -21,9 +21,8 @@ class Elsewhere:
     future, when it is done.
     """
 
-    def __init__(self) -> None:
-        self.events: SimpleQueue = SimpleQueue()
-        self.places: dict[int, list[str]] = {}  # where each run has begun
+    events: SimpleQueue
+    places: dict[int, list[str]]  # where each run has begun
 
     def prepare(self, wanted: Sequence[Wanted]) -> list:
         """Compile here before many do so, by steps of which the Runs are returned; and what cannot
@@ -47,6 +46,7 @@ class Elsewhere:
     ) -> Iterator[tuple[Wanted, Outcome]]:
         """Each run as soon as it comes home. Raises TrainingError at the end where runs were given
         up, as their processes have died, and at once what a run raises."""
+        self.events, self.places = SimpleQueue(), {}
         self.prepare(wanted)
         waiting, running, lost = deque(enumerate(wanted)), 0, list[str]()
         while waiting or running:

@@ -12,6 +12,8 @@ from minifp.runtime.device import default_device
 class Here:
     """Trains in this process, with all threads of the kernels."""
 
+    lanes = 1  # runs at a time
+
     def __enter__(self) -> "Here":
         return self
 

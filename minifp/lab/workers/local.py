@@ -32,12 +32,16 @@ class Local(Elsewhere):
     Raises ArgumentError where loky is not there."""
 
     def __init__(self, jobs: int) -> None:
-        super().__init__()
         self.jobs = checked_jobs(jobs)
         try:
             import loky  # noqa: F401
         except ImportError:
             raise ArgumentError(f"jobs={jobs} needs loky: {HOW_TO_GET}") from None
+
+    @property
+    def lanes(self) -> int:
+        """Runs at a time."""
+        return self.jobs
 
     def __enter__(self) -> "Local":
         self.idle: list[Lane] = []
@@ -53,8 +57,7 @@ class Local(Elsewhere):
 
     def prepare(self, wanted: Sequence[Wanted]) -> list:
         """Begin the processes, and compile while they import minifp."""
-        self.jobs = min(self.jobs, len(wanted))
-        self.idle = [Lane(variables()) for _ in range(self.jobs)]
+        self.idle = [Lane(variables()) for _ in range(min(self.jobs, len(wanted)))]
         runs = super().prepare(wanted)
         data = {id(one.data): array_bytes(one.data) for one in wanted}
         self.room = Room(guess(sum(data.values()), (run.bytes for run in runs)))
@@ -65,7 +68,8 @@ class Local(Elsewhere):
         if not self.idle or not running:
             return bool(self.idle)
         busy = [lane.process for lane in self.busy.values()]
-        return self.room.is_for_another(busy, self.idle[0].process, self.jobs)
+        count = len(self.idle) + len(busy)
+        return self.room.is_for_another(busy, self.idle[0].process, count)
 
     def send(self, number: int, one: Wanted) -> Future:
         """Let an idle process make a run."""
