@@ -56,12 +56,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
         raise TapeError("backward() has nothing to differentiate: no tensor requires a gradient")
     order = toposort([end])
     seeds = seeds_in(order, seed, [y])
-
-    def attempt(seeds, retain_graph):
-        sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
-        arrivals = backward_through(order, sums, seeds, retain_graph)
-        return {leaf: dys[0] for leaf, dys in arrivals}
-
+    sums = {end: {y.index: first_gradient(y, gradient, seeds.first)}}
     is_unseeded, scaled = seeds.whole == 1 and not seeds.by_loss, None  # past any loss scale
     watch = flushed.watch_of(order) if is_unseeded and ran_under_autocast(order) else None
     if watch is not None and watch.suspects:
@@ -71,9 +66,10 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             if flushed.are_large(scaled):
                 break
     if seeds.are_taken_out and automatic[-1].is_alone:
-        leaves = [*without_overflow(attempt, order, [y], seeds, retain_graph).items()]
+        arrivals = _finite_arrivals(order, y, gradient, seeds, retain_graph)
     else:
-        leaves = [*attempt(seeds, retain_graph).items()]
+        arrivals = backward_through(order, sums, seeds, retain_graph)
+    leaves = [(leaf, dys[0]) for leaf, dys in arrivals]
     if watch is not None:
         flushed.look(watch, order, leaves, scaled)
     seed = seeds.of_leaves
@@ -85,6 +81,17 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
             total = added(leaf, gradient, seed, is_unseeded)
         leaf._grad = total
     return order
+
+
+def _finite_arrivals(order, y, gradient, seeds, retain_graph):
+    """What arrives at leaves of smaller and smaller seeds, until it is finite."""
+
+    def attempt(seeds, retain_graph):
+        sums = {y.gradient_node: {y.index: first_gradient(y, gradient, seeds.first)}}
+        return {leaf: g[0] for leaf, g in backward_through(order, sums, seeds, retain_graph)}
+
+    gradients = without_overflow(attempt, order, [y], seeds, retain_graph)
+    return [(leaf, [gradient]) for leaf, gradient in gradients.items()]
 
 
 def unshared(gradients):
