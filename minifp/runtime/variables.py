@@ -65,6 +65,7 @@ VARIABLES = {
         f"a number of threads, 1 to {MOST_THREADS}, or none for all cores",
         is_count,
     ),
+    "MINIFP_RUN_SCRIPT": Variable("the script of minifp.run, for processes that it starts"),
     "MINIFP_TEACH": Variable(
         '"show": lessons show their answers without a prediction', *one_of("show")
     ),
