@@ -6,6 +6,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice
+from minifp.compat.torch.distributions.base import as_floats
 from minifp.errors import ShapeError
 from minifp.ops import stack
 
@@ -18,16 +19,17 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     pixels. Raises ShapeError for other sizes, as of volumes."""
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (2, 3) or len(size) != 4:
         raise ShapeError(f"affine_grid of {theta.shape} and {tuple(size)}: expected (N, 2, 3)")
-    x, y = (Tensor(middles(int(n), bool(align_corners))) for n in (size[3], size[2]))
+    theta = as_floats(theta)
+    x, y = (middles(int(n), bool(align_corners)).to(theta.dtype) for n in (size[3], size[2]))
     x, y = x.reshape(1, 1, -1), y.reshape(1, -1, 1)
-    a, b, c = theta.float().unsqueeze(-1).unsqueeze(-1).unbind(2)  # each (N, 2, 1, 1)
+    a, b, c = theta.unsqueeze(-1).unsqueeze(-1).unbind(2)  # each (N, 2, 1, 1)
     return stack([a[:, k] * x + b[:, k] * y + c[:, k] for k in (0, 1)], -1)
 
 
-def middles(count: int, align_corners: bool) -> np.ndarray:
-    """Where the middles of so many pixels in a row are, from -1 to 1."""
-    ends = 1.0 if align_corners else 1 - 1 / count
-    return np.linspace(-ends, ends, count, dtype=np.float32) if count > 1 else np.zeros(1, "f4")
+def middles(count: int, align_corners: bool) -> Tensor:
+    """Where the middles of so many pixels in a row are, from -1 to 1; of one pixel 0."""
+    ends = (1.0 if align_corners else 1 - 1 / count) * (count > 1)
+    return Tensor(np.linspace(-ends, ends, count))
 
 
 def grid_sample(
@@ -42,7 +44,7 @@ def grid_sample(
     if input.ndim != 4 or grid.ndim != 4 or grid.shape[3] != 2 or len(input) != len(grid):
         raise ShapeError(f"grid_sample of {input.shape} and {grid.shape}: expected (N, h, w, 2)")
     places = [
-        pixels(grid[..., k].float(), input.shape[3 - k], bool(align_corners), padding_mode)
+        pixels(as_floats(grid[..., k]), input.shape[3 - k], bool(align_corners), padding_mode)
         for k in (0, 1)
     ]
     if mode == "nearest":
