@@ -11,6 +11,7 @@ ROOTS = ("torch", "torchvision")  # whose modules are mirrored
 # Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
 PLACES = {
     "torch.nn.modules": "torch.nn",
+    "torch.nn.parallel.data_parallel": "torch.nn.parallel",
     "torch.nn.parameter": "torch.nn",
     "torch.nn.utils.clip_grad": "torch.nn.utils",
     "torch.nn.utils.weight_norm": "torch.nn.utils",
