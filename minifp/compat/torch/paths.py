@@ -76,7 +76,9 @@ def homes(path: str) -> tuple[Any, ...]:
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
     found = [import_module(name) for name in own if is_module(name)]
-    is_class = path.rpartition(".")[2][:1].isupper()  # torch.distributions.Beta is no module
+    is_class = (
+        path.rpartition(".")[2].lstrip("_")[:1].isupper()
+    )  # torch.distributions.Beta is no module
     folders = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
