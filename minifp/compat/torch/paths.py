@@ -11,6 +11,7 @@ ROOTS = ("torch", "torchvision")  # whose modules are mirrored
 # Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
 PLACES = {
     "torch.nn.modules": "torch.nn",
+    "torch.nn.parallel.data_parallel": "torch.nn.parallel",
     "torch.nn.parameter": "torch.nn",
     "torch.nn.utils.clip_grad": "torch.nn.utils",
     "torch.nn.utils.weight_norm": "torch.nn.utils",
@@ -78,7 +79,9 @@ def homes(path: str) -> tuple[Any, ...]:
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
     found = [import_module(name) for name in own if is_module(name)]
-    is_class = path.rpartition(".")[2][:1].isupper()  # torch.distributions.Beta is no module
+    is_class = (
+        path.rpartition(".")[2].lstrip("_")[:1].isupper()
+    )  # torch.distributions.Beta is no module
     folders = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
