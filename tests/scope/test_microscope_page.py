@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from base64 import b64decode
 
 import numpy as np
@@ -203,51 +202,17 @@ MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('inp
 
 
 @pytest.mark.nightly
-def test_the_sliders_are_moved_by_keys(page):
-    slider = page.locator(".scope-scale")
-    slider.focus()
-    before = int(slider.input_value())
-    page.keyboard.press("ArrowLeft")
-    assert int(slider.input_value()) == before - 1
-    assert f"S = {superscript(before - 1)}" in page.locator(".scope-scale-said").inner_text()
-    assert slider.get_attribute("aria-valuetext").startswith(f"2 to the {before - 1}, ")
-
-
-@pytest.mark.nightly
 def test_one_sentence_is_said_when_a_slider_has_come_to_rest(page, scope):
     kinds = "output:not([aria-live=off]), [role=status], [aria-live=polite]"
-    live = page.locator(".scope-lens").locator(kinds)
+    live, slider = page.locator(".scope-lens").locator(kinds), page.locator(".scope-scale")
     assert live.count() == 1  # six at once would talk over each other
-    page.locator(".scope-scale").evaluate(MOVE, 0)
+    slider.evaluate(MOVE, 1)
+    slider.press("ArrowLeft")
+    assert slider.get_attribute("aria-valuetext").startswith("2 to the 0, ")
     page.locator(".scope-status", has_text="flushed").wait_for(state="attached")
     for said, kind in zip(live.inner_text().split(". "), GRADIENTS):
         assert said.startswith(TITLES[kind]) and "flushed to 0" in said
         assert expected(scope.steps[-1], kind, -scope.steps[-1].shift)[2] in said
-
-
-@pytest.mark.nightly
-def test_the_picture_moves_and_what_is_lost_changes_its_colour(page):
-    drawn = page.locator('[data-kind="weight-gradients"] canvas')
-    lost = page.evaluate("getComputedStyle(document.body).getPropertyValue('--series-2')").strip()
-    pictures = {}
-    for k in (0, 16):
-        page.locator(".scope-scale").evaluate(MOVE, k)
-        pictures[k] = drawn.evaluate(PIXELS, [int(lost[i : i + 2], 16) for i in (1, 3, 5)])
-    assert pictures[0] > 10 * pictures[16] and pictures[0] > 100
-    assert re.match(r"Gradients of weights\. Step \d+, S = 2¹⁶", drawn.get_attribute("aria-label"))
-
-
-PIXELS = """(canvas, [r, g, b]) => {
-  const {width, height} = canvas;
-  const copy = new OffscreenCanvas(width, height).getContext("2d", {willReadFrequently: true});
-  copy.drawImage(canvas, 0, 0);
-  const {data} = copy.getImageData(0, 0, width, height);
-  let n = 0;
-  for (let i = 0; i < data.length; i += 4) {
-    n += data[i] === r && data[i + 1] === g && data[i + 2] === b;
-  }
-  return n;
-}"""
 
 
 @pytest.mark.nightly
@@ -283,21 +248,6 @@ def test_without_matplotlib_the_sliders_move_the_tables(opened, scope, monkeypat
     assert cells(shown, kind.replace(" ", "-"), "all")[:5] == expected(step, kind, 3 - step.shift)
 
 
-@pytest.mark.nightly
-def test_50_steps_of_50_layers_stay_small_and_can_be_moved_through(opened, tmp_path):
-    large = deep(50)
-    path = large.report(tmp_path / "large.html")
-    assert path.stat().st_size < 10e6
-    assert "blocks.49.conv" in path.read_text(encoding="utf-8")
-    shown = opened(path, 1100)
-    milliseconds = shown.locator(".scope-step").evaluate(
-        "s => { const t = performance.now(); for (let i = 0; i < 10; i++) { s.value = i; "
-        "s.dispatchEvent(new Event('input')); } return (performance.now() - t) / 10; }"
-    )
-    assert milliseconds < 1000  # a guard against what is quadratic, not a measurement
-    assert shown.locator(".scope-step-said").inner_text() == f"step {large.steps[9].step}"
-
-
 CELLS = """
 import minifp as fp, minifp.nn.functional as F
 from minifp import optim
@@ -329,7 +279,7 @@ def test_a_notebook_shows_the_same_inline_and_a_view_that_follows(tmp_path):
     assert live.data["image/png"] and "data:image/png" in live.data["text/html"]
     assert "loss scale" in live.data["text/plain"] or "scaling" in live.data["text/plain"]
     (shown,) = second.outputs
-    assert "<iframe" in shown.data["text/html"] and "scope-lens" in shown.data["text/html"]
+    assert "<iframe" in (html := shown.data["text/html"]) and "scope-lens" in html
     assert shown.data["image/png"]
 
 
