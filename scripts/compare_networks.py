@@ -258,7 +258,8 @@ def late(*args):
 
 def main():
     """Print a line of JSON for each network of a repository."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    kind = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=kind)
     parser.add_argument("table", type=Path)
     parser.add_argument("repository")
     parser.add_argument("checkout", type=Path, help="the repository's files")
