@@ -145,8 +145,8 @@ def test_what_was_declared_decides_and_the_metric_stands_beside_it():
     assert "as declared, the averaged test loss decides" in verdicts.statements(whole)[0].text
     assert "that of the averaged test loss, which was" in " ".join(whole.table().split())
     told = latex.table(whole)
-    assert "$-0.0100$ & $[-0.0100, -0.0100]$ & $0." in told  # then the test loss's
-    assert "& $<0.001$ & DIFFERENT by averaged test loss" in told  # with its adjusted p
+    row = "$-0.0100$ & $[-0.0100, -0.0100]$ & $<0.001$ & DIFFERENT by averaged test loss & $0."
+    assert row in told  # with its adjusted p, then the test loss's
 
 
 def test_a_margin_of_the_loss_lies_between_checkpoints_a_point_apart_or_is_a_tenth_of_the_end():

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import chain
 from statistics import fmean, stdev
 
 from minifp.lab.conclusions.claims import claims_of
@@ -53,14 +54,16 @@ def final_table(comparison) -> Table:
     head += [f"{name} ({units[name]})" if units.get(name) else name for name in names]
     interval = f"{CONFIDENCE:.0%} interval"
     head += ["runs", "difference", interval]
-    for name in others:
-        head += [f"difference of {name}", interval]
-    head += ["p", "verdict"]
+    declared = [[f"difference of {name}", interval] for name in others]
+    before = others[:1] if task.decider in others else []  # the verdict is of this one
+    head += [*chain(*declared[: len(before)]), "p", "verdict", *chain(*declared[len(before) :])]
     arms = sorted(comparison.rows(), key=lambda row: row.is_control)
-    rows = [[*ends_of(comparison, row, names), *judged(comparison, row, others)] for row in arms]
-    shown = 2 if task.decider in others else 0  # the declared one comes first
-    brief = (0, 1, *range(2 + len(names), 5 + len(names) + shown), len(head) - 2, len(head) - 1)
-    return Table("At the end", [head, *rows], (len(head) - 1,), code=True, brief=brief)
+    rows = [
+        [*ends_of(comparison, row, names), *judged(comparison, row, before, others)] for row in arms
+    ]
+    verdict = head.index("verdict")
+    brief = (0, 1, *range(2 + len(names), verdict + 1))
+    return Table("At the end", [head, *rows], (verdict,), code=True, brief=brief)
 
 
 def beside(comparison) -> list[str]:
@@ -83,21 +86,29 @@ def ends_of(comparison, row, metrics) -> list[str]:
     return [*cells, f"{row.n - row.diverged}/{row.n}"]
 
 
-def judged(comparison, row, others) -> list[str]:
-    """Of one arm the differences, the metric's first, p and verdict."""
+def judged(comparison, row, before, others) -> list[str]:
+    """Of one arm the differences, the metric's first, p and verdict. before: whose stand before
+    these; others: of all scores beside the metric."""
     task = comparison.task
     if row.precision == comparison.baseline:
         return ["baseline", *[""] * (3 + 2 * len(others))]
     claims = {c.score.name: c for c in claims_of(comparison) if c.arm == row.precision}
-    cells = difference_cells(row, words.decimals(task.margin))
-    for name in others:
-        claim = claims.get(name)
-        cells += ["-", "-"] if claim is None else difference_cells(claim, places_of(claim))
+    differences = {
+        name: difference_cells(claims[name], places_of(claims[name]))
+        if name in claims
+        else ["-"] * 2
+        for name in others
+    }
     deciding = next((claim for claim in claims.values() if claim.decides), None)
     p = None if deciding is None else deciding.holm_of_verdict
     by_other = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", task.metric_name)
-    verdict = (badge(row) or "-") + (f" by {row.decided_by}" if by_other else "")
-    return [*cells, "-" if p is None else p_text(p), verdict]
+    return [
+        *difference_cells(row, words.decimals(task.margin)),
+        *chain(*(differences.pop(name) for name in before)),
+        "-" if p is None else p_text(p),
+        (badge(row) or "-") + (f" by {row.decided_by}" if by_other else ""),
+        *chain(*differences.values()),
+    ]
 
 
 def difference_cells(of, places) -> list[str]:
