@@ -49,7 +49,7 @@ $(STANDIN): $(VENV)/installed-test
 		$(RUN) -m pip install --quiet --target $(@D) --no-deps $(STANDIN_NEEDS) && touch $@; }
 
 # Of long ranges a sample: see tests/sampling.py. These rooms' workers grow the most, so they have others.
-APART = tests/cuda tests/lab tests/ops tests/project tests/scope
+APART = tests/cuda tests/lab tests/ops
 test: check check-results $(STANDIN) ## what a change must pass: style, types and all tests but the nightly ones
 	for room in $(APART); do PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $$room || exit; done
 	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $(addprefix --ignore=,$(APART))
