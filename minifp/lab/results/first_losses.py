@@ -65,5 +65,5 @@ def check_same(comparison, run: Run, losses: list[float]) -> None:
                 f"{comparison.out} holds {run.precision}, seed {run.seed}, whose loss at step "
                 f"{step} was {was} and is now {now}, on the same kind of machine and with the same "
                 "versions: what computes has changed since, or MINIFP_KERNELS has. Runs of both "
-                "do not belong into one comparison: give another folder, or delete this one"
+                "do not belong in one comparison: use another folder, or delete this one"
             )

@@ -101,7 +101,7 @@ def check_settings(first, one, second, other) -> None:
         )
         raise ArgumentError(
             f"{first} and {second} cannot be merged: {changes}. Only runs of the same settings, "
-            "data and margin belong into one comparison"
+            "data and margin belong in one comparison"
         )
 
 

@@ -169,7 +169,7 @@ def _mixing(folder, held, config, changed):
     )
     return (
         f"{folder} holds runs of other settings: {changes}. Runs of different settings do not "
-        "belong into one comparison: give another folder, or delete this one"
+        "belong in one comparison: give another folder, or delete this one"
     )
 
 

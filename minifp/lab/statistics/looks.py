@@ -56,7 +56,7 @@ def planned_looks(most: int) -> tuple[int, ...]:
     Raises ArgumentError for fewer than a verdict needs.
     """
     if most < LEAST_PAIRS:
-        raise ArgumentError(f"{most} seeds: expected at least {LEAST_PAIRS}, as a verdict needs")
+        raise ArgumentError(f"seeds: {most}, expected at least {LEAST_PAIRS}, as a verdict needs")
     looks = [*FIRST]
     while looks[-1] < most:
         looks.append(2 * looks[-2])
