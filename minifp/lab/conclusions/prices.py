@@ -12,13 +12,15 @@ from typing import Any
 from minifp.lab.arms import is_control, split
 from minifp.lab.conclusions.claims import Claim, in_order, lost_of
 from minifp.lab.conclusions.sentences import holds_together
-from minifp.lab.statistics.looks import outlook
+from minifp.lab.statistics.distributions import t_quantile
+from minifp.lab.statistics.looks import chance_at, outlook
 from minifp.lab.statistics.moments import mean
 from minifp.lab.statistics.paired import DIFFERENT, EQUIVALENT, LEAST_PAIRS
-from minifp.lab.statistics.power import LEVEL
+from minifp.lab.statistics.power import LEVEL, POWER
 from minifp.lab.workers.progress import spoken
 from minifp.report import words
 
+MOST = 10_000  # pairs, beyond which no price is named
 FUTILE = 0.1  # chance of a verdict within what is left, below which nothing more is spent
 
 
@@ -119,9 +121,10 @@ def line_of(comparison, arm: str, claim: Claim | None, level: float, lanes: int)
     return Line(comparison, arm, ways, wanted, is_decided(claim))
 
 
-def seconds_of(comparison, arm: str) -> float:
-    """How long a run of an arm takes, by those that there are, of all arms if there is none."""
-    taken = [run.seconds for run in comparison.runs_of(arm) or comparison.runs]
+def seconds_of(comparison, arm: str, clock: str = "seconds") -> float:
+    """How long a run of an arm takes, by those that there are, of all arms if there is none.
+    clock: "seconds", or "processor_seconds" of a core."""
+    taken = [getattr(run, clock) for run in comparison.runs_of(arm) or comparison.runs]
     return mean(taken) if taken else 0.0
 
 
@@ -134,10 +137,54 @@ def price_notes(comparison, decisive: Mapping[str, Claim]) -> list[str]:
 
 
 def price_note(comparison, line: Line) -> str:
-    """That of one arm."""
+    """That of one arm, with a budget."""
     best, costs = line.best, f"{spoken(line.best.price)} more on this machine"
     at, limit = words.plural(best.pairs, "seed"), spoken(comparison.budget.seconds)
     said = f"a verdict costs about {costs}, and is {best.chance:.0%} likely at {at}"
     if len(in_order(comparison, line.arm)) < 2:
         said = f"the first look, at {at}, takes about {costs}"
     return f"{line.arm} is not decided within the budget of {limit}: {said}."
+
+
+# ---- without a budget ---------------------------------------------------------------------------
+
+HEAD = ("arm", "pairs", "seeds for a verdict", "core hours more")
+
+
+def price_rows(comparison, decisive: Mapping[str, Claim]) -> list[list[str]]:
+    """Cells under HEAD for each arm that has no verdict, or none that holds together with the
+    others: the seeds with which one is as likely as POWER, by the differences that there are and
+    at the level of Holm's next step, and how long the runs take that are missing."""
+    decided, rows = sum(map(is_decided, decisive.values())), []
+    for arm, claim in decisive.items():
+        if not is_open(comparison, arm, claim):
+            continue
+        level = LEVEL / max(1, claim.together - decided)
+        count, hours = seeds_to_decide(claim.paired, claim.score.scaled_margin, level), "-"
+        if count is not None:
+            each = [
+                seconds_of(comparison, a, "processor_seconds") for a in (comparison.baseline, arm)
+            ]
+            hours = f"{(count - claim.pairs) * sum(each) / 3600:,.1f}"
+        seeds = f"more than {MOST:,}" if count is None else f"{count:,}"
+        rows.append([arm, str(claim.pairs), seeds, hours])
+    return rows
+
+
+def is_open(comparison, arm: str, claim: Claim) -> bool:
+    """Whether more seeds could bring a verdict on an arm, or make one hold."""
+    if claim.paired is None or claim.score.margin is None or lost_of(comparison, arm):
+        return False
+    return not is_control(arm) and not is_decided(claim)
+
+
+def seeds_to_decide(d, margin: float, level: float) -> int | None:
+    """Pairs from which on one look brings a verdict with a chance of POWER; None where MOST are not
+    enough. In steps of a tenth. d: a Difference; level: of its tests."""
+    n = d.n + 1
+    while n <= MOST:
+        half = t_quantile(1 - level, n - 1) * d.sd / math.sqrt(n)
+        if chance_at(d, margin, n, half) >= POWER:
+            return n
+        n += max(1, n // 10)
+    return None

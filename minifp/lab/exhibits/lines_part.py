@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from statistics import median
 
-from minifp.lab.conclusions.prices import price_notes
+from minifp.lab.conclusions import prices
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.conclusions.sentences import holds_together, look_text
 from minifp.lab.exhibits import departures, spread
@@ -33,7 +33,10 @@ def part(gallery) -> Document:
     ]
     return Document(
         findings=findings(gallery),
-        sections=[Section("The table", [about(gallery), lines, *pictures]), *looks],
+        sections=[
+            Section("The table", [about(gallery), lines, *price_table(gallery), *pictures]),
+            *looks,
+        ],
         notes=notes(gallery),
         data=data(gallery),
     )
@@ -145,7 +148,7 @@ def notes(gallery) -> list[str]:
     texts += filter(None, (departures.note(e, c) for e, c in failing(gallery)))
     both = zip(gallery.exhibits, gallery.comparisons)
     texts += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
-    texts += prices(gallery)
+    texts += budget_notes(gallery)
     texts += controls(gallery)
     compared = [
         row
@@ -164,10 +167,28 @@ def notes(gallery) -> list[str]:
     return texts + searches(gallery.exhibits)
 
 
-def prices(gallery) -> list[str]:
+def budget_notes(gallery) -> list[str]:
     """What verdicts cost that a budget has not brought."""
     every = zip(gallery.exhibits, gallery.comparisons, gallery.lines)
-    return [f"{e.title}, {text}" for e, c, line in every for text in price_notes(c, line.claims)]
+    return [
+        f"{e.title}, {text}" for e, c, line in every for text in prices.price_notes(c, line.claims)
+    ]
+
+
+def price_table(gallery) -> list[str | Part]:
+    """What verdicts cost that the seeds have not brought; nothing where all are there."""
+    priced = [
+        [line.exhibit.title, called(arm), *cells]
+        for c, line in zip(gallery.comparisons, gallery.lines)
+        if c.budget is None
+        for arm, *cells in prices.price_rows(c, line.claims)
+    ]
+    text = (
+        "What is not decided, or not together with the others (Holm), and what it costs: with so "
+        f"many seeds a verdict that holds is {prices.POWER:.0%} likely, by the differences so far."
+    )
+    head = ["network", *prices.HEAD]
+    return [text, Table("What is not decided", [head, *priced])] if priced else []
 
 
 def controls(gallery) -> list[str]:
