@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minifp.errors import ArgumentError
+from minifp.lab.conclusions.prices import seeds_to_decide
 from minifp.lab.statistics import bootstrap, course, distributions, paired, permutation, power
 from minifp.lab.statistics.holm import holm
-from minifp.lab.conclusions.prices import seeds_to_decide
 from minifp.lab.statistics.looks import bounds, compare_at_looks, least_level, planned_looks, spent
 from minifp.lab.statistics.proportion import clopper_pearson
 
