@@ -16,7 +16,7 @@ from terminals import call
 import minifp as fp
 from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import bathtub, departures, detection, failures, showing, spread
+from minifp.lab.exhibits import bathtub, departures, detection, failures, showing, spread, wings
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
@@ -183,7 +183,9 @@ def test_what_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize(
-    "exhibit", [*EXHIBITS, *detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name
+    "exhibit",
+    [*EXHIBITS, *detection.EXHIBITS, *wings.WINGS["whole"], detection.BATHTUB],
+    ids=lambda e: e.name,
 )
 def test_networks_are_as_small_as_is_said(exhibit):
     """Tasks of all scales are built without their pictures; published detectors have 26 and 137

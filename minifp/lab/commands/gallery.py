@@ -40,6 +40,9 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
     on blood cells, with and without the dial. Before that, the microscope looks at SSD in float32.
     --bathtub, or the name bathtub, adds SSD at constant loss scales from 1 to 2^40.
 
+    "resnet-20" is nothing smaller: He's network of 20 layers on all of CIFAR-10, for a night. With
+    --full it is trained for as long as in the paper, which is for a GPU.
+
     "skips": how often a dynamic loss scale skips a step at growth intervals from 20 to 2,000, and
     whether that changes how well a small network ends.
 

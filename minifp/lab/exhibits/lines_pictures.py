@@ -22,8 +22,8 @@ def boxes(gallery) -> list[Picture]:
     """What each precision sees in the same pictures, of each detector whose runs keep it."""
     pictures = []
     for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons):
-        seed = comparison.seeds[0]
-        if any(KEPT in run.kept for run in comparison.runs if run.seed == seed):
+        runs = [run for run in comparison.runs if run.seed == comparison.seeds[0]]
+        if any(KEPT in run.kept for run in runs):
             pictures.append(boxes_of(exhibit, comparison, gallery.scale))
     return pictures
 

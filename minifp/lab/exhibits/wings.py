@@ -5,6 +5,7 @@ from minifp.lab.exhibits import (
     detection,
     gan,
     language,
+    residual,
     skips,
     speech,
     translation,
@@ -19,6 +20,7 @@ WINGS = {
     "translation": translation.EXHIBITS,
     "language": language.EXHIBITS,
     "gan": gan.EXHIBITS,
+    "whole": residual.EXHIBITS,
     "scaling": (*skips.EXHIBITS, detection.BATHTUB),
 }
 UNASKED = "evening"  # the scale where none is given
