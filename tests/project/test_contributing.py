@@ -40,14 +40,11 @@ def write(folder, block):
         path.write_text(body, encoding="utf-8")
         return
     text = path.read_text(encoding="utf-8")
-    docstring, imports, settings = '"""\n\n', "__all__ = [\n", "SETTINGS = {\n"
-    places = {
-        **{"at the end of": lambda: text + body, "a line of": lambda: text + body},
-        "among the imports of": lambda: text.replace(docstring, docstring + body, 1),
-        "in __all__ of": lambda: text.replace(imports, imports + body, 1),
-        "in SETTINGS of": lambda: text.replace(settings, settings + body, 1),
-    }
-    changed = places[where]()
+    changed = text + body  # "at the end of", "a line of"
+    if where == "among the imports of":
+        changed = text.replace('"""\n\n', '"""\n\n' + body, 1)
+    elif named := re.fullmatch("in (.+) of", where):
+        changed = re.sub(rf"^{named[1]} = .\n", lambda m: m[0] + body, text, count=1, flags=re.M)
     assert changed != text
     path.write_text(changed, encoding="utf-8")
 
