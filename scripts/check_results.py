@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from documents import precisions, speeds
+from documents import page_records, speeds
 from documents.records import RESULTS, opened, read
 
 from minifp.data.whereabouts import SETS
@@ -281,9 +281,9 @@ def task(exhibit: str, scale: str = "evening"):
 
 LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
 LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
-LOOKS += (lost, examples, stopped, precisions.ran, precisions.ended, precisions.outcome)
-LOOKS += (precisions.apart, precisions.mean_of, precisions.at_step)
-LOOKS += (precisions.said, precisions.shown, speeds.share, speeds.shares, speeds.above)
+LOOKS += (lost, examples, stopped, page_records.ran, page_records.ended, page_records.outcome)
+LOOKS += (page_records.apart, page_records.mean_of, page_records.at_step)
+LOOKS += (page_records.said, page_records.shown, speeds.share, speeds.shares, speeds.above)
 LOOKS += (speeds.theirs, speeds.extremes, speeds.observed, speeds.ratios, speeds.geometric)
 FUNCTIONS = {look.__name__: look for look in LOOKS}
 FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation}
@@ -303,7 +303,7 @@ ANYWHERE = {
     "SETS": SETS,
     "DynamicLossScale": DynamicLossScale,
     "LogNormalLossScale": LogNormalLossScale,
-    "extent": precisions.extent,
+    "extent": page_records.extent,
     "LOOKED_BACK": STEPS,
     "MOST": MOST,
     "TOLERANCE": TOLERANCE,
