@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, compare, opened, wanted_of
@@ -65,6 +66,7 @@ def plan(
     return Plan(compare(task, precisions, seeds, pilot=True, **how), power)
 
 
+@planned()
 def looks_ahead(
     task: Task, precisions, seeds, budget, *, out=None, device=None, jobs: int = 1, **lengths
 ) -> Estimate:

@@ -16,6 +16,7 @@ from refusals import refuses
 from minifp import data
 from minifp.data import cifar, downloads, packed
 from minifp.errors import ArgumentError, DataError
+from minifp.lab.exhibits.showing import estimate
 from minifp.runtime import random
 
 TRAIN = {f"data_batch_{i}.bin": i + 1 for i in range(1, 6)}
@@ -310,6 +311,14 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
     shutil.copy(network.archive, cache)
     monkeypatch.setattr(cifar, "MIRRORS", ("nowhere/",))
     assert len(data.cifar10()[0]) == HELD and network.asked == []
+
+
+def test_a_plan_downloads_nothing(network, cache):
+    with downloads.planned():
+        assert [*map(len, data.cifar10())] == [50_000, 10_000]  # of noise
+    for names in ("skips", "translation-en-fr"):
+        refuses(DataError, "a plan downloads nothing", estimate, names, "quick")
+    assert network.asked == [] and len(data.cifar10()[0]) == HELD
 
 
 def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):

@@ -8,6 +8,7 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
+from minifp.lab.resume import train_one
 from minifp.lab.run import train
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import pad_sequence
@@ -176,10 +177,16 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     assert "samples.png no longer exists" in rendering.page(Comparison.load(tmp_path).document())
 
 
-def test_evaluation_draws_nothing_from_training():
-    one = train(gan(), "float32", 1)
-    other = train(gan(evaluate=lambda state, test: {"distance": 0.5}), "float32", 1)
-    assert one.history == other.history
+def rates(optimizers, _):
+    return {name: lr_scheduler.StepLR(one, step_size=5) for name, one in optimizers.items()}
+
+
+def test_evaluation_draws_nothing_and_a_gan_that_was_stopped_ends_as_one_that_was_not(tmp_path):
+    one = train(gan(schedule=rates), "mixed", 1)
+    other = train(gan(evaluate=lambda *_: {"distance": 0.5}, schedule=rates), "mixed", 1)
+    train_one(gan(schedule=rates), "mixed", 1, steps=9, save=tmp_path / "gan", progress=False)
+    last = train_one(gan(schedule=rates), resume=tmp_path / "gan", steps=20, progress=False)
+    assert one.history == other.history == last.history and last.metric == one.metric
 
 
 def test_accumulated_batches_are_one_batch():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.arms import is_control
 from minifp.lab.capacity.sizes import as_bytes
@@ -78,6 +79,7 @@ class Capacity(Documented):
         return document(self)
 
 
+@planned()
 def largest_batch(
     task: Task | str,
     memory: str | int,

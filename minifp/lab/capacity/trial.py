@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.data import Subset
+from minifp.data.downloads import planned
 from minifp.errors import OutOfMemory
 from minifp.lab.arms import as_arm
 from minifp.lab.memory import OverLimit, measure_bytes
@@ -60,6 +61,7 @@ class Tried:
         return sum(self.bytes.values())
 
 
+@planned()
 def attempt(trial: Trial) -> Tried:
     """Carry out a trial in this process, which is to end after it."""
     task = trial.task.load()

@@ -107,7 +107,8 @@ def loss_margin(comparison) -> tuple[float | None, str]:
     margin = measured.value if task.loss_margin is None else task.loss_margin
     if margin is None:
         return None, ""
-    given = "is the task's" if task.loss_margin is not None else "follows from these runs"
+    which = "the runs of the first look" if comparison.budget else "these runs"
+    given = "is the task's" if task.loss_margin is not None else f"follows from {which}"
     parts = []
     if measured.apart is not None:
         step = f"{task.margin:g} {task.difference_unit}".rstrip()
@@ -121,8 +122,11 @@ def loss_margin(comparison) -> tuple[float | None, str]:
 
 
 def measured_margin(comparison) -> LossMargin:
-    """What the baseline's runs say of the margin of the test loss."""
-    runs = [run for run in comparison.runs_of(comparison.baseline) if ended(run)]
+    """What the baseline's runs say of the margin of the test loss: under a budget those of its
+    first look alone, so that the margin is the same at all later ones."""
+    runs, budget = filter(ended, comparison.runs_of(comparison.baseline)), comparison.budget
+    if budget:
+        runs = (run for run in runs if run.seed in budget.seeds[: budget.looks[0]])
     return margin_of(primary(comparison), [run.evaluations for run in runs])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.checks import check_choice
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
@@ -184,6 +185,7 @@ def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> No
             )
 
 
+@planned()
 def estimate(
     names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False,
     budget: str | float | None = None,

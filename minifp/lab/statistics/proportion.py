@@ -4,7 +4,9 @@ Source: Clopper and Pearson 1934: exact, so that it covers at least as often as 
 """
 
 from functools import lru_cache
-from math import comb
+from math import lgamma
+
+import numpy as np
 
 from minifp.lab.statistics.distributions import quantile
 
@@ -22,5 +24,13 @@ def clopper_pearson(count: int, n: int, confidence: float = CONFIDENCE) -> tuple
 
 def at_least(count: int, n: int, p: float) -> float:
     """The chance of `count` or more of `n`, each with chance p."""
-    p = min(p, 1.0)
-    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count, n + 1))
+    p = min(p, 1 - 2**-53)  # which has a logarithm
+    k = np.arange(count, n + 1)
+    return float(np.exp(log_ways(n)[count:] + k * np.log(p) + (n - k) * np.log1p(-p)).sum())
+
+
+@lru_cache(maxsize=8)
+def log_ways(n: int) -> np.ndarray:
+    """(n + 1,): the logarithms of in how many ways 0 to n of n are chosen, for any n."""
+    logs = np.array([lgamma(k + 1) for k in range(n + 1)])
+    return logs[-1] - logs - logs[::-1]
