@@ -15,7 +15,8 @@ A marker gives one value for each number since the marker before it: Python expr
 functions below; of texts the numbers are read. It is right where the value, rounded to the number's
 decimals, is the number. A marker alone on a line before a table is for all of its rows, without
 the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked
-at: code, links, years, versions, and what is named by a number ("Table 1", "S = 8").
+at: code, links, years, versions, numbers of points, and what is named by a number ("Table 1",
+"S = 8").
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
 quoted is only from SOURCES.
@@ -70,7 +71,8 @@ NAMED = (
     r"|cuBLAS|NEP|capability|[Ll]essons?|[Pp]arts?|draft|Jennison and Turnbull|Schuirmann)"
 )
 SKIPPED = re.compile(
-    r"^(?:#+ |\*\*)?\d+\. |`[^`]*`|\]\([^)\s]*\)|<!--.*?-->"  # code, where links lead, other comments
+    r"^(?:#+ |\*\*)?\d+\. |`[^`]*`"  # numbers of points, code
+    r"|\]\([^)\s]*\)|<!--.*?-->"  # where links lead, other comments
     rf"|\b{NAMED} \d[\d.]*(?:(?:, | and ){NAMED}? ?\d[\d.]*)*"
     r"|arXiv:[\d.]+|\b(?:19|20)\d\d\b|\[\d+\]"
 )

@@ -14,35 +14,57 @@ from pathlib import Path
 import numpy as np
 
 FILE = Path(__file__).resolve().parent / "mixed_precision_in_one_file.py"
-WIDEN = '    return x.astype("float32", copy=False)'
 BRIGHT, LENET, LSTM = "BRIGHT, MIXED, steps=12", "LENET, MIXED", "LSTM, MIXED"
-SEED = "default_rng(0)"
-MOMENTS = "    return w - rate * (m / (xp.sqrt(v) * factor + eps)), (m, v)"
-HALVES = "    m, v = (x.astype('float16').astype('float32') for x in (m, v))\n"
-# What is said, what is trained, and pairs: a text of the file, and what stands in its place.
-CHANGES = (
-    ("bright pixels", BRIGHT),
-    ("bright pixels, not widened", BRIGHT, (WIDEN, "    return x")),
-    ("LeNet", LENET),
-    ("LeNet, two roundings", LENET, ("return y if bias is None else y + widen(bias)",
-                                     "return y if bias is None else widen(store(y)) + widen(bias)")),
-    ("LeNet, rounded scores and exponentials", LENET,
-     ("widen(z.array) - z.array.max(1, keepdims=True)", "widen(z.array)"),
-     ("e = xp.exp(below)", "e = store(xp.exp(below))")),
-    ("LSTM", LSTM),
-    ("LSTM, c not rounded", LSTM, ("c = store(f * widen(c) + i * g)", "c = f * widen(c) + i * g")),
-    ("LeNet, moments in float16", LENET, (MOMENTS, HALVES + MOMENTS)),
-    ("LeNet, masters that begin rounded", LENET,
-     ("p.master = array if", "p.master = widen(p.array) if")),
-    *((f"LeNet, {name}, seed {seed}", f"LENET, {name}", (SEED, f"default_rng({seed})"))
-      for seed in (1, 2, 3) for name in ("FLOAT32", "MIXED")),
-)  # fmt: skip
+UPDATE = "    return w - rate * (m / (xp.sqrt(v) * factor + eps)), (m, v)"
+# What is said; what is trained; by texts of the file what stands in their place.
+CHANGES: list[tuple[str, str, dict[str, str]]] = [
+    ("bright pixels", BRIGHT, {}),
+    (
+        "bright pixels, not widened",
+        BRIGHT,
+        {'    return x.astype("float32", copy=False)': "    return x"},
+    ),
+    ("LeNet", LENET, {}),
+    (
+        "LeNet, two roundings",
+        LENET,
+        {"is None else y + widen(bias)": "is None else widen(store(y)) + widen(bias)"},
+    ),
+    (
+        "LeNet, rounded scores and exponentials",
+        LENET,
+        {
+            "widen(z.array) - z.array.max(1, keepdims=True)": "widen(z.array)",
+            "e = xp.exp(below)": "e = store(xp.exp(below))",
+        },
+    ),
+    ("LSTM", LSTM, {}),
+    (
+        "LSTM, c not rounded",
+        LSTM,
+        {"c = store(f * widen(c) + i * g)": "c = f * widen(c) + i * g"},
+    ),
+    (
+        "LeNet, moments in float16",
+        LENET,
+        {UPDATE: f"    m, v = (widen(x.astype('float16')) for x in (m, v))\n{UPDATE}"},
+    ),
+    (
+        "LeNet, masters that begin rounded",
+        LENET,
+        {"p.master = array if": "p.master = widen(p.array) if"},
+    ),
+]
+for seed in (1, 2, 3):
+    for arm in ("FLOAT32", "MIXED"):
+        other = {"default_rng(0)": f"default_rng({seed})"}
+        CHANGES.append((f"LeNet, {arm}, seed {seed}", f"LENET, {arm}", other))
 
 
-def trained(what: str, *pairs: tuple[str, str]) -> tuple[float, float]:
+def trained(what: str, changes: dict[str, str]) -> tuple[float, float]:
     """The loss on the test set, and the part that is right, of the file with other texts."""
     text = FILE.read_text(encoding="utf-8")
-    for old, new in pairs:
+    for old, new in changes.items():
         if old not in text:
             raise SystemExit(f"{FILE.name} has no {old!r}")
         text = text.replace(old, new)
@@ -57,7 +79,7 @@ if __name__ == "__main__":
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    for said, *change in CHANGES:
+    for said, what, changes in CHANGES:
         with np.errstate(all="ignore"):  # Inf and NaN are values here
-            loss, right = trained(*change)
+            loss, right = trained(what, changes)
         print(f"{said:40} {loss:8.5f} {right:4.0%}", flush=True)

@@ -86,7 +86,7 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     user's cache: these are other pixels, and their sets are called "CIFAR-10 (JPEG)". Else the
     publication is looked for there, and then downloaded (170 MB; the archive's checksum is known,
     of its files the sizes and those of when it was unpacked). A plan, to which pixels are nothing,
-    downloads nothing, and has as many pictures of noise. Raises DataError where files are damaged
+    downloads nothing, and has as many black pictures. Raises DataError where files are damaged
     or incomplete, or cannot be had.
     """
     publication = CIFAR10
@@ -97,8 +97,9 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     else:
         try:
             arrays, [classes] = _read(publication, paths or _had(publication))
-        except downloads.NotHere:
-            arrays, classes = _drawn(), packed.NAMES
+        except downloads.NotHere:  # a plan asks how many pictures, not which
+            arrays = [np.zeros((n, 1 + PIXELS), np.uint8) for n in (50_000, 10_000)]
+            classes = packed.NAMES
             publication = publication._replace(name="A stand-in for CIFAR-10")
     levels = pixel_levels(CIFAR10_MEAN, CIFAR10_DEVIATION, normalize)
     return _parts(publication, arrays, 0, levels, classes)
@@ -143,15 +144,6 @@ def _had(publication):
         *(publication.dataset, publication.archive, publication.checksum, publication.folder),
         *(publication.files, MIRRORS),
     )
-
-
-def _drawn():
-    """Records of noise, as many as both parts of CIFAR-10 have."""
-    draw = np.random.default_rng(0)
-    arrays = [draw.integers(0, 256, (n, 1 + PIXELS), np.uint8) for n in (50_000, 10_000)]
-    for records in arrays:
-        records[:, 0] %= len(packed.NAMES)
-    return arrays
 
 
 def _read(publication, paths):

@@ -47,11 +47,8 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     progress. Raises DataError where pooch is missing, every mirror fails, or what arrives has
     another checksum (nothing of it is kept).
     """
-    packed = {name: f"{name}.gz" for name in checksums}
-    return {
-        name: archive(dataset, packed[name], checksum, mirrors, packed.values())
-        for name, checksum in checksums.items()
-    }
+    names = [f"{name}.gz" for name in checksums]
+    return {n: archive(dataset, f"{n}.gz", c, mirrors, names) for n, c in checksums.items()}
 
 
 def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
@@ -65,8 +62,7 @@ def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
     folder = Path(pooch.os_cache("minifp")) / dataset
     if plans.get() and not (folder / name).is_file():
         raise NotHere(
-            f"{dataset} is not here, and a plan downloads nothing: read it once with minifp.data, "
-            f"which does. {by_hand}"
+            f"{dataset} is not here, and a plan downloads nothing: read it once. {by_hand}"
         )
     for mirror in mirrors:
         try:

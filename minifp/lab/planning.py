@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, compare, opened, wanted_of
 from minifp.lab.conclusions.planning import Need, needs_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
-from minifp.lab.settings import adjusted, canonical, check_data
+from minifp.lab.settings import adjusted, canonical, planned_data
 from minifp.lab.statistics.power import POWER
 from minifp.lab.task import Task
 from minifp.report.content import Document
@@ -66,14 +65,13 @@ def plan(
     return Plan(compare(task, precisions, seeds, pilot=True, **how), power)
 
 
-@planned()
 def looks_ahead(
     task: Task, precisions, seeds, budget, *, out=None, device=None, jobs: int = 1, **lengths
 ) -> Estimate:
     """The looks that `compare` plans with a budget, and how long runs take until each. Nothing is
     written, and only a few steps are made. Raises as `compare` does."""
     task = adjusted(task, **lengths)
-    data, (which, limit) = check_data(task.data()), seeds_within(budget, seeds, 1)
+    data, (which, limit) = planned_data(task), seeds_within(budget, seeds, 1)
     comparison = opened(task, data, canonical(precisions), which, out and files.as_path(out))
     wanted = wanted_of(comparison, task, data, device)
     return estimate_of(len(comparison.asked), wanted, jobs, limit)

@@ -1,4 +1,4 @@
-"""What scripts/record_documents.py recorded of blocks in documents, for the markers of the pages."""
+"""What scripts/record_documents.py recorded of blocks in documents, for their markers."""
 
 import re
 from functools import cache

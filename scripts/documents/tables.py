@@ -5,6 +5,7 @@ import re
 
 import compare_faces
 import measure_averages
+
 from documents.records import RESULTS, opened, read
 
 GPU = "gpu/h100/bench.md"
@@ -56,13 +57,17 @@ def faster() -> list[float]:
     opened.append(GPU)
     found = []
     for line in (RESULTS / GPU).read_text(encoding="utf-8").splitlines():
-        took = [float(n) / {"ms": 1, "us": 1000}[u] for n, u in re.findall(r"([\d.]+) (ms|us)", line)]
+        took = [
+            float(n) / {"ms": 1, "us": 1000}[u] for n, u in re.findall(r"([\d.]+) (ms|us)", line)
+        ]
         found += [took[2] / took[3]] if len(took) == 6 else []
     return [min(found), max(found)]
 
 
 def printed(block: str, start: str) -> list[float]:
-    """The numbers in the line that a recorded block printed, behind a text; Inf and NaN are none."""
-    (line,) = (one for one in read("documents/made.json")[block]["printed"] if one.startswith(start))
+    """The numbers in the one line that a recorded block printed that begins with a text, behind it;
+    Inf and NaN are none."""
+    said = read("documents/made.json")[block]["printed"]
+    (line,) = (one for one in said if one.startswith(start))
     found = (text.rstrip("%") for text in line[len(start) :].replace(",", "").split())
     return [n for n in map(float, found) if math.isfinite(n)]

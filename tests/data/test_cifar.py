@@ -287,7 +287,12 @@ def below(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_it_is_downloaded_once_and_only_its_files_are_unpacked(network, cache):
+def test_it_is_downloaded_once_and_not_for_plans_and_only_its_files_are_unpacked(network, cache):
+    with downloads.planned():
+        assert [*map(len, data.cifar10())] == [50_000, 10_000]  # of black pictures
+    for names in ("skips", "translation-en-fr"):
+        refuses(DataError, "a plan downloads nothing", estimate, names, "quick")
+    assert network.asked == []
     with ThreadPool(2) as two:  # programs at once
         (train, _), (same, _) = two.map(lambda _: data.cifar10(), range(2))
     assert len(train) == len(same) == HELD
@@ -311,14 +316,6 @@ def test_an_archive_that_is_in_the_cache_already_is_used(network, cache, monkeyp
     shutil.copy(network.archive, cache)
     monkeypatch.setattr(cifar, "MIRRORS", ("nowhere/",))
     assert len(data.cifar10()[0]) == HELD and network.asked == []
-
-
-def test_a_plan_downloads_nothing(network, cache):
-    with downloads.planned():
-        assert [*map(len, data.cifar10())] == [50_000, 10_000]  # of noise
-    for names in ("skips", "translation-en-fr"):
-        refuses(DataError, "a plan downloads nothing", estimate, names, "quick")
-    assert network.asked == [] and len(data.cifar10()[0]) == HELD
 
 
 def test_an_archive_with_a_link_or_without_a_file_is_refused_and_none_of_it_kept(network, cache):

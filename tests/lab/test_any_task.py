@@ -1,5 +1,7 @@
 """Tasks of any kind, a GAN and sequences among them. Detectors are in test_detector_task.py."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from lab_blobs import Watched, blobs, clouds
@@ -177,15 +179,12 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     assert "samples.png no longer exists" in rendering.page(Comparison.load(tmp_path).document())
 
 
-def rates(optimizers, _):
-    return {name: lr_scheduler.StepLR(one, step_size=5) for name, one in optimizers.items()}
-
-
 def test_evaluation_draws_nothing_and_a_gan_that_was_stopped_ends_as_one_that_was_not(tmp_path):
-    one = train(gan(schedule=rates), "mixed", 1)
-    other = train(gan(evaluate=lambda *_: {"distance": 0.5}, schedule=rates), "mixed", 1)
-    train_one(gan(schedule=rates), "mixed", 1, steps=9, save=tmp_path / "gan", progress=False)
-    last = train_one(gan(schedule=rates), resume=tmp_path / "gan", steps=20, progress=False)
+    task = gan(schedule=lambda made, _: {n: lr_scheduler.StepLR(o, 5) for n, o in made.items()})
+    near = replace(task, evaluate=lambda *_: {"distance": 0.5})
+    one, other = (train(made, "mixed", 1) for made in (task, near))
+    train_one(task, "mixed", 1, steps=9, save=tmp_path / "gan", progress=False)
+    last = train_one(task, resume=tmp_path / "gan", steps=20, progress=False)
     assert one.history == other.history == last.history and last.metric == one.metric
 
 

@@ -109,14 +109,12 @@ def loss_margin(comparison) -> tuple[float | None, str]:
         return None, ""
     which = "the runs of the first look" if comparison.budget else "these runs"
     given = "is the task's" if task.loss_margin is not None else f"follows from {which}"
-    parts = []
-    if measured.apart is not None:
-        step = f"{task.margin:g} {task.difference_unit}".rstrip()
-        parts.append(
-            f"{measured.apart:.2g} than where its {task.metric_name} was last {step} worse"
-        )
-    if measured.half is not None:
-        parts.append(f"{measured.half:.2g} than at half of the steps, of which a tenth counts")
+    step = f"{task.margin or 0:g} {task.difference_unit}".rstrip()
+    falls = {
+        f"than where its {task.metric_name} was last {step} worse": measured.apart,
+        "than at half of the steps, of which a tenth counts": measured.half,
+    }
+    parts = [f"{fall:.2g} {than}" for than, fall in falls.items() if fall is not None]
     lower = f": at its end {base}'s {TEST_LOSS} is lower by {', and by '.join(parts)}"
     return margin, f"the {TEST_LOSS}'s margin of {margin:.2g} {given}{lower if parts else ''}"
 

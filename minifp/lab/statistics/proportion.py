@@ -4,9 +4,7 @@ Source: Clopper and Pearson 1934: exact, so that it covers at least as often as 
 """
 
 from functools import lru_cache
-from math import lgamma
-
-import numpy as np
+from math import exp, lgamma, log, log1p
 
 from minifp.lab.statistics.distributions import quantile
 
@@ -23,14 +21,7 @@ def clopper_pearson(count: int, n: int, confidence: float = CONFIDENCE) -> tuple
 
 
 def at_least(count: int, n: int, p: float) -> float:
-    """The chance of `count` or more of `n`, each with chance p."""
+    """The chance of `count` or more of `n`, each with chance p; n may be thousands."""
     p = min(p, 1 - 2**-53)  # which has a logarithm
-    k = np.arange(count, n + 1)
-    return float(np.exp(log_ways(n)[count:] + k * np.log(p) + (n - k) * np.log1p(-p)).sum())
-
-
-@lru_cache(maxsize=8)
-def log_ways(n: int) -> np.ndarray:
-    """(n + 1,): the logarithms of in how many ways 0 to n of n are chosen, for any n."""
-    logs = np.array([lgamma(k + 1) for k in range(n + 1)])
-    return logs[-1] - logs - logs[::-1]
+    ways = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for k in range(count, n + 1))
+    return sum(exp(w + k * log(p) + (n - k) * log1p(-p)) for k, w in enumerate(ways, count))
