@@ -60,8 +60,8 @@ from minifp.scope.advice import TOLERANCE
 from minifp.training.loss_scale import DynamicLossScale, LogNormalLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = "architecture claims comparing evaluating faces gallery gpu guide microscope one-file"
-NAMES += " operations precision reproduce speed teaching/instructor"
+NAMES = "README architecture claims comparing evaluating faces gallery gpu guide microscope"
+NAMES += " one-file operations precision reproduce speed"
 COVERED = ("README.md", *(f"docs/{name}.md" for name in NAMES.split()))
 SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3", "NVIDIA", "Paddle", "Paperspace")
 KINDS = ("run", "bench", "constant", "quoted")

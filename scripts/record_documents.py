@@ -1,6 +1,6 @@
 """Record what documents show, by running their commands and programs as they stand there.
 
-    python scripts/record_documents.py              # all: forty minutes of a core, and MNIST
+    python scripts/record_documents.py              # all: an hour of a core, and MNIST
     python scripts/record_documents.py saved sums   # these; what is recorded of the others stays
 
 Such a block has `<!-- recorded: NAME -->` above it, or `<!-- recorded: NAME, after the first -->`
