@@ -15,7 +15,8 @@ A marker gives one value for each number since the marker before it: Python expr
 functions below; of texts the numbers are read. It is right where the value, rounded to the number's
 decimals, is the number. A marker alone on a line before a table is for all of its rows, without
 the head: its expression gives them. Verdicts count as numbers do. What is no result is not looked
-at: code, links, years, versions, and what is named by a number ("Table 1", "S = 8").
+at: code, links, years, versions, numbers of points, and what is named by a number ("Table 1",
+"S = 8").
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
 quoted is only from SOURCES.
@@ -23,6 +24,7 @@ quoted is only from SOURCES.
 
 import argparse
 import ast
+import importlib
 import math
 import re
 import sys
@@ -30,7 +32,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from documents import precisions, speeds
+import measure_averages
+import numpy as np
+from documents import page_records, speeds, tables
 from documents.records import RESULTS, opened, read
 
 from minifp.data.whereabouts import SETS
@@ -39,25 +43,36 @@ from minifp.lab.exhibits import gan, language, skips, speech
 from minifp.lab.exhibits.wings import known
 from minifp.lab.inference import costs
 from minifp.lab.statistics import moments
-from minifp.lab.statistics.paired import CONFIDENCE, differ_by
-from minifp.lab.statistics.power import POWER
+from minifp.lab.statistics.looks import planned_looks
+from minifp.lab.statistics.paired import (
+    CONFIDENCE,
+    DIFFERENT,
+    DIVERGED,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    differ_by,
+    judge,
+)
+from minifp.lab.statistics.power import LEVEL, POWER
 from minifp.lab.tasks import load_task
 from minifp.numerics.operands import MOST, STEPS
 from minifp.scope.advice import TOLERANCE
 from minifp.training.loss_scale import DynamicLossScale, LogNormalLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
-COVERED = ("README.md", "docs/evaluating.md", "docs/gallery.md", "docs/gpu.md")
-COVERED += ("docs/microscope.md", "docs/precision.md", "docs/reproduce.md", "docs/speed.md")
-SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3")
+NAMES = "README architecture claims comparing evaluating faces gallery gpu guide microscope"
+NAMES += " one-file operations precision reproduce speed"
+COVERED = ("README.md", *(f"docs/{name}.md" for name in NAMES.split()))
+SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3", "NVIDIA", "Paddle", "Paperspace")
 KINDS = ("run", "bench", "constant", "quoted")
 MARKER = re.compile(r"<!-- (run|bench|constant|quoted): (.*?) -->")
 NAMED = (
     r"(?:[Tt]ables?|[Ff]igures?|[Ss]ections?|S =|Python|PyTorch|CUDA|CuPy|driver|CC BY|Speech|dial"
-    r"|cuBLAS|NEP|capability)"
+    r"|cuBLAS|NEP|capability|[Ll]essons?|[Pp]arts?|draft|Jennison and Turnbull|Schuirmann)"
 )
 SKIPPED = re.compile(
-    r"`[^`]*`|\]\([^)\s]*\)|<!--.*?-->"  # code, where links lead, other comments
+    r"^(?:#+ |\*\*)?\d+\. |`[^`]*`"  # numbers of points, code
+    r"|\]\([^)\s]*\)|<!--.*?-->"  # where links lead, other comments
     rf"|\b{NAMED} \d[\d.]*(?:(?:, | and ){NAMED}? ?\d[\d.]*)*"
     r"|arXiv:[\d.]+|\b(?:19|20)\d\d\b|\[\d+\]"
 )
@@ -274,6 +289,12 @@ def slower() -> float:
     return usual.optimizer.keywords["lr"] / slow.optimizer.keywords["lr"]  # type: ignore[attr-defined]
 
 
+def named(place: str) -> Any:
+    """What has a name in a module of minifp: "lab.averaging.BATCHES"."""
+    module, _, name = place.rpartition(".")
+    return getattr(importlib.import_module(f"minifp.{module}"), name)
+
+
 def task(exhibit: str, scale: str = "evening"):
     """The Task of an exhibit, for its fields."""
     return known()[exhibit].task(scale)
@@ -281,9 +302,11 @@ def task(exhibit: str, scale: str = "evening"):
 
 LOOKS = (record, runs, mean, spread, minutes, count, judged, told, effect, table, setting, cells)
 LOOKS += (gpu_step, read, evaluated, largest, bench, milliseconds, scatter, line, ratio, noted)
-LOOKS += (lost, examples, stopped, precisions.ran, precisions.ended, precisions.outcome)
-LOOKS += (precisions.apart, precisions.mean_of, precisions.at_step)
-LOOKS += (precisions.said, precisions.shown, speeds.share, speeds.shares, speeds.above)
+LOOKS += (lost, examples, stopped, page_records.ran, page_records.ended, page_records.outcome)
+LOOKS += (page_records.apart, page_records.mean_of, page_records.at_step)
+LOOKS += (page_records.said, page_records.shown, speeds.share, speeds.shares, speeds.above)
+LOOKS += (tables.column, tables.different, tables.begin, tables.within, tables.faces)
+LOOKS += (tables.scatter_of_averages, tables.faster, tables.printed, tables.numbers)
 LOOKS += (speeds.theirs, speeds.extremes, speeds.observed, speeds.ratios, speeds.geometric)
 FUNCTIONS = {look.__name__: look for look in LOOKS}
 FUNCTIONS |= {"average": moments.mean, "deviation": moments.deviation}
@@ -303,7 +326,20 @@ ANYWHERE = {
     "SETS": SETS,
     "DynamicLossScale": DynamicLossScale,
     "LogNormalLossScale": LogNormalLossScale,
-    "extent": precisions.extent,
+    "extent": page_records.extent,
+    "float16": np.float16,
+    "named": named,
+    "judge": judge,
+    "load_task": load_task,
+    "LEVEL": LEVEL,
+    "SHARES": measure_averages.SHARES,
+    "SIMULATION": "budget/simulation.json",
+    **{name.upper(): f"run/{name}.csv" for name in ("scripts", "others", "third", "models")},
+    "HABITS": "habits/scripts.csv",
+    "FLOAT32": "losses_differ_from_pytorch",
+    "FLOAT64": "losses_differ_in_float64",
+    "planned_looks": planned_looks,
+    **{verdict: verdict for verdict in (EQUIVALENT, DIFFERENT, INCONCLUSIVE, DIVERGED)},
     "LOOKED_BACK": STEPS,
     "MOST": MOST,
     "TOLERANCE": TOLERANCE,
@@ -342,7 +378,7 @@ def lines_of(document: str) -> Iterator[tuple[int, str]]:
     """The lines of a document with their numbers, without blocks of code."""
     is_code = False
     for number, line in enumerate(document.splitlines(), 1):
-        if line.startswith("```"):
+        if line.lstrip().startswith("```"):
             is_code = not is_code
         elif not is_code:
             yield number, line

@@ -29,7 +29,8 @@ from minifp.nn import functional as F
 from minifp.numerics import kernels
 
 SMALL, RATE = 2.0**-20, 0.05
-BEGIN, END = "<!-- made by scripts/compare_faces.py -->", "<!-- until here -->"
+BEGIN = "<!-- made by scripts/compare_faces.py -->\n<!-- run: faces() -->"
+END = "<!-- until here -->"
 
 
 def network():
@@ -318,7 +319,8 @@ def table(results):
     """The table of all faces, in Markdown."""
     lines = [
         "| face | weights (norms) | stored by operations | sums | masters | S: first, after an Inf "
-        "| a step with Inf | bytes at the peak | accuracy | with gradients 2^20 times smaller |",
+        "| a step with Inf | bytes at the peak | accuracy | with gradients 2^20"
+        "<!-- constant: 2**20 --> times smaller |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in results["faces"].items():

@@ -11,7 +11,9 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from minifp.errors import DataError
@@ -19,6 +21,22 @@ from minifp.runtime import locks
 from minifp.runtime.browser import IN_BROWSER
 
 SUMS = "SHA256SUMS"
+plans: ContextVar[bool] = ContextVar("plans", default=False)
+
+
+class NotHere(DataError):
+    """What is planned with is neither in a folder of the user nor in the cache."""
+
+
+@contextmanager
+def planned() -> Iterator[None]:
+    """Within, or as a decorator, nothing is downloaded: what is not here raises NotHere. Only
+    `cifar10` then has a stand-in."""
+    before = plans.set(True)
+    try:
+        yield
+    finally:
+        plans.reset(before)
 
 
 def cached(dataset: str, checksums: dict, mirrors) -> dict:
@@ -29,28 +47,38 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     progress. Raises DataError where pooch is missing, every mirror fails, or what arrives has
     another checksum (nothing of it is kept).
     """
-    by_hand = _by_hand([f"{name}.gz" for name in checksums])
-    pooch = _pooch(dataset, by_hand)
-    folder = Path(pooch.os_cache("minifp")) / dataset
-    return {
-        name: _retrieve(pooch, dataset, folder, f"{name}.gz", checksum, mirrors, by_hand)
-        for name, checksum in checksums.items()
-    }
+    names = [f"{name}.gz" for name in checksums]
+    return {n: archive(dataset, f"{n}.gz", c, mirrors, names) for n, c in checksums.items()}
 
 
 def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
     """Return the path of an archive in the user's cache, downloaded if it is not there yet.
 
     instead: the names of the files that people may put into a folder of their own. Raises DataError
-    as `cached` does.
+    as `cached` does, and NotHere where only a plan is made.
     """
-    by_hand = _by_hand(instead)
+    by_hand, failures = _by_hand(instead), []
     pooch = _pooch(dataset, by_hand)
     folder = Path(pooch.os_cache("minifp")) / dataset
-    return _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand)
+    if plans.get() and not (folder / name).is_file():
+        raise NotHere(
+            f"{dataset} is not here, and a plan downloads nothing: read it once. {by_hand}"
+        )
+    for mirror in mirrors:
+        try:
+            known = f"sha256:{checksum}"
+            return Path(pooch.retrieve(mirror + name, known, name, folder, progressbar=True))
+        # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
+        except (OSError, ValueError) as error:
+            failures.append(f"{mirror}: {error}")
+    raise DataError(
+        f"{dataset}: {name} could not be downloaded into {str(folder)!r}:\n  "
+        + "\n  ".join(failures)
+        + f"\nTry again when there is a connection. {by_hand}"
+    )
 
 
-def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirrors) -> dict:
+def unpacked(dataset: str, name: str, checksum: str, inside: str, names, mirrors) -> dict:
     """Return the paths of files from a compressed tar archive in the user's cache, by name.
 
     What is missing or damaged is unpacked again, from an archive that is in the cache or is
@@ -59,11 +87,10 @@ def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirr
     `cached` does.
     """
     by_hand = _by_hand(names)
-    pooch = _pooch(dataset, by_hand)
-    folder = Path(pooch.os_cache("minifp")) / dataset
+    folder = Path(_pooch(dataset, by_hand).os_cache("minifp")) / dataset
     with locks.alone(folder / locks.NAME, f"another program unpacks {dataset}"):
         if not is_whole(folder / inside, names):
-            packed = _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
+            packed = archive(dataset, name, checksum, mirrors, names)
             try:
                 filled(folder / inside, names, lambda aside: _unpack(packed, inside, names, aside))
             except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
@@ -162,19 +189,3 @@ def _pooch(dataset, by_hand):
             f"{by_hand}"
         ) from error
     return pooch
-
-
-def _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand):
-    failures = []
-    for mirror in mirrors:
-        try:
-            known = f"sha256:{checksum}"
-            return Path(pooch.retrieve(mirror + name, known, name, folder, progressbar=True))
-        # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
-        except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {error}")
-    raise DataError(
-        f"{dataset}: {name} could not be downloaded into {str(folder)!r}:\n  "
-        + "\n  ".join(failures)
-        + f"\nTry again when there is a connection. {by_hand}"
-    )

@@ -20,21 +20,23 @@ ALL = (*SETS, BCCD, SOUNDS)
 
 def whereabouts(dataset: str) -> str:
     """Say it of one of ALL, or what is wrong with what is there."""
-    if dataset == BCCD:
-        return of_blood_cells()
-    if dataset == SOUNDS:
-        return of_sounds()
-    names, inside, called, megabytes = SETS[dataset]
     try:
-        paths = files.local(dataset, names, inside=[inside] if inside else [])
-        jpegs = packed.found(dataset) if dataset == "cifar10" and paths is None else None
+        there = of_the_user(dataset)
     except DataError as error:
         return str(error)
-    if paths is not None:
-        return f"in {next(iter(paths.values())).parent}"
-    if jpegs:
-        return f"in {jpegs[0].parent}, packed as JPEG"
-    return downloaded(dataset, [called.format(name) for name in names], inside, megabytes)
+    kept = downloads.cache(dataset)
+    if there is not None or kept is None:
+        return there or "not in MINIFP_DATA, and downloading it needs pooch"
+    if dataset == BCCD:
+        folder, names, megabytes = blood_cells.in_cache(), [downloads.SUMS], 8
+    elif dataset == SOUNDS:
+        folder, names, megabytes = kept, [fsdd.ARCHIVE], 16
+    else:
+        names, inside, called, megabytes = SETS[dataset]
+        folder, names = kept / inside, [called.format(name) for name in names]
+    if all((folder / name).is_file() for name in names):
+        return f"in {folder}"
+    return f"will be downloaded into {kept} ({megabytes} MB)"
 
 
 def is_there(dataset: str) -> bool:
@@ -42,38 +44,15 @@ def is_there(dataset: str) -> bool:
     return whereabouts(dataset).startswith("in ")
 
 
-def of_sounds() -> str:
-    """The same of the recordings, which may be a folder of files or an archive."""
-    try:
-        place = fsdd.local()
-    except DataError as error:
-        return str(error)
-    if place is not None:
-        return f"in {place if place.is_dir() else place.parent}"
-    return downloaded(SOUNDS, [fsdd.ARCHIVE], "", 16)
-
-
-def downloaded(dataset, names, inside, megabytes) -> str:
-    """Say where in the user's cache the files are, or will be."""
-    kept = downloads.cache(dataset)
-    if kept is None:
-        return "not in MINIFP_DATA, and downloading it needs pooch"
-    if all((kept / inside / name).is_file() for name in names):
-        return f"in {kept / inside}"
-    return f"will be downloaded into {kept} ({megabytes} MB)"
-
-
-def of_blood_cells() -> str:
-    """Say it of BCCD."""
-    try:
-        place = blood_cells.found()
-    except DataError as error:
-        return str(error)
-    if place is not None:
-        return f"in {place}"
-    kept = downloads.cache(BCCD)
-    if kept is None:
-        return "not in MINIFP_DATA, and downloading it needs pooch"
-    folder = blood_cells.in_cache()
-    is_there = (folder / downloads.SUMS).is_file()
-    return f"in {folder}" if is_there else f"will be downloaded into {kept} (8 MB)"
+def of_the_user(dataset: str) -> str | None:
+    """Say it of what MINIFP_DATA leads to; None where that is nothing. Raises DataError."""
+    if dataset in (BCCD, SOUNDS):
+        place = blood_cells.found() if dataset == BCCD else fsdd.local()
+        is_packed = dataset == SOUNDS and place is not None and place.is_file()
+        return None if place is None else f"in {place.parent if is_packed else place}"
+    names, inside = SETS[dataset][:2]
+    paths = files.local(dataset, names, inside=[inside] if inside else [])
+    if paths is not None:
+        return f"in {next(iter(paths.values())).parent}"
+    jpegs = packed.found(dataset) if dataset == "cifar10" else None
+    return f"in {jpegs[0].parent}, packed as JPEG" if jpegs else None

@@ -117,9 +117,7 @@ class Comparison(Shown):
 
     def dial_note(self) -> str:
         """What the exponent dial means; empty where it is 0."""
-        if self.dial == 0:
-            return ""
-        return dial_note(self.dial)
+        return dial_note(self.dial) if self.dial else ""
 
     def verdict_sentence(self) -> str:
         """The answer in words, with the margin and the number of seeds."""

@@ -44,9 +44,7 @@ def save(path: Path, run: Run, settings: dict, origin) -> None:
     plain = {n: arrays for n, arrays in run.weights.items() if not n.startswith(AVERAGED)}
     averaged = {n.removeprefix(AVERAGED): run.weights[n] for n in run.weights if n not in plain}
     models = {name: Weights(arrays, precision) for name, arrays in plain.items()}
-    alone = models.get("")
-    whole = models if alone is None else alone
-    checkpoint.save(path, whole, extra=extra_of(run, settings, origin, averaged))
+    checkpoint.save(path, models.get("", models), extra=extra_of(run, settings, origin, averaged))
 
 
 class Weights:

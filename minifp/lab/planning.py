@@ -10,7 +10,7 @@ from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, compare, opened, wanted_of
 from minifp.lab.conclusions.planning import Need, needs_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
-from minifp.lab.settings import adjusted, canonical, check_data
+from minifp.lab.settings import adjusted, canonical, planned_data
 from minifp.lab.statistics.power import POWER
 from minifp.lab.task import Task
 from minifp.report.content import Document
@@ -71,7 +71,7 @@ def looks_ahead(
     """The looks that `compare` plans with a budget, and how long runs take until each. Nothing is
     written, and only a few steps are made. Raises as `compare` does."""
     task = adjusted(task, **lengths)
-    data, (which, limit) = check_data(task.data()), seeds_within(budget, seeds, 1)
+    data, (which, limit) = planned_data(task), seeds_within(budget, seeds, 1)
     comparison = opened(task, data, canonical(precisions), which, out and files.as_path(out))
     wanted = wanted_of(comparison, task, data, device)
     return estimate_of(len(comparison.asked), wanted, jobs, limit)

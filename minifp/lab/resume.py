@@ -147,10 +147,11 @@ class Checkpoints:
             for name, before in extra["settings"].items()
             if before != self.settings.get(name)
         }
-        parts, schedulers = training.parts(), training.state.schedulers.values()
-        if "steps" in differing and all(isinstance(s, LRScheduler) for s in schedulers):
+        parts, schedulers = training.parts(), training.state.schedulers
+        if "steps" in differing and all(isinstance(s, LRScheduler) for s in schedulers.values()):
             del differing["steps"]
-            parts = {k: Lengthened(v) if v in schedulers else v for k, v in parts.items()}
+            longer = {name: Lengthened(s) for name, s in schedulers.items()}
+            parts |= {"scheduler": longer.get("", longer)} if longer else {}
         for name in ("precision", "seed"):
             if getattr(run, name) != getattr(training.run, name):
                 differing[name] = getattr(run, name), getattr(training.run, name)

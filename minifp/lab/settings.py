@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from minifp.data import fingerprint
 from minifp.data.dataset import as_dataset
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.arms import Arm, as_arm
 from minifp.lab.environment import installed
@@ -145,6 +146,12 @@ def check_data(data) -> tuple:
         if len(dataset) == 0:
             raise DataError(f"the {name} set is empty, expected at least one example")
     return tuple(data)
+
+
+def planned_data(task) -> tuple:
+    """The same of a task that is planned with: nothing is downloaded. Raises DataError."""
+    with planned():
+        return check_data(task.data())
 
 
 def described(optimizer) -> str:

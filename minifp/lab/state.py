@@ -69,11 +69,7 @@ class State:
     def parts(self) -> dict:
         """What has a state, by the names that `fp.save` and `fp.load` have for it."""
         kinds = {"model": self.models, "optimizer": self.optimizers, "scheduler": self.schedulers}
-        return {
-            f"{kind}_{name}" if name else kind: part
-            for kind, parts in kinds.items()
-            for name, part in parts.items()
-        }
+        return {kind: parts.get("", parts) for kind, parts in kinds.items() if parts}
 
     def weights(self) -> dict[str, dict]:
         """Unrounded weights, and buffers, by name, of each model by its name."""

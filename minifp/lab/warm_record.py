@@ -50,8 +50,7 @@ def warmed() -> set[str]:
 def _warmed_in(place):
     with suppress(OSError, ValueError, KeyError, TypeError):
         told = json.loads(record(place).read_text(encoding="utf-8"))
-        if {*told["files"]} <= {*cached(place)}:
-            return {*told["jobs"]}
+        return {*told["jobs"]} if {*told["files"]} <= {*cached(place)} else set()
     return set()
 
 

@@ -16,6 +16,7 @@ from refusals import refuses
 from minifp import data
 from minifp.data import cifar, downloads, packed
 from minifp.errors import ArgumentError, DataError
+from minifp.lab.exhibits.showing import estimate
 from minifp.runtime import random
 
 TRAIN = {f"data_batch_{i}.bin": i + 1 for i in range(1, 6)}
@@ -286,7 +287,12 @@ def below(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_it_is_downloaded_once_and_only_its_files_are_unpacked(network, cache):
+def test_it_is_downloaded_once_and_not_for_plans_and_only_its_files_are_unpacked(network, cache):
+    with downloads.planned():
+        assert [*map(len, data.cifar10())] == [50_000, 10_000]  # of black pictures
+    for names in ("skips", "translation-en-fr"):
+        refuses(DataError, "a plan downloads nothing", estimate, names, "quick")
+    assert network.asked == []
     with ThreadPool(2) as two:  # programs at once
         (train, _), (same, _) = two.map(lambda _: data.cifar10(), range(2))
     assert len(train) == len(same) == HELD

@@ -1,5 +1,7 @@
 """Tasks of any kind, a GAN and sequences among them. Detectors are in test_detector_task.py."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from lab_blobs import Watched, blobs, clouds
@@ -8,6 +10,7 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
+from minifp.lab.resume import train_one
 from minifp.lab.run import train
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import pad_sequence
@@ -176,10 +179,13 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path, no_pictures):
     assert "samples.png no longer exists" in rendering.page(Comparison.load(tmp_path).document())
 
 
-def test_evaluation_draws_nothing_from_training():
-    one = train(gan(), "float32", 1)
-    other = train(gan(evaluate=lambda state, test: {"distance": 0.5}), "float32", 1)
-    assert one.history == other.history
+def test_evaluation_draws_nothing_and_a_gan_that_was_stopped_ends_as_one_that_was_not(tmp_path):
+    task = gan(schedule=lambda made, _: {n: lr_scheduler.StepLR(o, 5) for n, o in made.items()})
+    near = replace(task, evaluate=lambda *_: {"distance": 0.5})
+    one, other = (train(made, "mixed", 1) for made in (task, near))
+    train_one(task, "mixed", 1, steps=9, save=tmp_path / "gan", progress=False)
+    last = train_one(task, resume=tmp_path / "gan", steps=20, progress=False)
+    assert one.history == other.history == last.history and last.metric == one.metric
 
 
 def test_accumulated_batches_are_one_batch():

@@ -7,7 +7,7 @@ import pytest
 from lab_blobs import blobs, comparison_of
 
 import minifp as fp
-from minifp.lab.conclusions.scores import margin_of, primary
+from minifp.lab.conclusions.scores import loss_margin, margin_of, primary
 from minifp.lab.page import verdicts
 from minifp.lab.results import latex
 from minifp.lab.run import Run
@@ -132,6 +132,9 @@ def test_a_metric_that_moves_in_steps_larger_than_the_margin_leaves_it_to_the_lo
     given = from_runs(runs, margin=0.1, loss_margin=0.004)
     assert next(c for c in given.claims() if c.decides).score.margin == 0.004
     assert from_runs(runs, margin=0.5).row("mixed").decided_by == "accuracy"
+    whole.registered.append({"budget": {"seconds": 1, "looks": [3, 5]}, "seeds": [*range(5)]})
+    margin, said = loss_margin(whole)  # that of the first look, in which the loss falls by 0.48
+    assert margin == 0.048 and "follows from the runs of the first look: at its end" in said
 
 
 def test_what_was_declared_decides_and_the_metric_stands_beside_it():

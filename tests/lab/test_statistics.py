@@ -48,7 +48,7 @@ def test_both_tests_and_the_interval_are_scipys():
     assert p.n == 3 and (p.mean, p.sd) == pytest.approx((0.1, 0.26457513))
     assert (p.low, p.high) == pytest.approx((0.1 - 0.44603, 0.1 + 0.44603), abs=1e-4)
     assert (p.verdict, p.needed) == ("INCONCLUSIVE", 5)
-    for count, n in ((0, 3), (0, 10), (1, 10), (4, 7), (10, 10)):
+    for count, n in ((0, 3), (0, 10), (1, 10), (4, 7), (10, 10), (7, 2000), (1000, 2000)):
         theirs = scipy.stats.binomtest(count, n).proportion_ci(0.95, "exact")
         assert clopper_pearson(count, n) == pytest.approx((theirs.low, theirs.high))
 

@@ -1,23 +1,12 @@
 """Claims about what each change must pass: what it may cost, and what runs when."""
 
 import fnmatch
-import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
+from loading import SCRIPTS, script
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
+ROOT = SCRIPTS.parent
 CHANGED, COUNT, NIGHTLY = map(script, ("changed_rooms", "count_code", "nightly"))
 
 

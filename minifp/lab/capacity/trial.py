@@ -18,7 +18,7 @@ from minifp.errors import OutOfMemory
 from minifp.lab.arms import as_arm
 from minifp.lab.memory import OverLimit, measure_bytes
 from minifp.lab.run import Run, Training
-from minifp.lab.settings import check_data
+from minifp.lab.settings import planned_data
 from minifp.lab.task import Task
 from minifp.runtime import processes, random
 from minifp.runtime.cpu.blas import one_thread
@@ -63,7 +63,7 @@ class Tried:
 def attempt(trial: Trial) -> Tried:
     """Carry out a trial in this process, which is to end after it."""
     task = trial.task.load()
-    train_set = check_data(task.data())[0]
+    train_set = planned_data(task)[0]
     of = trial.precision, trial.batch
     with default_device(trial.device), one_thread():
         two_steps(task, trial.precision, train_set, min(WARM, trial.batch), None)

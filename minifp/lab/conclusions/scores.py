@@ -107,22 +107,24 @@ def loss_margin(comparison) -> tuple[float | None, str]:
     margin = measured.value if task.loss_margin is None else task.loss_margin
     if margin is None:
         return None, ""
-    given = "is the task's" if task.loss_margin is not None else "follows from these runs"
-    parts = []
-    if measured.apart is not None:
-        step = f"{task.margin:g} {task.difference_unit}".rstrip()
-        parts.append(
-            f"{measured.apart:.2g} than where its {task.metric_name} was last {step} worse"
-        )
-    if measured.half is not None:
-        parts.append(f"{measured.half:.2g} than at half of the steps, of which a tenth counts")
+    which = "the runs of the first look" if comparison.budget else "these runs"
+    given = "is the task's" if task.loss_margin is not None else f"follows from {which}"
+    step = f"{task.margin or 0:g} {task.difference_unit}".rstrip()
+    falls = {
+        f"than where its {task.metric_name} was last {step} worse": measured.apart,
+        "than at half of the steps, of which a tenth counts": measured.half,
+    }
+    parts = [f"{fall:.2g} {than}" for than, fall in falls.items() if fall is not None]
     lower = f": at its end {base}'s {TEST_LOSS} is lower by {', and by '.join(parts)}"
     return margin, f"the {TEST_LOSS}'s margin of {margin:.2g} {given}{lower if parts else ''}"
 
 
 def measured_margin(comparison) -> LossMargin:
-    """What the baseline's runs say of the margin of the test loss."""
-    runs = [run for run in comparison.runs_of(comparison.baseline) if ended(run)]
+    """What the baseline's runs say of the margin of the test loss: under a budget those of its
+    first look alone, so that the margin is the same at all later ones."""
+    runs, budget = filter(ended, comparison.runs_of(comparison.baseline)), comparison.budget
+    if budget:
+        runs = (run for run in runs if run.seed in budget.seeds[: budget.looks[0]])
     return margin_of(primary(comparison), [run.evaluations for run in runs])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.checks import check_choice
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
@@ -159,7 +160,6 @@ def gallery(
     out = None if out is None else files.as_path(out)
     engine = engine_for(jobs, client)
     products = products_of(out, figures)
-    check_keep_weights(keep_weights, out)
     travels = not isinstance(engine, Here)
     with alone_in(out):
         shown, wanted = found(
@@ -184,6 +184,7 @@ def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> No
             )
 
 
+@planned()
 def estimate(
     names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False,
     budget: str | float | None = None,
@@ -191,7 +192,6 @@ def estimate(
     """How many runs are missing, and about how long they take, so many at a time; of a budget,
     until each look."""
     out = None if out is None else files.as_path(out)
-    check_keep_weights(keep_weights, out)
     shown, wanted = found(
         names, scale, seeds, out, device, keep_weights=keep_weights, budget=budget
     )  # fmt: skip
@@ -203,6 +203,7 @@ def found(
 ) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
+    check_keep_weights(keep_weights, out)
     chosen = chosen_of(names, scale, seeds, budget is not None)
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:

@@ -24,15 +24,12 @@ def values_of(name: str, entry: Any) -> list:
     items = read(name, entry) if isinstance(entry, str) else entry
     if not isinstance(items, Iterable) or isinstance(items, (str, Mapping)):
         items = [items]
-    values = [one for item in items for one in _of_item(name, item)]
+    lists = [read(name, item) if isinstance(item, str) else [item] for item in items]
+    values = [value for part in lists for value in part]
     texts = [told(value) for value in values]
     if not values or len(set(texts)) < len(texts):
         raise ArgumentError(f"{name}={entry}: {HOW}; each value once")
     return values
-
-
-def _of_item(name, item):
-    return read(name, item) if isinstance(item, str) else [item]
 
 
 def read(name: str, text: str) -> list:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, opened, wanted_of
@@ -135,6 +136,7 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
     return Sweep(grid, comparisons, out), wanted
 
 
+@planned()
 def estimate(grid: Grid, out=None, device=None, jobs: int = 1, budget=None) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
     out, limit = None if out is None else files.as_path(out), seeds_within(budget, grid.seeds, 1)[1]

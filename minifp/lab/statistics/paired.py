@@ -149,9 +149,7 @@ def judge(low: float, high: float, margin: float) -> str:
     """The verdict on an interval of differences."""
     if -margin < low and high < margin:
         return EQUIVALENT
-    if high < -margin or low > margin:
-        return DIFFERENT
-    return INCONCLUSIVE
+    return DIFFERENT if high < -margin or low > margin else INCONCLUSIVE
 
 
 def one_sided(distance: float, error: float, df: int) -> float:

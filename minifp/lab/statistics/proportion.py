@@ -4,7 +4,7 @@ Source: Clopper and Pearson 1934: exact, so that it covers at least as often as 
 """
 
 from functools import lru_cache
-from math import comb
+from math import exp, lgamma, log, log1p
 
 from minifp.lab.statistics.distributions import quantile
 
@@ -21,6 +21,7 @@ def clopper_pearson(count: int, n: int, confidence: float = CONFIDENCE) -> tuple
 
 
 def at_least(count: int, n: int, p: float) -> float:
-    """The chance of `count` or more of `n`, each with chance p."""
-    p = min(p, 1.0)
-    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count, n + 1))
+    """The chance of `count` or more of `n`, each with chance p; n may be thousands."""
+    p = min(p, 1 - 2**-53)  # which has a logarithm
+    ways = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for k in range(count, n + 1))
+    return sum(exp(w + k * log(p) + (n - k) * log1p(-p)) for k, w in enumerate(ways, count))

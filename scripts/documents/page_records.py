@@ -1,4 +1,4 @@
-"""What scripts/record_precisions.py recorded of docs/precision.md, for the markers of that page."""
+"""What scripts/record_documents.py recorded of blocks in documents, for their markers."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ from minifp.lab.statistics.paired import differ_by
 from minifp.numerics.formats import format_of
 from minifp.numerics.number_format import operand_format
 
-RUNS, COURSES, MADE = (f"precision/{name}" for name in ("runs.csv", "courses.csv", "made.json"))
+RUNS, COURSES, MADE = (f"documents/{name}" for name in ("runs.csv", "courses.csv", "made.json"))
 
 
 def extent(name: str) -> list[float]:

@@ -1,9 +1,10 @@
-"""Record what docs/precision.md shows, by running its commands and programs as they stand there.
+"""Record what documents show, by running their commands and programs as they stand there.
 
-    python scripts/record_precisions.py              # all: half an hour of a core, and MNIST
-    python scripts/record_precisions.py fp8 sums     # these; what is recorded of the others stays
+    python scripts/record_documents.py              # all: an hour of a core, and MNIST
+    python scripts/record_documents.py saved sums   # these; what is recorded of the others stays
 
-Such a block has `<!-- recorded: NAME -->` above it. Into scripts/results/precision are written
+Such a block has `<!-- recorded: NAME -->` above it, or `<!-- recorded: NAME, after the first -->`
+if it goes on from the page's first program. Into scripts/results/documents are written
 
     runs.csv       each run of a command: how it ended, and what it held at its peak
     courses.csv    of one seed the losses of the first steps, and what evaluations found
@@ -22,6 +23,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from documents.blocks import documents
+from documents.blocks import read as page
+
 import minifp as fp
 from minifp.lab.environment import environment
 from minifp.lab.results.first_losses import STEPS
@@ -31,9 +35,10 @@ from minifp.report.json_text import json_text
 from minifp.runtime.cpu.kernels.tile import LANES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE, OUT = ROOT / "docs" / "precision.md", ROOT / "scripts" / "results" / "precision"
-ABOVE = r"<!-- recorded: ([\w-]+) -->\n+(?:<!-- .*? -->\n+)?"
+OUT = ROOT / "scripts" / "results" / "documents"
+ABOVE = r"<!-- recorded: ([\w-]+)(, after the first)? -->\n+(?:<!-- .*? -->\n+)?"
 BLOCK = re.compile(ABOVE + r"```(\w+)\n(.*?)^```", re.M | re.S)
+FIRST = re.compile(r"```python\n(.*?)^```", re.M | re.S)
 # Each call of a shell's block keeps its runs: the last --out is the one that counts.
 SHELL = """
 minifp() { "$PYTHON" -m minifp "$@" --quiet --out "$KEPT/$calls"; calls=$((calls + 1)); }
@@ -48,8 +53,12 @@ COURSES = (*WHICH, "step", "loss", "scale", "metric", "test_loss")
 
 def blocks() -> dict[str, tuple[str, str]]:
     """By name the language and the text of each block that is recorded."""
-    found = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    return {name: (language, text) for name, language, text in found}
+    found = {}
+    for text in map(page, documents()):
+        for name, goes_on, language, block in BLOCK.findall(text):
+            first = FIRST.findall(text)[0] if goes_on else ""
+            found[name] = language, first + block
+    return found
 
 
 def run(language: str, text: str, folder: Path) -> str:
@@ -110,7 +119,7 @@ def record(names: list[str]) -> None:
     for name in names:
         print(name, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            said = run(*there[name], Path(folder))
+            said = run(*there[name], Path(folder)).replace(folder, "FOLDER")
             rows, courses, settings = kept(name, Path(folder))
         printed = [] if rows else said.splitlines()  # of runs there are tables
         made = {"block": there[name][1], "printed": printed, "commit": at}
