@@ -212,17 +212,12 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
-OF_A_STEP = {  # methods that each step calls, and what it makes: a wrapper would make it slower
-    *("apply", "backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
-    *("chained", "factor_at", "rate", "unscale_", "update", "values", "StepResult"),
-}
-OF_LISTS = {
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "update",
-}  # what is no step's of the methods of modules
+# Methods that each step calls, and what it makes: a wrapper would make it slower.
+OF_A_STEP = set(
+    "apply backward check holds keywords needed placed scale step chained factor_at rate unscale_ "
+    "update values StepResult".split()
+)
+OF_LISTS = {*"append extend insert pop update".split()}  # what is no step's of modules' methods
 
 
 def answer_arguments(place: Any, names: list[str] | None = None) -> None:

@@ -20,9 +20,12 @@ class GradScaler(amp.GradScaler):
     """`fp.amp.GradScaler("cuda", init_scale, ...)`."""
 
     def __init__(
-        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        )
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        settings = init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        super().__init__("cuda", *settings)

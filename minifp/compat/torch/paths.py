@@ -78,15 +78,13 @@ def homes(path: str) -> tuple[Any, ...]:
     own.append(f"minifp.compat.{path}")
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
-    found = [import_module(name) for name in own if is_module(name)]
-    is_class = (
-        path.rpartition(".")[2].lstrip("_")[:1].isupper()
-    )  # torch.distributions.Beta is no module
+    modules = [import_module(name) for name in own if is_module(name)]
+    is_class = path.rpartition(".")[2].lstrip("_")[:1].isupper()  # as torch.distributions.Beta
     folders = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
-        return (*found, *homes(place))
-    return (*found, *([import_module(place)] if place else []))
+        return (*modules, *homes(place))
+    return (*modules, *([import_module(place)] if place else []))
 
 
 def is_of_layers(path: str) -> bool:
