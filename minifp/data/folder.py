@@ -52,9 +52,15 @@ class ImageFolder(Dataset):
     """
 
     def __init__(
-        self, folder: str | os.PathLike, size: Ints | None = None, mode: str = "RGB", *,
-        crop: bool = True, normalize: bool = True, workers: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        folder: str | os.PathLike,
+        size: Ints | None = None,
+        mode: str = "RGB",
+        *,
+        crop: bool = True,
+        normalize: bool = True,
+        workers: int = 0,
+    ) -> None:
         if mode not in [*CHANNELS]:
             raise ArgumentError(f'ImageFolder: mode must be "RGB" or "L", got {mode!r}')
         workers = check_count("ImageFolder: workers", workers, least=0)

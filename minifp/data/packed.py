@@ -27,7 +27,7 @@ LARGEST = 2**28  # bytes of the arrays of one file
 FIELDS = ("jpeg", "offset", "label")
 
 
-def found(dataset: str) -> list[Path] | None:
+def local(dataset: str) -> list[Path] | None:
     """The two files in one of the places of a data set, or None."""
     for place in files.places(dataset):
         paths = [place / name for name in PARTS]
@@ -42,11 +42,11 @@ def records(publication, paths: list[Path]) -> list[np.ndarray]:
     Raises DataError where a file is damaged, or no Pillow is there to decode it.
     """
     names = [*publication.train, *publication.test]
-    kept = downloads.cache(publication.dataset)
-    if kept is None:
+    cache = downloads.cache(publication.dataset)
+    if cache is None:
         return [decoded(path) for path in paths]
-    made_from = hashlib.sha256(" ".join(map(downloads.sha256, paths)).encode()).hexdigest()
-    folder = kept / f"from-jpeg-{made_from[:16]}"
+    digest = hashlib.sha256(" ".join(map(downloads.sha256, paths)).encode()).hexdigest()
+    folder = cache / f"from-jpeg-{digest[:16]}"
     if downloads.is_whole(folder, names):
         read = {name: np.fromfile(folder / name, np.uint8).reshape(-1, 3073) for name in names}
         parts = publication.train, publication.test

@@ -1,8 +1,13 @@
 """Where the data sets that are not bundled would be read from, without downloading any."""
 
+from pathlib import Path
+
 from minifp.data import cifar, downloads, files, fsdd, images, packed, translations
 from minifp.data.detection import blood_cells
 from minifp.errors import DataError
+
+BCCD = "bccd"  # which lies in a folder, or in an archive of it
+SOUNDS = fsdd.DATASET  # whose recordings may be a folder of files, or an archive
 
 # The names of the files, the folder they may lie in, how the cache calls them, and the megabytes
 # that are downloaded.
@@ -12,29 +17,18 @@ SETS = {
     "cifar10": (cifar.CIFAR10.files, cifar.CIFAR10.folder, "{}", 170),
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
     "multi30k": ([*translations.CHECKSUMS], "", "{}.gz", 2),
+    SOUNDS: ([fsdd.ARCHIVE], "", "{}", 16),
 }
-BCCD = "bccd"  # which lies in a folder, or in an archive of it
-SOUNDS = fsdd.DATASET
-ALL = (*SETS, BCCD, SOUNDS)
+ALL = (*[name for name in SETS if name != SOUNDS], BCCD, SOUNDS)
 
 
 def whereabouts(dataset: str) -> str:
     """Say it of one of ALL, or what is wrong with what is there."""
-    if dataset == BCCD:
-        return of_blood_cells()
-    if dataset == SOUNDS:
-        return of_sounds()
-    names, inside, called, megabytes = SETS[dataset]
     try:
-        paths = files.local(dataset, names, inside=[inside] if inside else [])
-        jpegs = packed.found(dataset) if dataset == "cifar10" and paths is None else None
+        place = place_of(dataset)
     except DataError as error:
         return str(error)
-    if paths is not None:
-        return f"in {next(iter(paths.values())).parent}"
-    if jpegs:
-        return f"in {jpegs[0].parent}, packed as JPEG"
-    return downloaded(dataset, [called.format(name) for name in names], inside, megabytes)
+    return downloaded(dataset) if place is None else f"in {place}"
 
 
 def is_there(dataset: str) -> bool:
@@ -42,38 +36,32 @@ def is_there(dataset: str) -> bool:
     return whereabouts(dataset).startswith("in ")
 
 
-def of_sounds() -> str:
-    """The same of the recordings, which may be a folder of files or an archive."""
-    try:
+def place_of(dataset: str) -> Path | str | None:
+    """Where MINIFP_DATA leads to: the folder of files, or an archive of blood cells; None where
+    nothing is. Raises DataError for what is not whole."""
+    if dataset == BCCD:
+        return blood_cells.local()
+    if dataset == SOUNDS:
         place = fsdd.local()
-    except DataError as error:
-        return str(error)
-    if place is not None:
-        return f"in {place if place.is_dir() else place.parent}"
-    return downloaded(SOUNDS, [fsdd.ARCHIVE], "", 16)
+        return place if place is None or place.is_dir() else place.parent
+    names, inside, *_ = SETS[dataset]
+    paths = files.local(dataset, names, inside=[inside] if inside else [])
+    if paths is None and dataset == "cifar10":
+        jpegs = packed.local(dataset)
+        return f"{jpegs[0].parent}, packed as JPEG" if jpegs else None
+    return None if paths is None else next(iter(paths.values())).parent
 
 
-def downloaded(dataset, names, inside, megabytes) -> str:
+def downloaded(dataset: str) -> str:
     """Say where in the user's cache the files are, or will be."""
-    kept = downloads.cache(dataset)
-    if kept is None:
+    cache = downloads.cache(dataset)
+    if cache is None:
         return "not in MINIFP_DATA, and downloading it needs pooch"
-    if all((kept / inside / name).is_file() for name in names):
-        return f"in {kept / inside}"
-    return f"will be downloaded into {kept} ({megabytes} MB)"
-
-
-def of_blood_cells() -> str:
-    """Say it of BCCD."""
-    try:
-        place = blood_cells.found()
-    except DataError as error:
-        return str(error)
-    if place is not None:
-        return f"in {place}"
-    kept = downloads.cache(BCCD)
-    if kept is None:
-        return "not in MINIFP_DATA, and downloading it needs pooch"
-    folder = blood_cells.in_cache()
-    is_there = (folder / downloads.SUMS).is_file()
-    return f"in {folder}" if is_there else f"will be downloaded into {kept} (8 MB)"
+    if dataset == BCCD:
+        names, folder, called, megabytes = [downloads.SUMS], blood_cells.in_cache(), "{}", 8
+    else:
+        names, inside, called, megabytes = SETS[dataset]
+        folder = cache / inside
+    if all((folder / called.format(name)).is_file() for name in names):
+        return f"in {folder}"
+    return f"will be downloaded into {cache} ({megabytes} MB)"

@@ -30,42 +30,11 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.lab.run import Run, train
     from minifp.lab.task import EarlyStopping
 
-__all__ = [
-    "Ablation",
-    "Audio",
-    "Capacity",
-    "CocoEvaluation",
-    "Comparison",
-    "DetectionEvaluation",
-    "EarlyStopping",
-    "ErrorRate",
-    "Gallery",
-    "Inference",
-    "Metric",
-    "Picture",
-    "Plan",
-    "Row",
-    "Run",
-    "Sweep",
-    "ablate",
-    "coco_map",
-    "compare",
-    "evaluate",
-    "detection_f1",
-    "draw_comparison",
-    "draw_detections",
-    "character_error_rate",
-    "edit_distance",
-    "error_rate",
-    "gallery",
-    "largest_batch",
-    "plan",
-    "merge",
-    "sweep",
-    "train",
-    "voc_average_precision",
-    "voc_map",
-    "word_error_rate",
-]
+__all__ = ["Ablation", "Audio", "Capacity", "CocoEvaluation", "Comparison", "DetectionEvaluation"]
+__all__ += ["EarlyStopping", "ErrorRate", "Gallery", "Inference", "Metric", "Picture", "Plan"]
+__all__ += ["Row", "Run", "Sweep", "ablate", "character_error_rate", "coco_map", "compare"]
+__all__ += ["detection_f1", "draw_comparison", "draw_detections", "edit_distance", "error_rate"]
+__all__ += ["evaluate", "gallery", "largest_batch", "merge", "plan", "sweep", "train"]
+__all__ += ["voc_average_precision", "voc_map", "word_error_rate"]
 
 late.attach(__name__)

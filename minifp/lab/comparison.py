@@ -286,9 +286,14 @@ def train_missing(
     """
     wanted, whole = wanted_of(comparison, task, data, device, ticket), [comparison]
     spend(
-        task.name, whole, wanted, engine or Here(), progress, budget,
+        task.name,
+        whole,
+        wanted,
+        engine or Here(),
+        progress,
+        budget,
         lambda: [*map(decisive_of, whole)],
-    )  # fmt: skip
+    )
 
 
 def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:

@@ -102,9 +102,11 @@ def in_processes(jobs: Sequence[Job], processes: int) -> Iterator[Compiled]:
 
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # for the parent to hear
     pool = ProcessPoolExecutor(
-        min(processes, len(jobs)), context=get_context("loky"), initializer=ignore,
+        min(processes, len(jobs)),
+        context=get_context("loky"),
+        initializer=ignore,
         env=dict.fromkeys(blas.THREADS, "1"),
-    )  # fmt: skip
+    )
     try:
         for future in as_completed([pool.submit(compiled, job) for job in jobs]):
             yield future.result()

@@ -15,9 +15,20 @@ DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
 
 
 def train_one(
-    task, precision=None, seed=None, epochs=None, steps=None, dial=None,
-    *, save=None, every=None, resume=None, progress=True, device=None, graph=None,
-) -> Run:  # fmt: skip
+    task,
+    precision=None,
+    seed=None,
+    epochs=None,
+    steps=None,
+    dial=None,
+    *,
+    save=None,
+    every=None,
+    resume=None,
+    progress=True,
+    device=None,
+    graph=None,
+) -> Run:
     """Train a task once, and return its Run.
 
     task, epochs, steps, dial: as `compare` takes them, the epochs and steps that are done already

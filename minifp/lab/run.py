@@ -96,9 +96,17 @@ class Run:
 
 
 def train(
-    task: Task, precision, seed: int, data=None, on_step: Callable | None = None,
-    checkpoints=None, graph: bool | None = None, *, snapshots: bool = False, weights: bool = False,
-) -> Run:  # fmt: skip
+    task: Task,
+    precision,
+    seed: int,
+    data=None,
+    on_step: Callable | None = None,
+    checkpoints=None,
+    graph: bool | None = None,
+    *,
+    snapshots: bool = False,
+    weights: bool = False,
+) -> Run:
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it, or an arm such as "float32@order". data: what
@@ -158,10 +166,14 @@ class Training:
         if task.sampler is not None:
             sampler = task.sampler(self.train_set, task.batch_size)
         return DataLoader(
-            self.train_set, task.batch_size, shuffle=sampler is None, sampler=sampler,
-            seed=as_arm(self.run.precision).order_seed(self.run.seed), collate_fn=task.collate,
+            self.train_set,
+            task.batch_size,
+            shuffle=sampler is None,
+            sampler=sampler,
+            seed=as_arm(self.run.precision).order_seed(self.run.seed),
+            collate_fn=task.collate,
             transform=task.transform,
-        )  # fmt: skip
+        )
 
     @property
     def model(self):

@@ -14,9 +14,14 @@ Decisive = Mapping[str, Claim]  # what decides on an arm, by its text
 
 
 def spend(
-    title: str, comparisons: Sequence, wanted: Sequence[Wanted], engine: Any, progress: bool,
-    budget: Budget | None, decisive: Callable[[], Sequence[Decisive]],
-) -> None:  # fmt: skip
+    title: str,
+    comparisons: Sequence,
+    wanted: Sequence[Wanted],
+    engine: Any,
+    progress: bool,
+    budget: Budget | None,
+    decisive: Callable[[], Sequence[Decisive]],
+) -> None:
     """Have those runs made that bring verdicts, until all are there or no other is to be expected
     within the budget, and add each to its comparison; without a budget all.
 

@@ -46,9 +46,7 @@ class Study(Documented):
         show; without pictures where that ends early."""
         is_whole = False
         try:
-            spend(
-                title, self.comparisons, wanted, engine, progress, self.budget, self.decisive
-            )  # fmt: skip
+            spend(title, self.comparisons, wanted, engine, progress, self.budget, self.decisive)
             is_whole = True
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.comparisons, self.out)) from None

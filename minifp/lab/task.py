@@ -17,9 +17,7 @@ OPTIONAL = (  # functions that may be None
     *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
 )
 
-CHOICES = {
-    "goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together"),
-}  # fmt: skip
+CHOICES = {"goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together")}
 
 
 @dataclass(frozen=True)

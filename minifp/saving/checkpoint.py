@@ -40,9 +40,15 @@ Stateful = Any  # an object with state_dict and load_state_dict, a dict of them 
 
 
 def save(
-    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
-    scheduler: Stateful = None, loader: Stateful = None, extra: Any = None, *, dtype: Any = None,
-) -> Path:  # fmt: skip
+    path: str | os.PathLike,
+    model: Stateful = None,
+    optimizer: Stateful = None,
+    scheduler: Stateful = None,
+    loader: Stateful = None,
+    extra: Any = None,
+    *,
+    dtype: Any = None,
+) -> Path:
     """Write a checkpoint, aside first: a process killed at any moment leaves the one before whole.
 
     model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
@@ -99,9 +105,14 @@ def save(
 
 
 def load(
-    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
-    scheduler: Stateful = None, loader: Stateful = None, *, strict: bool = True,
-) -> Any:  # fmt: skip
+    path: str | os.PathLike,
+    model: Stateful = None,
+    optimizer: Stateful = None,
+    scheduler: Stateful = None,
+    loader: Stateful = None,
+    *,
+    strict: bool = True,
+) -> Any:
     """Take up a checkpoint in place, and return the `extra` that was saved with it (or None).
 
     Give what is to be continued: training goes on bit for bit as if it had never stopped. With a

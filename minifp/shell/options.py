@@ -174,9 +174,7 @@ tensorboard = click.option(
 # What is made of results beside the page: pictures and event files.
 products = together(figures, style, width, font, tensorboard)
 keep_weights = click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the weights too, in DIR/runs, for `minifp evaluate`.",
+    "--keep-weights", is_flag=True, help="Keep the weights too, in DIR/runs, for `minifp evaluate`."
 )
 device = click.option(
     "--device",

@@ -70,9 +70,12 @@ def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
 
     widgets = {
         name: IntSlider(
-            min=least, max=most, value=first, description=name.replace("_", " "),
+            min=least,
+            max=most,
+            value=first,
+            description=name.replace("_", " "),
             continuous_update=False,
         )
         for name, (least, most, first) in sliders.items()
-    }  # fmt: skip
+    }
     interact(draw, **widgets)

@@ -25,8 +25,10 @@ def or_solution(answer: Callable[..., Any], solution: Callable[..., Any]) -> Cal
         return answer
     from IPython.display import Markdown, display
 
-    display(Markdown(
-        f"*The exercise “{exercise.words.title}” is still open: this cell uses minifp's solution, "
-        "and yours once it is right.*"
-    ))  # fmt: skip
+    display(
+        Markdown(
+            f"*The exercise “{exercise.words.title}” is still open: this cell uses minifp's solution, "
+            "and yours once it is right.*"
+        )
+    )
     return solution

@@ -28,10 +28,14 @@ LEGEND, GAP, LINES = 0.5, 0.06, 0.3
 
 
 def draw_detections(
-    path: str | os.PathLike, pictures: Sequence[np.ndarray], targets: Sequence[Mapping],
-    found: Mapping[str, Sequence[Mapping] | None], classes: Sequence[str] | None = None, *,
+    path: str | os.PathLike,
+    pictures: Sequence[np.ndarray],
+    targets: Sequence[Mapping],
+    found: Mapping[str, Sequence[Mapping] | None],
+    classes: Sequence[str] | None = None,
+    *,
     least: float = 0.5,
-) -> Path:  # fmt: skip
+) -> Path:
     """Draw pictures in rows: with their true boxes, and beside it with those of each of `found`.
 
     path: what to write, .png, .svg or .pdf. pictures: (C, H, W), grey or colours, from 0 to 1.
@@ -50,9 +54,14 @@ def draw_detections(
 
 
 def draw_comparison(
-    path: str | os.PathLike, comparison, test_set, seed: int | None = None, *, count: int = 4,
+    path: str | os.PathLike,
+    comparison,
+    test_set,
+    seed: int | None = None,
+    *,
+    count: int = 4,
     least: float = 0.5,
-) -> Path:  # fmt: skip
+) -> Path:
     """Draw what each precision of a comparison sees in the first test pictures, side by side.
 
     The task's `evaluate` is a DetectionEvaluation(keep=...), which has kept the detections. seed:
@@ -117,8 +126,10 @@ def selected(outputs, targets, least) -> list[tuple] | None:
     few = Found(*(a[enough] for a in vars(found).values()))
     _, wrong = judged(few, true, 0.5)
     which = [few.picture == i for i in range(len(targets))]
-    return [({"boxes": few.box[w], "labels": few.label[w], "scores": few.score[w]}, ~wrong[w])
-            for w in which]  # fmt: skip
+    return [
+        ({"boxes": few.box[w], "labels": few.label[w], "scores": few.score[w]}, ~wrong[w])
+        for w in which
+    ]
 
 
 def names_of(classes, targets, columns) -> dict[int, str]:
@@ -205,10 +216,16 @@ def draw_boxes(axes, item, colors, names, styles):
         rim = [Stroke(linewidth=2.6, foreground=drawing.PAPER, alpha=0.8), Normal()]
         axes.add_patch(
             Rectangle(
-                (left, top), right - left, bottom - top, fill=False, edgecolor=color,
-                linestyle=style, linewidth=1.3, path_effects=rim,
+                (left, top),
+                right - left,
+                bottom - top,
+                fill=False,
+                edgecolor=color,
+                linestyle=style,
+                linewidth=1.3,
+                path_effects=rim,
             )
-        )  # fmt: skip
+        )
         text = names[int(label)] + ("" if scores is None else f" {100 * scores[k]:.0f}%")
         size = max(LETTERS[0], look.fitting(text, (right - left) * inches, LETTERS[1]))
         back = {"facecolor": color, "linewidth": 0, "pad": 0.6, "alpha": 0.85}

@@ -136,7 +136,10 @@ def _timed(one, steps):
     at = [time.perf_counter()]
     with default_device(one.device):
         run = train(
-            replace(one.task, steps=steps, early_stopping=None), one.arm, one.seed, one.data,
+            replace(one.task, steps=steps, early_stopping=None),
+            one.arm,
+            one.seed,
+            one.data,
             lambda run: at.append(time.perf_counter()),
-        )  # fmt: skip
+        )
     return [b - a for a, b in zip(at, at[1:])], run.history["skipped"]

@@ -125,9 +125,17 @@ class Grid:
 
 
 def grid_of(
-    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS, *,
-    epochs=None, steps=None, dial=None, data: str | None = None, source=None,
-) -> Grid:  # fmt: skip
+    task: Task | str,
+    set: Mapping[str, Any],
+    precisions=PRECISIONS,
+    seeds=SEEDS,
+    *,
+    epochs=None,
+    steps=None,
+    dial=None,
+    data: str | None = None,
+    source=None,
+) -> Grid:
     """The grid of what `sweep` is called with. Raises ArgumentError."""
     if not isinstance(set, Mapping):
         raise ArgumentError(f"set={set!r}: expected a dict such as {{'lr': '1e-4..1e-1:5'}}")

@@ -213,8 +213,10 @@ def chance_at(d: Difference, margin: float, n: int, half: float) -> float:
     spread = d.sd * math.sqrt(1 / d.n - 1 / n)
     if not spread:
         return 1.0
-    inner, outer = ([t_cdf((e - d.mean) / spread, d.n - 1) for e in (-m, m)]
-                    for m in (margin - half, margin + half))  # fmt: skip
+    inner, outer = (
+        [t_cdf((e - d.mean) / spread, d.n - 1) for e in (-m, m)]
+        for m in (margin - half, margin + half)
+    )
     return max(0.0, inner[1] - inner[0]) + outer[0] + 1 - outer[1]
 
 

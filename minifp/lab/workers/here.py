@@ -28,8 +28,12 @@ class Here:
             progress.begin(one)
             with default_device(one.device):
                 run = train(
-                    one.task, one.arm, one.seed, one.data,
+                    one.task,
+                    one.arm,
+                    one.seed,
+                    one.data,
                     lambda run, one=one: progress.reached(one, run.steps),
-                    snapshots=True, weights=one.comparison.keeps_weights,
-                )  # fmt: skip
+                    snapshots=True,
+                    weights=one.comparison.keeps_weights,
+                )
             yield one, Outcome(run, here())

@@ -19,16 +19,35 @@ SEEDS = 2**32
 @click.argument("folder", type=options.Place(exists=True, file_okay=False))
 @options.checkpoint("--out", "Also write the points and reasons to this file, as CSV.")
 @click.option(
-    "--lesson", "lessons", multiple=True, metavar="NAME",
+    "--lesson",
+    "lessons",
+    multiple=True,
+    metavar="NAME",
     help="Grade the exercises of this lesson (repeat it for others).  [default: of all lessons of "
     "which a file has an exercise]",
-)  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True,
-              metavar="S", help="Time for an exercise, all its calls together.")  # fmt: skip
-@click.option("--memory", type=click.FloatRange(min=0.1), default=2, show_default=True,
-              metavar="GIB", help="Memory for a student's code, beside Python's.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, SEEDS), metavar="N",
-              help="Draw the same cases as an earlier grading.  [default: new cases]")  # fmt: skip
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.1),
+    default=10,
+    show_default=True,
+    metavar="S",
+    help="Time for an exercise, all its calls together.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0.1),
+    default=2,
+    show_default=True,
+    metavar="GIB",
+    help="Memory for a student's code, beside Python's.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, SEEDS),
+    metavar="N",
+    help="Draw the same cases as an earlier grading.  [default: new cases]",
+)
 @options.quiet
 def teach_grade(folder, out, lessons, seconds, memory, seed, progress):
     """Grade a class's exercises: a point for each that is right.

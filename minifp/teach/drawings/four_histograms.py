@@ -102,11 +102,17 @@ def ridge(axes, row: Row, base: float):
     for held, color, hatch in ((True, KEPT, None), (False, LOST, "////")):
         some = {e: n for e, n in counts.items() if (ZERO <= e < WALL) == held}
         axes.bar(
-            [e + 0.5 for e in some], [0.85 * n / most for n in some.values()], 1.0, base,
-            color=color if held else "white", edgecolor=color, lw=0.4, hatch=hatch,
-        )  # fmt: skip
+            [e + 0.5 for e in some],
+            [0.85 * n / most for n in some.values()],
+            1.0,
+            base,
+            color=color if held else "white",
+            edgecolor=color,
+            lw=0.4,
+            hatch=hatch,
+        )
     axes.axhline(base, color=MUTED, lw=0.5)
     says = "0" if row.lost == 0 else "<0.1%" if row.lost < 0.1 else f"{row.lost:.1f}%"
     axes.text(
-        1.02, base + 0.1, says, transform=axes.get_yaxis_transform(), fontsize=LETTERS, color=INK,
-    )  # fmt: skip
+        1.02, base + 0.1, says, transform=axes.get_yaxis_transform(), fontsize=LETTERS, color=INK
+    )

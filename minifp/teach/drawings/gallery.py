@@ -34,9 +34,14 @@ def draw_panel(axes: Any, comparison: Any) -> None:
         failed = sum(not run.finished for run in runs)
         if failed:
             axes.annotate(
-                f"{failed} of {len(runs)} diverged", (0.98, y - 0.28), color=INK, fontsize=8,
-                xycoords=("axes fraction", "data"), ha="right", va="center",
-            )  # fmt: skip
+                f"{failed} of {len(runs)} diverged",
+                (0.98, y - 0.28),
+                color=INK,
+                fontsize=8,
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="center",
+            )
     axes.set_yticks(range(len(arms)), [NAMES.get(arm, arm) for arm in arms])
     axes.set_ylim(len(arms) - 0.4, -0.6)
     axes.margins(x=0.08)

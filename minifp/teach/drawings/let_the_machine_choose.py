@@ -30,9 +30,13 @@ def timeline(runs: Sequence[Run]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, lanes = plt.subplots(
-        3, 1, figsize=(4.8, 6.0), sharex=True, layout="constrained",
+        3,
+        1,
+        figsize=(4.8, 6.0),
+        sharex=True,
+        layout="constrained",
         gridspec_kw={"height_ratios": LANES},
-    )  # fmt: skip
+    )
     draw_scales(lanes[0], runs)
     draw_skips(lanes[1], runs)
     draw_stored(lanes[2], runs[0])
@@ -72,9 +76,16 @@ def draw_stored(axes: Any, run: Run) -> None:
     axes.plot(step[~is_finite], above, "^", color=INK, ms=5, clip_on=False)
     axes.axhline(top, color=INK, lw=1, ls="--")
     axes.annotate(
-        "65504; above it: Inf", (1, top), (-2, 2), xycoords=("axes fraction", "data"), ha="right",
-        va="bottom", textcoords="offset points", fontsize=7.5, color=MUTED,
-    )  # fmt: skip
+        "65504; above it: Inf",
+        (1, top),
+        (-2, 2),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        va="bottom",
+        textcoords="offset points",
+        fontsize=7.5,
+        color=MUTED,
+    )
     axes.set_ylim(top=top + 2.8)
     axes.set_ylabel("log2 max |S g|")
     axes.set_title(f"The largest stored gradient ({run.name})")

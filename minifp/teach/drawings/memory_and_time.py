@@ -37,9 +37,15 @@ def draw_bytes(axes: Any, bytes_of: Mapping[str, Mapping[str, int]]) -> None:
         for kind, style, hatch in zip(KINDS, STYLES, HATCHES):
             width = 100 * bytes_of[name][kind] / whole
             axes.barh(
-                y, width, left=left, color=style.color, hatch=hatch, edgecolor=PAPER, lw=0.6,
+                y,
+                width,
+                left=left,
+                color=style.color,
+                hatch=hatch,
+                edgecolor=PAPER,
+                lw=0.6,
                 label=kind.replace("_", " ") if y == 0 else None,
-            )  # fmt: skip
+            )
             left += width
         axes.text(left + 1.5, y, f"{left:.0f}%", va="center", color=INK)
     axes.set_yticks(range(len(names)), names)
@@ -63,17 +69,31 @@ def draw_roofline(axes: Any, machines: list, products: list) -> None:
         top = machine.half_rate / 1e9
         label = f"{machine.name}, ridge at {machine.ridge():.3g}"
         axes.annotate(
-            label, (most, top), (-2, -5), textcoords="offset points", color=style.color, va="top",
-            ha="right", fontsize=8,
-        )  # fmt: skip
+            label,
+            (most, top),
+            (-2, -5),
+            textcoords="offset points",
+            color=style.color,
+            va="top",
+            ha="right",
+            fontsize=8,
+        )
         at = [(f, min(machine.half_rate, f * machine.bandwidth) / 1e9) for _, f in products]
         axes.plot(*zip(*at), style.marker, color=style.color, ms=5)
     for name, intensity in products:
         axes.axvline(intensity, color=MUTED, lw=0.7, ls=":")
         axes.annotate(
-            name, (intensity, 0.03), (-2, 0), xycoords=("data", "axes fraction"), ha="right",
-            textcoords="offset points", rotation=90, fontsize=7.5, color=MUTED, va="bottom",
-        )  # fmt: skip
+            name,
+            (intensity, 0.03),
+            (-2, 0),
+            xycoords=("data", "axes fraction"),
+            ha="right",
+            textcoords="offset points",
+            rotation=90,
+            fontsize=7.5,
+            color=MUTED,
+            va="bottom",
+        )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(LEAST, most)

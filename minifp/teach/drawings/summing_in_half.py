@@ -33,9 +33,15 @@ def draw_errors(axes: Any, lengths: Sequence[int], errors: Mapping[str, Sequence
         axes.plot(lengths, of_lengths, label=name, marker=style.marker, ms=4, **style.look)
     axes.axhline(ROUNDING, color=MUTED, lw=0.8, ls=":")
     axes.annotate(
-        "half a unit in the last place", (1, ROUNDING), (-2, 2), ha="right", color=MUTED,
-        xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7.5,
-    )  # fmt: skip
+        "half a unit in the last place",
+        (1, ROUNDING),
+        (-2, 2),
+        ha="right",
+        color=MUTED,
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        fontsize=7.5,
+    )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_ylim(5e-5, 3)

@@ -71,10 +71,15 @@ class Process:
         given = self.folder, readable(), self.limits.memory, seconds
         program = PROGRAM.format(path=paths()) + f"serve(*{given!r})"
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", program], bufsize=-1, cwd=self.folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment(self.folder), start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-I", "-c", program],
+            bufsize=-1,
+            cwd=self.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment(self.folder),
+            start_new_session=True,
+        )
         self.inbox: queue.Queue = queue.Queue(maxsize=2)
         self.outbox: queue.Queue = queue.Queue()
         out, into = self.process.stdout, self.process.stdin
@@ -211,10 +216,14 @@ def installed() -> list[str]:
     """Folders of the standard library and of packages."""
     standard = [*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix]
     return [
-        p for p in sys.path
-        if p and (Path(p).name in ("site-packages", "dist-packages")
-                  or any(Path(p) == Path(s) or Path(s) in Path(p).parents for s in standard))
-    ]  # fmt: skip
+        p
+        for p in sys.path
+        if p
+        and (
+            Path(p).name in ("site-packages", "dist-packages")
+            or any(Path(p) == Path(s) or Path(s) in Path(p).parents for s in standard)
+        )
+    ]
 
 
 def readable() -> list[str]:

@@ -36,11 +36,14 @@ def in_cells(scenes: Any) -> tuple[np.ndarray, np.ndarray]:
 def detector() -> Any:
     """Pictures (n, 1, 32, 32) -> scores (n, 11, 8, 8)."""
     return nn.Sequential(
-        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(1, 16, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(32, 32, 3, padding=1),
+        nn.ReLU(),
         nn.Conv2d(32, 11, 3, padding=1),
-    )  # fmt: skip
+    )
 
 
 def mined(scores: np.ndarray, cells: np.ndarray) -> np.ndarray:

@@ -49,9 +49,12 @@ def translation(is_there: bool) -> tuple[str, Any]:
         sentences = load_task("translation-en-fr:quick")
         return "Translation", replace(sentences, dial=10, steps=200, **by_surprise)
     stand_in = replace(
-        load_task("charlstm"), model=lambda: models.CharLSTM(65, hidden=64), schedule=None, dial=14,
+        load_task("charlstm"),
+        model=lambda: models.CharLSTM(65, hidden=64),
+        schedule=None,
+        dial=14,
         steps=fast_or(600, 25),
-    )  # fmt: skip
+    )
     return "In place of translation: Shakespeare", stand_in
 
 
