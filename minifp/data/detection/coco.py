@@ -121,10 +121,9 @@ def check_annotation(path, i, annotation, images, labels) -> None:
         raise DataError(f"{where}: bbox is {box!r}, expected [x, y, width, height]")
     if box[2] < 0 or box[3] < 0:
         raise DataError(f"{where}: bbox is {box!r}, whose width or height is below 0")
-    area, crowd = annotation.get("area", 0), annotation.get("iscrowd", 0)
-    if not is_number(area) or crowd not in (0, 1):
-        expected = "expected a number, and 0 or 1"
-        raise DataError(f"{where}: area is {area!r} and iscrowd {crowd!r}, {expected}")
+    if not is_number(annotation.get("area", 0)) or annotation.get("iscrowd", 0) not in (0, 1):
+        both = f"area is {annotation.get('area')!r} and iscrowd {annotation.get('iscrowd')!r}"
+        raise DataError(f"{where}: {both}, expected a number, and 0 or 1")
 
 
 def is_number(value: Any) -> bool:

@@ -172,7 +172,7 @@ class Normalize(PictureTransform):
 def check_pictures(asked: str, x: np.ndarray, axes: str = "(n, C, H, W)") -> None:
     """Raise ShapeError, which `asked` begins, for what are no pictures of these axes."""
     if not isinstance(x, np.ndarray) or x.ndim != axes.count(",") + 1:
-        got = f"shape {x.shape}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+        got = f"shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
         raise ShapeError(f"{asked}: expected pictures {axes} as the first field, got {got}")
 
 

@@ -17,13 +17,9 @@ from minifp.teach.warming import jobs_for_lessons
 
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--all", "everything", is_flag=True, help="Compile for all models in minifp.models.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many processes to use.  [default: one per core]",
+@options.flag("--all everything", "Compile for all models in minifp.models.")
+@options.option(
+    "-j --jobs", "N", "How many processes to use.  [default: one per core]", type=options.COUNT
 )
 @options.quiet
 def warmup(models, everything, jobs, progress):

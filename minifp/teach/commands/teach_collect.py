@@ -14,14 +14,7 @@ from minifp.teach import collecting
 @click.argument(
     "paths", nargs=-1, required=True, metavar="FILES...", type=options.Place(exists=True)
 )
-@click.option(
-    "--out",
-    type=options.Place(dir_okay=False),
-    default="guesses.html",
-    show_default=True,
-    metavar="PATH",
-    help="Write the page here.",
-)
+@options.checkpoint("--out", "Write the page here.", default="guesses.html")
 def teach_collect(paths, out):
     """Show a class what it guessed: a histogram for each question, on one page for the projector.
 
