@@ -108,7 +108,7 @@ CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, an
     "optimizer.": (optim.Optimizer, OF_OPTIMIZERS),
 }
 INSTEAD = {name: instead for names, instead in (*IDEAS, *MORE) for name in names.split()}
-ADVICE.update({name: told for names, told in ARGUMENTS for name in names.split()})
+ADVICE.update({name: instead for names, instead in ARGUMENTS for name in names.split()})
 MEANING.update(TAKEN)
 POSITIONS.update(ORDER)
 
@@ -265,8 +265,8 @@ class NoModule:
         parent, _, last = name.rpartition(".")
         if parent.split(".")[0] == "minifp" and last in INSTEAD:
             where = parent.replace("minifp.compat", "minifp")
-            told = f"{where} has no module {last!r}; instead: {INSTEAD[last]}"
-            raise ModuleNotFoundError(told, name=name)
+            text = f"{where} has no module {last!r}; instead: {INSTEAD[last]}"
+            raise ModuleNotFoundError(text, name=name)
 
 
 for _written, _place in PLACES.items():

@@ -49,9 +49,9 @@ def from_no_path(fn: F) -> F:
     @wraps(fn)
     def checked(*args, **settings):
         if args or {*settings} - {*known}:
-            given = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
+            call = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
             raise ArgumentError(
-                f"{fn.__name__}({given}): expected only {' and '.join(known)}, by name. For your "
+                f"{fn.__name__}({call}): expected only {' and '.join(known)}, by name. For your "
                 "own files, set the environment variable MINIFP_DATA to their folder; the "
                 "training and the test set are both returned"
             )

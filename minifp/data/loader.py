@@ -256,12 +256,12 @@ class DataLoader(Generic[Batch]):
             return array
         is_target = array.dtype.kind == "f" and not is_input
         dtype = wider(float32, storage_dtype()) if is_target else None
-        made = tensor(array, dtype=dtype, device="cpu")
+        on_host = tensor(array, dtype=dtype, device="cpu")
         if as_device(self.device) == "cpu":
-            return made
+            return on_host
         if self._upload is None:
             self._upload = import_module("minifp.runtime.cuda.transfer").Upload()
-        return Tensor(self._upload(made.array))
+        return Tensor(self._upload(on_host.array))
 
     def arrays(self) -> Generator[Any, None, None]:
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.

@@ -15,7 +15,7 @@ import numpy as np
 
 from minifp.data import downloads, files
 from minifp.data.pillow import need_pillow
-from minifp.data.progress import shown
+from minifp.data.progress import with_bar
 from minifp.errors import DataError
 from minifp.runtime import untrusted
 
@@ -72,7 +72,7 @@ def decoded(path: Path) -> np.ndarray:
     out = np.empty((len(label), 1 + 3 * SHAPE[0] * SHAPE[1]), np.uint8)
     out[:, 0] = label
     pictures = out[:, 1:].reshape(-1, 3, *SHAPE)
-    for i in shown(range(len(label)), f"decoding {path.name}"):
+    for i in with_bar(range(len(label)), f"decoding {path.name}"):
         try:
             with image.open(io.BytesIO(jpeg[offset[i] : offset[i + 1]]), formats=["JPEG"]) as one:
                 pixels = np.asarray(one.convert("RGB"))

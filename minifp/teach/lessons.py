@@ -40,7 +40,7 @@ compare | Overture | Does half precision change what is learned? | 1
 | Why does reinforcement learning ask for float16 again? | 1
 """
 ROWS = (line.split(" | ") for line in TABLE.strip().split("\n"))
-LESSONS = {name: Lesson(name, *words, float(Fraction(minutes))) for name, *words, minutes in ROWS}
+LESSONS = {row[0]: Lesson(row[0], row[1], row[2], float(Fraction(row[3]))) for row in ROWS}
 
 _here = Path(__file__).resolve().parent
 _installed, _checkout = _here / "notebooks", _here.parents[1] / "notebooks"

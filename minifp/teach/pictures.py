@@ -25,7 +25,7 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     from IPython.display import HTML, display
 
     caller = sys._getframe(1)
-    caption = texts.told(caption, {**caller.f_globals, **caller.f_locals}).text
+    caption = texts.section_text(caption, {**caller.f_globals, **caller.f_locals}).text
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")

@@ -33,13 +33,13 @@ def older_by_position(kind: type, as_now: Callable[..., tuple[tuple, dict]]) -> 
 
     def decorate(init: F) -> F:
         @wraps(init)
-        def made(self, *args, **settings):
+        def of_either(self, *args, **settings):
             named: dict = {}
             if args and isinstance(args[0], kind):
                 args, named = as_now(*args)
             return init(self, *args, **named, **settings)
 
-        return cast(F, made)
+        return cast(F, of_either)
 
     return decorate
 

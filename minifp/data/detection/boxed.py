@@ -23,7 +23,7 @@ from minifp.data.detection.targets import (
 from minifp.data.folder import decoded
 from minifp.data.pictures import leveled, pixel_levels
 from minifp.data.pillow import need_pillow
-from minifp.data.progress import shown
+from minifp.data.progress import with_bar
 from minifp.data.structure import mapped
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
@@ -177,7 +177,7 @@ class PictureFiles(ItemsWithBoxes):
         pixels = decoders.pictures(requests) if decoders else (decoded(r) for r in requests)
         try:
             with closing(pixels):
-                waiting = shown(pixels, f"reading {self.name}", len(requests))
+                waiting = with_bar(pixels, f"reading {self.name}", len(requests))
                 pictures = [np.ascontiguousarray(p.transpose(2, 0, 1)) for p in waiting]
         finally:
             if decoders:

@@ -39,7 +39,7 @@ def bathtub(
     axes.plot(ks, [mean(scores[k]) for k in ks], color=blue.color, lw=blue.width)
     for alive, style in ((True, blue), (False, red)):
         some = [(k, f1) for k in ks if (k not in dead) == alive for f1 in scores[k]]
-        look = {"ms": 4.5, "color": style.color, "mec": "white", "mew": 0.4, "zorder": 3}
+        look: Any = {"ms": 4.5, "color": style.color, "mec": "white", "mew": 0.4, "zorder": 3}
         axes.plot([k for k, _ in some], [f1 for _, f1 in some], "s" if alive else "X", **look)
     if dead:
         axes.text(min(dead) - 1, 0, SKIPPED, color=red.color, ha="right", fontsize=LETTERS)
