@@ -6,6 +6,7 @@ from minifp.runtime import late
 
 if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.lab.ablation import Ablation, ablate
+    from minifp.lab.attachments import Audio, Picture
     from minifp.lab.capacity.searching import Capacity, largest_batch
     from minifp.lab.comparison import Comparison, compare
     from minifp.lab.conclusions.rows import Row
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.lab.exhibits import Gallery, gallery
     from minifp.lab.grids.sweeping import Sweep, sweep
     from minifp.lab.inference.evaluating import Inference, evaluate
-    from minifp.lab.kept import Audio, Picture
     from minifp.lab.metrics import Metric
     from minifp.lab.planning import Plan, plan
     from minifp.lab.results.merging import merge

@@ -138,10 +138,8 @@ class Training:
         self.train_set, self.test_set = data
         self.loader = self.new_loader()
         check_whole(task, self.train_set, self.loader)
-        self.total, self.epoch = (
-            total_steps(task, self.train_set),
-            epoch_steps(task, self.train_set),
-        )
+        self.total = total_steps(task, self.train_set)
+        self.epoch = epoch_steps(task, self.train_set)
         self.state = State(task, as_arm(run.precision), run.seed)
         by_step = task.schedule_by == "step"
         self.state.schedule(self.total if by_step else -(-self.total // self.epoch))
@@ -162,18 +160,12 @@ class Training:
 
     def new_loader(self):
         """A loader of the training set, from its first epoch on."""
-        task, sampler = self.task, None
-        if task.sampler is not None:
-            sampler = task.sampler(self.train_set, task.batch_size)
-        return DataLoader(
-            self.train_set,
-            task.batch_size,
-            shuffle=sampler is None,
-            sampler=sampler,
-            seed=as_arm(self.run.precision).order_seed(self.run.seed),
-            collate_fn=task.collate,
-            transform=task.transform,
-        )
+        task, size = self.task, self.task.batch_size
+        sampler = None if task.sampler is None else task.sampler(self.train_set, size)
+        order: Any = {"shuffle": sampler is None, "sampler": sampler}
+        order["seed"] = as_arm(self.run.precision).order_seed(self.run.seed)
+        changes: Any = {"collate_fn": task.collate, "transform": task.transform}
+        return DataLoader(self.train_set, size, **order, **changes)
 
     @property
     def model(self):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.lab.kept import as_array
+from minifp.lab.attachments import as_array
 
 NONE = -1  # in the place of an index, where a group has fewer boxes than its array has room for
 

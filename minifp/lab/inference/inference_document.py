@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from markupsafe import Markup
 
+from minifp.lab.attachments import of_picture
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.kept import of_picture
 from minifp.lab.page.captions import metric_label, metric_places
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import in_notebook, words
