@@ -13,10 +13,8 @@ import numpy as np
 from minifp.errors import ArgumentError
 from minifp.lab.metrics import AVERAGED, TEST_LOSS, Metric, accuracy, is_finite, is_positive
 
-OPTIONAL = (  # functions that may be None
-    *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
-)
-
+# Functions that may be None.
+OPTIONAL = "metric schedule step evaluate collate transform sampler".split()
 CHOICES = {"goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together")}
 
 

@@ -30,10 +30,9 @@ from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
 from minifp.saving import files
 
-ENTRIES = {
-    *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
-    *("automatic", "amaxes"),
-}  # of a checkpoint's tree
+ENTRIES = set(  # of a checkpoint's tree
+    "precision model optimizer gradients scheduler loader random extra automatic amaxes".split()
+)
 NEWER = {"automatic", "amaxes"}  # which are not in older ones
 PYTORCH, ZIP = (".pt", ".pth"), b"PK\x03\x04"  # how names of its files end, and they begin
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None

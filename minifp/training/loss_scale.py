@@ -113,10 +113,8 @@ class DynamicLossScale(StaticLossScale):
     what it is there to save, nor grows without bound.
     """
 
-    settings = (
-        *("growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale"),
-        *("patience", "backoff_interval"),
-    )
+    settings = "growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale"
+    settings += "patience", "backoff_interval"
     arguments = {"init_scale": "value", **dict(zip(settings, settings))}
     counters = ("skipped_in_a_row", "good_steps")
 

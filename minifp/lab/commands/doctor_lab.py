@@ -9,7 +9,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -201,10 +201,8 @@ def step_seconds() -> float:
     return median(times[2:])
 
 
-CHECKS: tuple[Callable[[], Check], ...] = (
-    *(python, package, numpy, threads, kernels, pictures, sliders, notebooks, disk, memory),
-    bundled,
-)
+CHECKS = [python, package, numpy, threads, kernels, pictures, sliders, notebooks, disk, memory]
+CHECKS += [bundled]
 
 
 def checks() -> Iterator[Check]:

@@ -22,21 +22,12 @@ MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
 STYLE = part("changed.css", __package__)
 
-
-HEAD = (
-    *("precision", "metric", "change", "loss", "changed", "p"),
-    *("example", "x time", "weights", "activ.", "x memory"),
-)
-
-
+HEAD = "precision,metric,change,loss,changed,p,example,x time,weights,activ.,x memory".split(",")
 RECORD = (
-    *("checkpoint", "task", "precision", "metric", "value", "change", "loss", "changed"),
-    *("gained", "lost", "p", "seconds_per_example", "weights_bytes", "activations_bytes"),
-)
-CHANGE = (
-    *("checkpoint", "task", "precision", "example", "place", "true", "before", "share_before"),
-    *("now", "share_now"),
-)
+    "checkpoint task precision metric value change loss changed gained lost p seconds_per_example "
+    "weights_bytes activations_bytes"
+).split()
+CHANGE = "checkpoint task precision example place true before share_before now share_now".split()
 
 
 def document(inference) -> Document:
