@@ -251,8 +251,8 @@ class Task:
 
     def _refuse(self, field, expected):
         value = getattr(self, field)
-        shown = type(value).__name__ if hasattr(value, "parameters") else repr(value)
-        raise ArgumentError(f"Task {self.name!r}: {field} is {shown}, {expected}")
+        text = type(value).__name__ if hasattr(value, "parameters") else repr(value)
+        raise ArgumentError(f"Task {self.name!r}: {field} is {text}, {expected}")
 
 
 def _is_integer(value):

@@ -72,8 +72,8 @@ def seeds_of(ctx, param, value):
 def option(words, metavar, help, **settings):
     """A click.option. words: its flags, and what the command calls it, with blanks between. A
     default is shown."""
-    shown = {"show_default": True} if settings.get("default") is not None else {}
-    return click.option(*words.split(), metavar=metavar, help=help, **shown | settings)
+    shown_default = {"show_default": True} if settings.get("default") is not None else {}
+    return click.option(*words.split(), metavar=metavar, help=help, **shown_default | settings)
 
 
 def flag(words, help):

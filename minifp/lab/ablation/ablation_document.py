@@ -29,7 +29,7 @@ def document(ablation) -> Document:
         ],
         notes=[dial] if dial else [],
         caption=dial,
-        records={EFFECTS: [[*effects[0]], *([*told.values()] for told in effects)]},
+        records={EFFECTS: [[*effects[0]], *([*row.values()] for row in effects)]},
     )
 
 

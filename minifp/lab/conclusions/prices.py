@@ -71,14 +71,14 @@ def affordable(lines: list[Line], left: float) -> list[Line]:
 def lines_of(comparison, decisive: Mapping[str, Claim], lanes: int = 1) -> list[Line]:
     """Those of a comparison with a budget. decisive: what decides on each arm, adjusted; lanes:
     runs at a time."""
-    found, decided = [], sum(map(is_decided, decisive.values()))
+    lines, decided = [], sum(map(is_decided, decisive.values()))
     for arm in comparison.precisions:
         claim = decisive.get(arm)
         if is_control(arm) or arm == comparison.baseline or is_settled(comparison, arm, claim):
             continue
         family = max(1, claim.together - decided) if claim else 1
-        found.append(line_of(comparison, arm, claim, LEVEL / family, lanes))
-    return found
+        lines.append(line_of(comparison, arm, claim, LEVEL / family, lanes))
+    return lines
 
 
 def is_settled(comparison, arm: str, claim: Claim | None) -> bool:

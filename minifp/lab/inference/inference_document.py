@@ -71,7 +71,7 @@ def charts(inference) -> list[Rows]:
     )
     styles = styles_of(inference.precisions, base)
     legend = {precision: styles[precision] for precision in inference.others}
-    shown = []
+    charts_of_all = []
     for name, title, look in measures:
         rows = [
             Row(
@@ -82,8 +82,8 @@ def charts(inference) -> list[Rows]:
         ]
         look = look or {"margin": margin, "x": "shaded: the margin"}
         said = f"{title}: see the table."
-        shown.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
-    return shown
+        charts_of_all.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
+    return charts_of_all
 
 
 def measured(judged, precision, name) -> float | None:
@@ -258,7 +258,7 @@ def names_of(inference) -> list[str]:
 def cards(judged, precision, base) -> Markup:
     """A card for each picture whose prediction changed; nothing where examples are no pictures."""
     changed = [*each_change(judged, precision)]
-    shown, missing = [], Markup()
+    items, missing = [], Markup()
     for example, _, true, before, share, now, share_now in changed[:MOST]:
         seen = picture_of(judged.trained.test_set, example)
         if seen is None:
@@ -270,11 +270,11 @@ def cards(judged, precision, base) -> Markup:
         lines = Markup().join(line(*named, true) for named in names)
         drawn = image(content, f"example {example}, {true}")
         item = Markup("<li>{}<span>{} (example {})</span>{}</li>")
-        shown.append(item.format(drawn, true, example, lines))
-    left = len(changed) - len(shown)
+        items.append(item.format(drawn, true, example, lines))
+    left = len(changed) - len(items)
     more = paragraph(f"{left:,} more in changed.csv.") if left > 0 else Markup()
-    listed = Markup('<ul class="changed">{}</ul>').format(Markup().join(shown))
-    return missing + listed + more if shown else Markup()
+    listed = Markup('<ul class="changed">{}</ul>').format(Markup().join(items))
+    return missing + listed + more if items else Markup()
 
 
 def line(precision, named, share, true) -> Markup:

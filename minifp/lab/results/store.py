@@ -209,8 +209,8 @@ def check_arms(path: Path, pairs: Iterable[tuple[Any, Any]]) -> None:
     what is no seed."""
     for precision, seed in pairs:
         if not (isinstance(precision, str) and NAME.fullmatch(precision) and is_arm(precision)):
-            told = shorten(repr(precision), 60)
-            raise DataError(f"{path}: {told} is no name of a precision{EDITED}")
+            text = shorten(repr(precision), 60)
+            raise DataError(f"{path}: {text} is no name of a precision{EDITED}")
         if type(seed) is not int or not 0 <= seed < SEEDS:
             raise DataError(f"{path}: {seed!r} is no seed{EDITED}")
 
