@@ -78,7 +78,7 @@ def spent(one: Imagined) -> dict[str, Claim]:
     pairs = dict.fromkeys(ARMS, 0)
     while lines := next_of([c], [one.claims(pairs, budget.looks)], 1):
         for line in lines:
-            c.runs += [one.run(*pair) for pair in line.wanted]
+            c.runs += [one.run(*pair) for pair in line.pairs]
             pairs[line.arm] = len(c.runs_of(line.arm))
     return one.claims(pairs, budget.looks)
 

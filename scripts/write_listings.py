@@ -47,20 +47,22 @@ def in_lines(words: list[str], indent: str = "    ") -> str:
     return "\n".join(wrap(" ".join(words), 100, initial_indent=indent, subsequent_indent=indent))
 
 
-def import_of(module: str, names: list[str]) -> str:
-    """An import of names, each of which may be written "name as other"."""
-    whole = f"from {module} import {', '.join(names)}"
-    if len(whole) <= 100:
-        return f"{whole}\n"
+def statements(start: str, names: list[str], end: str = "") -> list[str]:
+    """`start name, name end`, as often as lines of at most 100 columns need it."""
     listed = ", ".join(name.replace(" ", "\0") for name in names)  # "as" stays beside its names
-    lines = in_lines([f"{listed},"]).replace("\0", " ")
-    return f"from {module} import (\n{lines}\n)  # fmt: skip\n"
+    lines = wrap(listed, 100 - len(start + end))
+    return [f"{start}{line.rstrip(',')}{end}\n".replace("\0", " ") for line in lines]
+
+
+def import_of(module: str, names: list[str]) -> str:
+    """The imports of names, each of which may be written "name as other"."""
+    return "".join(statements(f"from {module} import ", names))
 
 
 def all_of(names: list[str], sign: str = "=") -> str:
-    """The assignment of __all__, or what adds to it."""
-    quoted = [f'"{name}",' for name in sorted(names)]
-    return f"__all__ {sign} [\n{in_lines(quoted)}\n]  # fmt: skip\n"
+    """The assignment of __all__ and what adds to it, or only that."""
+    first, *others = statements("__all__ += [", [f'"{name}"' for name in sorted(names)], "]")
+    return "".join([first.replace("+=", sign, 1), *others])
 
 
 def by_kind(declared: list) -> dict[str, list[str]]:

@@ -54,9 +54,10 @@ BEYOND = (  # names of functions and classes, and what PyTorch has after what th
     ("KLDivLoss kl_div", f"{OLD} log_target"),
     ("SmoothL1Loss smooth_l1_loss", f"{OLD} beta"),
     (
-        "CrossEntropyLoss NLLLoss cross_entropy nll_loss",
+        "CrossEntropyLoss cross_entropy",
         "size_average ignore_index reduce reduction label_smoothing",
     ),
+    ("NLLLoss nll_loss", "size_average ignore_index reduce reduction label_smoothing"),
     (
         "celu dropout dropout1d dropout2d elu hardsigmoid hardswish hardtanh leaky_relu mish relu "
         "relu6 selu silu",
@@ -174,11 +175,7 @@ def take_inplace(call: Call, name: str) -> None:
 
 
 TAKEN: dict[str, Callable[[Call, str], None]] = {  # by an argument's name: what takes it
-    **{
-        name: partial(take_out, values=values)
-        for names, values in NOTHING
-        for name in names.split()
-    },
+    **{n: partial(take_out, values=values) for names, values in NOTHING for n in names.split()},
     **dict.fromkeys(("device", "dtype"), take_place),
     **dict.fromkeys(("size_average", "reduce"), take_reduction),
     "out": take_out_tensors,

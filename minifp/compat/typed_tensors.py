@@ -17,10 +17,10 @@ class OfOneType(type):
     dtype: Any
     device: str | None
 
-    def __call__(cls, *given: Any) -> Tensor:
+    def __call__(cls, *sizes_or_data: Any) -> Tensor:
         """Of sizes one by one or a Size, of which only the shape is promised, or of numbers in
         lists, an array or a tensor, which are copied. Raises as Tensor(...) does."""
-        return made_of(given, cls.dtype, cls.device)
+        return made_of(sizes_or_data, cls.dtype, cls.device)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if not isinstance(instance, Tensor) or instance.dtype != cls.dtype:

@@ -108,7 +108,7 @@ CLASSES: dict[str, tuple[type, str]] = {  # how a method is written -> whose, an
     "optimizer.": (optim.Optimizer, OF_OPTIMIZERS),
 }
 INSTEAD = {name: instead for names, instead in (*IDEAS, *MORE) for name in names.split()}
-ADVICE.update({name: told for names, told in ARGUMENTS for name in names.split()})
+ADVICE.update({name: instead for names, instead in ARGUMENTS for name in names.split()})
 MEANING.update(TAKEN)
 POSITIONS.update(ORDER)
 
@@ -212,17 +212,12 @@ def attach_to_class(written: str, kind: type, names: set[str]) -> None:
 
 
 VARIADIC = CO_VARARGS | CO_VARKEYWORDS
-OF_A_STEP = {  # methods that each step calls, and what it makes: a wrapper would make it slower
-    *("apply", "backward", "check", "holds", "keywords", "needed", "placed", "scale", "step"),
-    *("chained", "factor_at", "rate", "unscale_", "update", "values", "StepResult"),
-}
-OF_LISTS = {
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "update",
-}  # what is no step's of the methods of modules
+# Methods that each step calls, and what it makes: a wrapper would make it slower.
+OF_A_STEP = set(
+    "apply backward check holds keywords needed placed scale step chained factor_at rate unscale_ "
+    "update values StepResult".split()
+)
+OF_LISTS = {*"append extend insert pop update".split()}  # what is no step's of modules' methods
 
 
 def answer_arguments(place: Any, names: list[str] | None = None) -> None:
@@ -270,8 +265,8 @@ class NoModule:
         parent, _, last = name.rpartition(".")
         if parent.split(".")[0] == "minifp" and last in INSTEAD:
             where = parent.replace("minifp.compat", "minifp")
-            told = f"{where} has no module {last!r}; instead: {INSTEAD[last]}"
-            raise ModuleNotFoundError(told, name=name)
+            text = f"{where} has no module {last!r}; instead: {INSTEAD[last]}"
+            raise ModuleNotFoundError(text, name=name)
 
 
 for _written, _place in PLACES.items():

@@ -43,51 +43,13 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.data.words import WordDataset, shakespeare_words
 late.attach(__name__)
 
-__all__ = [
-    "BatchSampler",
-    "BoxedPictures",
-    "BucketSampler",
-    "BytePairs",
-    "CocoDetection",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "EncodedPairs",
-    "ImageFolder",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SentencePairs",
-    "SequentialSampler",
-    "StreamSampler",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "TextDataset",
-    "Utterances",
-    "VOCDetection",
-    "WeightedRandomSampler",
-    "WordDataset",
-    "bccd",
-    "cifar10",
-    "cifar100",
-    "collate_pairs",
-    "collate_utterances",
-    "default_collate",
-    "detection_collate",
-    "digit_scenes",
-    "digit_strings",
-    "digits",
-    "fashion_mnist",
-    "fingerprint",
-    "get_worker_info",
-    "mnist",
-    "multi30k",
-    "random_split",
-    "read_wav",
-    "shakespeare",
-    "shakespeare_words",
-    "spoken_digit_strings",
-    "spoken_digits",
-    "transforms",
-]
+__all__ = ["BatchSampler", "BoxedPictures", "BucketSampler", "BytePairs", "CocoDetection"]
+__all__ += ["ConcatDataset", "DataLoader", "Dataset", "EncodedPairs", "ImageFolder"]
+__all__ += ["IterableDataset", "RandomSampler", "Sampler", "SentencePairs", "SequentialSampler"]
+__all__ += ["StreamSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "TextDataset"]
+__all__ += ["Utterances", "VOCDetection", "WeightedRandomSampler", "WordDataset", "bccd"]
+__all__ += ["cifar10", "cifar100", "collate_pairs", "collate_utterances", "default_collate"]
+__all__ += ["detection_collate", "digit_scenes", "digit_strings", "digits", "fashion_mnist"]
+__all__ += ["fingerprint", "get_worker_info", "mnist", "multi30k", "random_split", "read_wav"]
+__all__ += ["shakespeare", "shakespeare_words", "spoken_digit_strings", "spoken_digits"]
+__all__ += ["transforms"]

@@ -23,7 +23,7 @@ DAMAGED = (OSError, EOFError, LookupError, ValueError, tarfile.TarError, zipfile
 DAMAGED += (zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError)  # the last two: zip
 
 
-def kept(dataset: str, checksum: str) -> Path:
+def folder_in_cache(dataset: str, checksum: str) -> Path:
     """The folder in the user's cache for the files of the archive with this SHA-256.
 
     Raises DataError where no library is there to say where the cache is.
@@ -37,20 +37,20 @@ def kept(dataset: str, checksum: str) -> Path:
     return cache / f"from-{checksum[:16]}"
 
 
-def unpacked(dataset: str, archive: Path, wanted: str, checksum: str | None = None) -> Path:
+def unpacked(dataset: str, archive: Path, pattern: str, checksum: str | None = None) -> Path:
     """The folder in the user's cache with the files of an archive (.zip, or a compressed .tar).
 
-    wanted: a regular expression for the names of files in it, whose first group is their name in
+    pattern: a regular expression for the names of files in it, whose first group is their name in
     the folder; others are left. checksum: its SHA-256, where that is known. What is there already,
     as it was unpacked, is not unpacked again. Raises DataError where the archive is damaged, has
     no such file, or the cache cannot be written.
     """
-    folder = kept(dataset, checksum or downloads.sha256(archive))
+    folder = folder_in_cache(dataset, checksum or downloads.sha256(archive))
     if downloads.is_whole(folder, None):
         return folder
     try:
         with ExitStack() as stack:
-            files = opened(archive, re.compile(wanted), stack)
+            files = opened(archive, re.compile(pattern), stack)
             if files:
                 downloads.filled(folder, files, lambda aside: write(files, aside))
                 return folder
@@ -59,11 +59,11 @@ def unpacked(dataset: str, archive: Path, wanted: str, checksum: str | None = No
             f"{dataset}: {str(archive)!r} could not be unpacked into {str(folder)!r}: {error}. "
             "Make room there, or download the archive again."
         ) from error
-    raise DataError(f"{dataset}: {str(archive)!r} is another archive: it has no {wanted}")
+    raise DataError(f"{dataset}: {str(archive)!r} is another archive: it has no {pattern}")
 
 
-def opened(archive: Path, wanted: re.Pattern, stack: ExitStack) -> dict[str, Callable]:
-    """For each wanted file in an archive, by its name in the folder, a function that opens it."""
+def opened(archive: Path, pattern: re.Pattern, stack: ExitStack) -> dict[str, Callable]:
+    """For each file of a pattern in an archive, by its name in the folder, what opens it."""
     files: dict[str, Callable] = {}
     if zipfile.is_zipfile(archive):
         zipped = stack.enter_context(zipfile.ZipFile(archive))
@@ -75,7 +75,7 @@ def opened(archive: Path, wanted: re.Pattern, stack: ExitStack) -> dict[str, Cal
         openers = dict.fromkeys(sizes, tar.extractfile)
     total = 0
     for name, size in sizes.items():
-        if match := wanted.fullmatch(name):
+        if match := pattern.fullmatch(name):
             total += size
             if size > LARGEST or len(files) >= MOST or total > TOTAL:
                 raise ValueError(
@@ -137,8 +137,5 @@ def tar_of(path: Path) -> Iterator[tarfile.TarFile]:
             yield tar
 
 
-COMPRESSED: dict[bytes, Callable] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-}
+COMPRESSED: dict[bytes, Callable]
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}

@@ -88,9 +88,7 @@ class BytePairs:
         """Return the codes of a text, (n,) int64, without `begin` and `end`."""
         if not isinstance(text, str):
             raise DataError(f"BytePairs.encode: expected a text, got {type(text).__name__}")
-        codes: list[int] = []
-        for word in WORD.findall(text):
-            codes += self._of_word(word)
+        codes = [code for word in WORD.findall(text) for code in self._of_word(word)]
         return np.array(codes, np.int64)
 
     def _of_word(self, word):
@@ -133,10 +131,10 @@ class BytePairs:
     def from_json(cls, text: str) -> "BytePairs":
         """The vocabulary that `to_json` wrote. Raises DataError for any other text."""
         try:
-            held = untrusted.parsed(text, "the text")
-            if held["form"] != FORM:
-                raise ValueError(f"its form is {held['form']!r}")
-            return cls(held["merges"])
+            vocabulary = untrusted.parsed(text, "the text")
+            if vocabulary["form"] != FORM:
+                raise ValueError(f"its form is {vocabulary['form']!r}")
+            return cls(vocabulary["merges"])
         except (ArgumentError, KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"BytePairs.from_json: expected the text that to_json() returned: {error}"
@@ -165,12 +163,12 @@ def _bytes(word):
 
 def _joined(codes, pair, joined):
     """The codes with one for the pair, from left to right."""
-    found, i = [], 0
+    shorter, i = [], 0
     while i < len(codes):
         is_pair = codes[i] == pair[0] and codes[i + 1 : i + 2] == [pair[1]]
-        found.append(joined if is_pair else codes[i])
+        shorter.append(joined if is_pair else codes[i])
         i += 2 if is_pair else 1
-    return found
+    return shorter
 
 
 def _merges(words, count) -> list[tuple[int, int]]:

@@ -91,12 +91,12 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     """
     publication = CIFAR10
     paths = files.local(publication.dataset, publication.files, inside=[publication.folder])
-    if paths is None and (found := packed.found(publication.dataset)):
-        arrays = packed.records(publication, found)
+    if paths is None and (jpegs := packed.local(publication.dataset)):
+        arrays = packed.records(publication, jpegs)
         classes, publication = packed.NAMES, publication._replace(name=packed.NAME)
     else:
         try:
-            arrays, [classes] = _read(publication, paths or _had(publication))
+            arrays, [classes] = _read(publication, paths or _cached(publication))
         except downloads.NotHere:  # a plan asks how many pictures, not which
             arrays = [np.zeros((n, 1 + PIXELS), np.uint8) for n in (50_000, 10_000)]
             classes = packed.NAMES
@@ -124,12 +124,12 @@ def cifar100(
         raise ArgumentError(f'cifar100: labels must be "fine" or "coarse", got {labels!r}')
     publication, which = CIFAR100, kinds.index(labels)
     paths = files.local(publication.dataset, publication.files, inside=[publication.folder])
-    arrays, classes = _read(publication, paths or _had(publication))
+    arrays, classes = _read(publication, paths or _cached(publication))
     levels = pixel_levels(CIFAR100_MEAN, CIFAR100_DEVIATION, normalize)
     return _parts(publication, arrays, which, levels, classes[which])
 
 
-def _had(publication):
+def _cached(publication):
     """The paths of the files in the cache, downloaded if need be."""
     folder, name = publication.pickled
     for place in files.places(publication.dataset, [folder]):
@@ -140,10 +140,8 @@ def _had(publication):
                 f"version. Put the files of {publication.archive} there (from {MIRRORS[0]}), or "
                 "unset MINIFP_DATA to download it."
             )
-    return downloads.unpacked(
-        *(publication.dataset, publication.archive, publication.checksum, publication.folder),
-        *(publication.files, MIRRORS),
-    )
+    archive = publication.archive, publication.checksum, publication.folder
+    return downloads.unpacked(publication.dataset, *archive, publication.files, MIRRORS)
 
 
 def _read(publication, paths):

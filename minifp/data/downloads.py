@@ -14,8 +14,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from pathlib import Path
 
+from minifp.data import files
 from minifp.errors import DataError
 from minifp.runtime import locks
 from minifp.runtime.browser import IN_BROWSER
@@ -47,8 +49,14 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     progress. Raises DataError where pooch is missing, every mirror fails, or what arrives has
     another checksum (nothing of it is kept).
     """
-    names = [f"{name}.gz" for name in checksums]
-    return {n: archive(dataset, f"{n}.gz", c, mirrors, names) for n, c in checksums.items()}
+    cache = Cache(dataset, [f"{name}.gz" for name in checksums], mirrors)
+    return {n: cache.retrieve(f"{n}.gz", checksum) for n, checksum in checksums.items()}
+
+
+def local_or_cached(dataset: str, checksums: dict, mirrors) -> dict:
+    """The same of files that may also lie where MINIFP_DATA says (see `files.local`)."""
+    paths = files.local(dataset, checksums)
+    return cached(dataset, checksums, mirrors) if paths is None else paths
 
 
 def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
@@ -57,25 +65,7 @@ def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
     instead: the names of the files that people may put into a folder of their own. Raises DataError
     as `cached` does, and NotHere where only a plan is made.
     """
-    by_hand, failures = _by_hand(instead), []
-    pooch = _pooch(dataset, by_hand)
-    folder = Path(pooch.os_cache("minifp")) / dataset
-    if plans.get() and not (folder / name).is_file():
-        raise NotHere(
-            f"{dataset} is not here, and a plan downloads nothing: read it once. {by_hand}"
-        )
-    for mirror in mirrors:
-        try:
-            known = f"sha256:{checksum}"
-            return Path(pooch.retrieve(mirror + name, known, name, folder, progressbar=True))
-        # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
-        except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {error}")
-    raise DataError(
-        f"{dataset}: {name} could not be downloaded into {str(folder)!r}:\n  "
-        + "\n  ".join(failures)
-        + f"\nTry again when there is a connection. {by_hand}"
-    )
+    return Cache(dataset, instead, mirrors).retrieve(name, checksum)
 
 
 def unpacked(dataset: str, name: str, checksum: str, inside: str, names, mirrors) -> dict:
@@ -86,17 +76,17 @@ def unpacked(dataset: str, name: str, checksum: str, inside: str, names, mirrors
     is the archive's SHA-256; `inside` the folder in it and in the cache. Raises DataError as
     `cached` does.
     """
-    by_hand = _by_hand(names)
-    folder = Path(_pooch(dataset, by_hand).os_cache("minifp")) / dataset
+    cache = Cache(dataset, names, mirrors)
+    folder = cache.folder
     with locks.alone(folder / locks.NAME, f"another program unpacks {dataset}"):
         if not is_whole(folder / inside, names):
-            packed = archive(dataset, name, checksum, mirrors, names)
+            packed = cache.retrieve(name, checksum)
             try:
                 filled(folder / inside, names, lambda aside: _unpack(packed, inside, names, aside))
             except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
                 raise DataError(
                     f"{dataset}: {str(packed)!r} could not be unpacked: {error}. Make room or "
-                    f"remove it, and try again. {by_hand}"
+                    f"remove it, and try again. {cache.by_hand}"
                 ) from error
             packed.unlink()
     return {name: folder / inside / name for name in names}
@@ -151,8 +141,8 @@ def is_whole(folder: Path, names) -> bool:
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         sums = dict(line.split("  ", 1)[::-1] for line in lines)
-        made = sums if names is None else names
-        return bool(sums) and all(sha256(folder / name) == sums.get(name) for name in made)
+        names = sums if names is None else names
+        return bool(sums) and all(sha256(folder / name) == sums.get(name) for name in names)
     except (OSError, ValueError):
         return False
 
@@ -169,23 +159,49 @@ def sha256(path: Path) -> str:
 # ---- pooch --------------------------------------------------------------------------------------
 
 
-def _by_hand(names):
-    return (
-        f"Or put {', '.join(names)} into a folder of your own and set MINIFP_DATA to that folder."
-    )
+class Cache:
+    """The folder of a data set in the user's cache, and its mirrors: addresses that end in "/".
 
+    names: of the files that people may put into a folder of their own. Raises DataError where
+    nothing can be downloaded.
+    """
 
-def _pooch(dataset, by_hand):
-    if IN_BROWSER:
+    def __init__(self, dataset: str, names, mirrors) -> None:
+        self.dataset, self.mirrors = dataset, mirrors
+        own = f"Or put {', '.join(names)} into a folder of your own"
+        self.by_hand = f"{own} and set MINIFP_DATA to that folder."
+        if IN_BROWSER:
+            raise DataError(
+                f"{dataset} is not bundled, and a web page cannot download it: fp.data.digits() is "
+                f"bundled. {self.by_hand}"
+            )
+        folder = cache(dataset)
+        if folder is None:
+            raise DataError(
+                f"{dataset} is not bundled, and downloading it needs pooch: pip install pooch. "
+                f"{self.by_hand}"
+            )
+        self.folder = folder
+
+    def retrieve(self, name: str, checksum: str) -> Path:
+        """The path of a file, downloaded if it is not there. Raises DataError, and NotHere where
+        only a plan is made."""
+        if plans.get() and not (self.folder / name).is_file():
+            raise NotHere(
+                f"{self.dataset} is not here, and a plan downloads nothing: read it once. "
+                f"{self.by_hand}"
+            )
+        failures = []
+        for mirror in self.mirrors:
+            known = f"sha256:{checksum}", name, self.folder
+            try:
+                retrieve = import_module("pooch").retrieve
+                return Path(retrieve(mirror + name, *known, progressbar=True))
+            # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
+            except (OSError, ValueError) as error:
+                failures.append(f"{mirror}: {error}")
         raise DataError(
-            f"{dataset} is not bundled, and a web page cannot download it: fp.data.digits() is "
-            f"bundled. {by_hand}"
+            f"{self.dataset}: {name} could not be downloaded into {str(self.folder)!r}:\n  "
+            + "\n  ".join(failures)
+            + f"\nTry again when there is a connection. {self.by_hand}"
         )
-    try:
-        import pooch
-    except ImportError as error:
-        raise DataError(
-            f"{dataset} is not bundled, and downloading it needs pooch: pip install pooch. "
-            f"{by_hand}"
-        ) from error
-    return pooch

@@ -47,9 +47,9 @@ def bundled_arrays(name: str, **shapes) -> list:
         raise
     except Exception as error:  # NumPy and zipfile have one for each way to be damaged
         raise _damaged(name, error) from error
-    found = {field: array.shape for field, array in zip(shapes, arrays)}
-    if found != shapes or any(array.dtype != np.uint8 for array in arrays):
-        raise _damaged(name, f"expected bytes in the shapes {shapes}, got {found}")
+    stored_shapes = {field: array.shape for field, array in zip(shapes, arrays)}
+    if stored_shapes != shapes or any(array.dtype != np.uint8 for array in arrays):
+        raise _damaged(name, f"expected bytes in the shapes {shapes}, got {stored_shapes}")
     return arrays
 
 
@@ -134,13 +134,13 @@ def read_idx(path: Path, shape) -> np.ndarray:
             f"{path} is not an IDX file of bytes with {len(shape)} dimensions: it begins with "
             f"{content[:4].hex(' ') or 'nothing'}, expected 00 00 08 {len(shape):02x}."
         )
-    found = tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, head, 4))
-    shape = tuple(n if wanted is None else wanted for n, wanted in zip(found, shape))
+    sizes = tuple(int.from_bytes(content[i : i + 4], "big") for i in range(4, head, 4))
+    shape = tuple(n if expected is None else expected for n, expected in zip(sizes, shape))
     size = head + math.prod(shape)
-    if found != shape or len(content) != size:
+    if sizes != shape or len(content) != size:
         more = " or more" * (len(content) > size)
         raise DataError(
-            f"{path}: expected shape {shape} in {size} bytes, got {found} in {len(content)} "
+            f"{path}: expected shape {shape} in {size} bytes, got {sizes} in {len(content)} "
             f"bytes{more}. It is cut off, or another file: download it again."
         )
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)

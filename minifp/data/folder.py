@@ -12,7 +12,7 @@ from minifp.data import decoding
 from minifp.data.dataset import Dataset, as_item
 from minifp.data.pictures import Pictures, leveled, pixel_levels
 from minifp.data.pillow import need_pillow
-from minifp.data.progress import shown
+from minifp.data.progress import with_bar
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable, warn_of_transparent
 from minifp.errors import ArgumentError, DataError
@@ -52,9 +52,15 @@ class ImageFolder(Dataset):
     """
 
     def __init__(
-        self, folder: str | os.PathLike, size: Ints | None = None, mode: str = "RGB", *,
-        crop: bool = True, normalize: bool = True, workers: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        folder: str | os.PathLike,
+        size: Ints | None = None,
+        mode: str = "RGB",
+        *,
+        crop: bool = True,
+        normalize: bool = True,
+        workers: int = 0,
+    ) -> None:
         if mode not in [*CHANNELS]:
             raise ArgumentError(f'ImageFolder: mode must be "RGB" or "L", got {mode!r}')
         workers = check_count("ImageFolder: workers", workers, least=0)
@@ -83,12 +89,12 @@ class ImageFolder(Dataset):
 
     def load(self) -> Pictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time."""
-        pixels = self._pixels(np.arange(len(self)), shown)
+        pixels = self._pixels(np.arange(len(self)), with_bar)
         classes = self.classes
         return Pictures(pixels, self._labels, self._levels, name=self.name, classes=classes)
 
     def _pixels(self, indices, watched=lambda pictures, *_: pictures) -> np.ndarray:
-        """These pictures, (n, C, H, W) uint8; `watched` as `shown`."""
+        """These pictures, (n, C, H, W) uint8; `watched` as `with_bar`."""
         requests = [self._request(i) for i in indices.tolist()]
         pixels = np.empty((len(requests), CHANNELS[self.mode], *self.size), np.uint8)
         if self._workers is None:

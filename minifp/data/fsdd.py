@@ -6,11 +6,9 @@ by its authors' convention those with an index from 0 to 4 are to test with.
 """
 
 import hashlib
-import lzma
 import re
-import tarfile
-import zipfile
-from pathlib import Path, PurePosixPath
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 
@@ -51,37 +49,35 @@ def spoken_digits(*, held_out: str | None = None) -> tuple[Utterances, Utterance
     user's cache; then downloaded (16 MB, with known checksums). Raises DataError where they are
     damaged or cannot be had, and ArgumentError for a speaker who is not there.
     """
-    named = recordings()
-    parsed = {name: NAME.fullmatch(name) for name in named}
-    found = sorted(
-        (int(m[1]), m[2], int(m[3]), name) for name, m in parsed.items() if m is not None
-    )
-    speakers = sorted({speaker for _, speaker, _, _ in found})
+    contents = recordings()
+    matches = filter(None, map(NAME.fullmatch, contents))
+    rows = sorted((int(m[1]), m[2], int(m[3]), m[0]) for m in matches)
+    speakers = sorted({speaker for _, speaker, _, _ in rows})
     if held_out is not None and held_out not in speakers:
         raise ArgumentError(
             f"spoken_digits: held_out={held_out!r}: expected one of {', '.join(speakers)}"
         )
-    tested = [
-        index < TESTED if held_out is None else speaker == held_out
-        for _, speaker, index, _ in found
-    ]
-    parts = []
-    for part, wanted in (("train", False), ("test", True)):
-        chosen = [row for row, is_tested in zip(found, tested) if is_tested == wanted]
-        if not chosen:
-            raise DataError(f"spoken_digits: no recording to {part} with: download them again")
-        apart = "" if held_out is None else f", {held_out} apart"
-        parts.append(of_recordings(chosen, named, f"spoken digits{apart}, {part}"))
-    return parts[0], parts[1]
+    parts: dict[str, list] = {"train": [], "test": []}
+    for row in rows:
+        _, speaker, index, _ = row
+        is_tested = index < TESTED if held_out is None else speaker == held_out
+        parts["test" if is_tested else "train"].append(row)
+    apart = "" if held_out is None else f", {held_out} apart"
+    train, test = (
+        of_recordings(part, rows, contents, f"spoken digits{apart}, {part}")
+        for part, rows in parts.items()
+    )
+    return train, test
 
 
-def of_recordings(chosen, named, name) -> Utterances:
-    """The data set of these rows (digit, speaker, index, file name)."""
-    return Utterances(
-        [samples_of(file, named[file]) for *_, file in chosen],
-        np.array([digit for digit, *_ in chosen]),
-        name=name, classes=TEN, rate=RATE, speakers=[speaker for _, speaker, *_ in chosen],
-    )  # fmt: skip
+def of_recordings(part, rows, contents, name) -> Utterances:
+    """The data set of these rows (digit, speaker, index, file name). Raises DataError for none."""
+    if not rows:
+        raise DataError(f"spoken_digits: no recording to {part} with: download them again")
+    digits, speakers, _, names = zip(*rows)
+    sounds = [samples_of(file, contents[file]) for file in names]
+    settings = {"name": name, "classes": TEN, "rate": RATE, "speakers": speakers}
+    return Utterances(sounds, np.array(digits), **settings)
 
 
 def samples_of(name: str, content: bytes) -> np.ndarray:
@@ -105,16 +101,16 @@ def recordings() -> dict[str, bytes]:
     """What is in each recording, by its file name: the user's own, or downloaded."""
     place = local()
     if place is not None:
-        return from_folder(place) if place.is_dir() else from_tar(place)
+        return from_folder(place) if place.is_dir() else from_archive(place)
     path = downloads.archive(DATASET, ARCHIVE, CHECKSUM, MIRRORS, [PACKED])
-    named = from_zip(path)
-    digest = hashlib.sha256(b"".join(named[name] for name in sorted(named))).hexdigest()
+    contents = from_archive(path)
+    digest = hashlib.sha256(b"".join(contents[name] for name in sorted(contents))).hexdigest()
     if digest != CONTENT:
         raise DataError(
             f"spoken_digits: {path} has other recordings than release 1.0.10: remove it, and try "
             "again"
         )
-    return named
+    return contents
 
 
 def local() -> Path | None:
@@ -137,42 +133,22 @@ def from_folder(folder: Path) -> dict[str, bytes]:
     }
 
 
-def from_tar(path: Path) -> dict[str, bytes]:
+def from_archive(path: Path) -> dict[str, bytes]:
     """The recordings of an archive, of which nothing is unpacked. Raises DataError."""
     try:
-        with archives.tar_of(path) as tar:
-            members = ((m.name, m.size, tar.extractfile(m)) for m in tar if m.isreg())
-            return recorded(path, ((name, size, file.read) for name, size, file in members if file))
-    except (OSError, EOFError, ValueError, lzma.LZMAError, tarfile.TarError) as error:
+        with ExitStack() as stack:
+            files = archives.opened(path, re.compile(rf"(?:.*/)?({NAME.pattern})"), stack)
+            contents = {name: open_it().read(LARGEST + 1) for name, open_it in files.items()}
+    except archives.DAMAGED as error:
         if isinstance(error, DataError):
             raise
         raise damaged(path, error) from error
-
-
-def from_zip(path: Path) -> dict[str, bytes]:
-    """The same of the archive that is downloaded."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            return recorded(
-                path, ((m.filename, m.file_size, lambda m=m: archive.read(m)) for m in members)
-            )
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        raise damaged(path, error) from error
-
-
-def recorded(path, members) -> dict[str, bytes]:
-    """What recordings hold, of members (path in the archive, size, function that reads it)."""
-    found = {}
-    for inside, size, read in members:
-        name = PurePosixPath(inside).name
-        if NAME.fullmatch(name):
-            if size > LARGEST:
-                raise damaged(path, f"{name} has {size} bytes, expected at most {LARGEST}")
-            found[name] = read()
-    if not found:
+    if not contents:
         raise damaged(path, "it holds no file called as {digit}_{speaker}_{index}.wav")
-    return found
+    for name, content in contents.items():
+        if len(content) > LARGEST:
+            raise damaged(path, f"{name} is too long: expected at most {LARGEST} bytes")
+    return contents
 
 
 def damaged(path, error):

@@ -49,9 +49,9 @@ def from_no_path(fn: F) -> F:
     @wraps(fn)
     def checked(*args, **settings):
         if args or {*settings} - {*known}:
-            given = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
+            call = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
             raise ArgumentError(
-                f"{fn.__name__}({given}): expected only {' and '.join(known)}, by name. For your "
+                f"{fn.__name__}({call}): expected only {' and '.join(known)}, by name. For your "
                 "own files, set the environment variable MINIFP_DATA to their folder; the "
                 "training and the test set are both returned"
             )
@@ -91,10 +91,8 @@ def mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     Raises DataError where they are damaged, incomplete or cannot be had. Source: LeCun, Cortes and
     Burges, "The MNIST database of handwritten digits", 1998.
     """
-    paths = files.local("mnist", MNIST_CHECKSUMS)
-    if paths is None:
-        paths = downloads.cached("mnist", MNIST_CHECKSUMS, MNIST_MIRRORS)
     levels = pixel_levels([MNIST_MEAN], [MNIST_DEVIATION], normalize)
+    paths = downloads.local_or_cached("mnist", MNIST_CHECKSUMS, MNIST_MIRRORS)
     return _parts("MNIST", TEN, paths, levels)
 
 
@@ -109,20 +107,16 @@ def fashion_mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDatas
     checksums). Raises DataError where they are damaged, incomplete or cannot be had. Source: Xiao,
     Rasul and Vollgraf, arXiv 1708.07747.
     """
-    paths = files.local("fashion-mnist", FASHION_CHECKSUMS)
-    if paths is None:
-        paths = downloads.cached("fashion-mnist", FASHION_CHECKSUMS, FASHION_MIRRORS)
     levels = pixel_levels([FASHION_MEAN], [FASHION_DEVIATION], normalize)
+    paths = downloads.local_or_cached("fashion-mnist", FASHION_CHECKSUMS, FASHION_MIRRORS)
     return _parts("Fashion-MNIST", CLOTHES, paths, levels)
 
 
 def _parts(name, classes, paths, levels):
-    return _part(name, classes, paths, "train", levels), _part(name, classes, paths, "t10k", levels)
-
-
-def _part(name, classes, paths, part, levels):
-    n = MNIST_COUNTS[part]
-    pixels = files.read_idx(paths[f"{part}-images-idx3-ubyte"], (n, 28, 28))
-    labels = files.read_idx(paths[f"{part}-labels-idx1-ubyte"], (n,))
-    name = f"{name}, {'train' if part == 'train' else 'test'}"
-    return Pictures(pixels[:, None], labels, levels, name=name, classes=classes)
+    parts = []
+    for (part, n), called in zip(MNIST_COUNTS.items(), ("train", "test")):
+        pixels = files.read_idx(paths[f"{part}-images-idx3-ubyte"], (n, 28, 28))
+        labels = files.read_idx(paths[f"{part}-labels-idx1-ubyte"], (n,))
+        settings = {"name": f"{name}, {called}", "classes": classes}
+        parts.append(Pictures(pixels[:, None], labels, levels, **settings))
+    return parts[0], parts[1]

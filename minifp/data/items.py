@@ -18,10 +18,10 @@ def listed(dataset, indices: np.ndarray) -> tuple[list, ...]:
     items = mapped(as_plain, items_of(dataset, indices))
     fields = {len(item) if isinstance(item, (tuple, list)) else type(item) for item in items}
     if len(fields) > 1 or not all(isinstance(count, int) for count in fields):
-        shown = ", ".join(str(getattr(count, "__name__", count)) for count in fields)
+        counts = ", ".join(str(getattr(count, "__name__", count)) for count in fields)
         raise DataError(
             f"data set {name_of(dataset)}: a transform needs items that are tuples of as many "
-            f"fields, such as (picture, target), got {shown}"
+            f"fields, such as (picture, target), got {counts}"
         )
     return tuple(map(list, zip(*items)))
 
@@ -31,10 +31,10 @@ def changed(dataset, transform, draws, indices: np.ndarray) -> list:
     lengths that it returns."""
     fields = transform(listed(dataset, indices), indices, draws)
     if not isinstance(fields, tuple) or any(len(field) != len(indices) for field in fields):
-        shown = [len(f) for f in fields] if isinstance(fields, tuple) else type(fields).__name__
+        lengths = [len(f) for f in fields] if isinstance(fields, tuple) else type(fields).__name__
         raise DataError(
             f"DataLoader: asked {transform!r} to change {len(indices)} items, expected a tuple of "
-            f"lists of as many, got {shown}"
+            f"lists of as many, got {lengths}"
         )
     return list(zip(*fields))
 
@@ -45,19 +45,19 @@ def collated(dataset, collate_fn, transform, draws, indices):
         items = items_of(dataset, indices)
     else:
         items = changed(dataset, transform, draws, indices)
-    told = f"items {shorten(str(indices.tolist()), 60)}"
-    return batch_of(collate_fn, items, f"data set {name_of(dataset)}: collating {told}")
+    which = f"items {shorten(str(indices.tolist()), 60)}"
+    return batch_of(collate_fn, items, f"data set {name_of(dataset)}: collating {which}")
 
 
-def batch_of(collate_fn, items: list, told: str):
-    """What a collate_fn makes of items, with arrays for its tensors. Raises DataError, which `told`
-    begins, for Python's own errors."""
+def batch_of(collate_fn, items: list, doing: str):
+    """What a collate_fn makes of items, with arrays for its tensors. Raises DataError, which
+    `doing` begins, for Python's own errors."""
     try:
         return mapped(as_plain, collate_fn(items))
     except MinifpError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise DataError(f"{told} raised {type(error).__name__}: {error}") from error
+        raise DataError(f"{doing} raised {type(error).__name__}: {error}") from error
 
 
 def alone(collate_fn, items: list):

@@ -5,30 +5,18 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.data.batches import Batches
-from minifp.data.dataset import (
-    AnyDataset,
-    as_dataset,
-    is_stream,
-    name_of,
-    rows,
-    take,
-    takes_arrays,
-)
+from minifp.data.dataset import AnyDataset, as_dataset, is_stream, name_of, rows, take, takes_arrays
 from minifp.data.items import alone, collated, listed
 from minifp.data.order import Batched, Order
 from minifp.data.prefetch import ahead
 from minifp.data.stream import Stream
-from minifp.data.structure import (
-    default_collate,
-    mapped,
-    mapped_by_field,
-)
+from minifp.data.structure import default_collate, mapped, mapped_by_field
 from minifp.data.transforms.draws import Draws, Transform
 from minifp.errors import ArgumentError, DataError
 from minifp.numerics import policy
@@ -41,9 +29,10 @@ COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
 HINTS = {"generator": "give seed="}
 OF_WORKERS = (  # what changes no batch, and is taken: items are taken by the process that asks
-    *("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "pin_memory_device"),
-    *("timeout", "worker_init_fn", "multiprocessing_context", "in_order"),
-)
+    "num_workers prefetch_factor persistent_workers pin_memory pin_memory_device timeout "
+    "worker_init_fn multiprocessing_context in_order"
+).split()
+Source: TypeAlias = AnyDataset | Iterable[Any]
 
 
 if TYPE_CHECKING:
@@ -102,29 +91,47 @@ class DataLoader(Generic[Batch]):
 
     @overload
     def __init__(
-        self: "DataLoader[tuple[Tensor, ...]]", dataset: AnyDataset | Iterable[Any],
-        batch_size: int = 1, shuffle: bool = False, *,
+        self: "DataLoader[tuple[Tensor, ...]]",
+        dataset: Source,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
         sampler: Data | Callable[[int, int], Any] | None = None,
-        drop_last: bool = False, seed: int | None = None, collate_fn: None = None,
-        transform: Transform | None = None, prefetch: int = 0, device: str | None = None,
-        inputs: int | str | Sequence[int | str] | None = None, **others: Any,
-    ) -> None: ...  # fmt: skip
+        drop_last: bool = False,
+        seed: int | None = None,
+        collate_fn: None = None,
+        transform: Transform | None = None,
+        prefetch: int = 0,
+        device: str | None = None,
+        inputs: int | str | Sequence[int | str] | None = None,
+        **others: Any,
+    ) -> None: ...
 
     @overload
     def __init__(
-        self: "DataLoader[Any]", dataset: AnyDataset | Iterable[Any], batch_size: int = 1,
-        shuffle: bool = False, *, collate_fn: Callable[[list], Any] | None, **others: Any,
-    ) -> None: ...  # fmt: skip
+        self: "DataLoader[Any]",
+        dataset: Source,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: Callable[[list], Any] | None,
+        **others: Any,
+    ) -> None: ...
 
     @overload
     def __init__(
-        self: "DataLoader[Any]", dataset: AnyDataset | Iterable[Any], batch_size: None,
-        shuffle: bool = False, *, collate_fn: Callable[[Any], Any] | None = None, **others: Any,
-    ) -> None: ...  # fmt: skip
+        self: "DataLoader[Any]",
+        dataset: Source,
+        batch_size: None,
+        shuffle: bool = False,
+        *,
+        collate_fn: Callable[[Any], Any] | None = None,
+        **others: Any,
+    ) -> None: ...
 
     def __init__(
         self,
-        dataset: AnyDataset | Iterable[Any],
+        dataset: Source,
         batch_size: int | None = 1,
         shuffle: bool = False,
         *,
@@ -249,12 +256,12 @@ class DataLoader(Generic[Batch]):
             return array
         is_target = array.dtype.kind == "f" and not is_input
         dtype = wider(float32, storage_dtype()) if is_target else None
-        made = tensor(array, dtype=dtype, device="cpu")
+        on_host = tensor(array, dtype=dtype, device="cpu")
         if as_device(self.device) == "cpu":
-            return made
+            return on_host
         if self._upload is None:
             self._upload = import_module("minifp.runtime.cuda.transfer").Upload()
-        return Tensor(self._upload(made.array))
+        return Tensor(self._upload(on_host.array))
 
     def arrays(self) -> Generator[Any, None, None]:
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.

@@ -15,7 +15,7 @@ import numpy as np
 
 from minifp.data import downloads, files
 from minifp.data.pillow import need_pillow
-from minifp.data.progress import shown
+from minifp.data.progress import with_bar
 from minifp.errors import DataError
 from minifp.runtime import untrusted
 
@@ -27,7 +27,7 @@ LARGEST = 2**28  # bytes of the arrays of one file
 FIELDS = ("jpeg", "offset", "label")
 
 
-def found(dataset: str) -> list[Path] | None:
+def local(dataset: str) -> list[Path] | None:
     """The two files in one of the places of a data set, or None."""
     for place in files.places(dataset):
         paths = [place / name for name in PARTS]
@@ -42,11 +42,11 @@ def records(publication, paths: list[Path]) -> list[np.ndarray]:
     Raises DataError where a file is damaged, or no Pillow is there to decode it.
     """
     names = [*publication.train, *publication.test]
-    kept = downloads.cache(publication.dataset)
-    if kept is None:
+    cache = downloads.cache(publication.dataset)
+    if cache is None:
         return [decoded(path) for path in paths]
-    made_from = hashlib.sha256(" ".join(map(downloads.sha256, paths)).encode()).hexdigest()
-    folder = kept / f"from-jpeg-{made_from[:16]}"
+    digest = hashlib.sha256(" ".join(map(downloads.sha256, paths)).encode()).hexdigest()
+    folder = cache / f"from-jpeg-{digest[:16]}"
     if downloads.is_whole(folder, names):
         read = {name: np.fromfile(folder / name, np.uint8).reshape(-1, 3073) for name in names}
         parts = publication.train, publication.test
@@ -72,7 +72,7 @@ def decoded(path: Path) -> np.ndarray:
     out = np.empty((len(label), 1 + 3 * SHAPE[0] * SHAPE[1]), np.uint8)
     out[:, 0] = label
     pictures = out[:, 1:].reshape(-1, 3, *SHAPE)
-    for i in shown(range(len(label)), f"decoding {path.name}"):
+    for i in with_bar(range(len(label)), f"decoding {path.name}"):
         try:
             with image.open(io.BytesIO(jpeg[offset[i] : offset[i + 1]]), formats=["JPEG"]) as one:
                 pixels = np.asarray(one.convert("RGB"))

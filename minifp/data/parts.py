@@ -98,12 +98,12 @@ class ConcatDataset(Dataset):
         which = np.searchsorted(self.ends, flat, side="right")
         fields: Any = None
         for k in sorted({*which.tolist()}) or [0]:
-            there, dataset = which == k, self.datasets[k]
-            found = take(dataset, flat[there] - (self.ends[k] - len(dataset)))
+            is_here, dataset = which == k, self.datasets[k]
+            parts = take(dataset, flat[is_here] - (self.ends[k] - len(dataset)))
             if fields is None:
-                fields = [np.empty((len(flat), *f.shape[1:]), f.dtype) for f in found]
-            for field, f in zip(fields, found):
-                field[there] = f
+                fields = [np.empty((len(flat), *f.shape[1:]), f.dtype) for f in parts]
+            for field, part in zip(fields, parts):
+                field[is_here] = part
         return tuple(field.reshape(index.shape + field.shape[1:]) for field in fields)
 
     def __repr__(self):
@@ -144,9 +144,8 @@ def _counts(n, lengths):
             f"with the sum 1, got {lengths!r}"
         )
 
-    if not isinstance(lengths, (list, tuple)) or not lengths:
-        raise wrong()
-    if any(isinstance(length, (bool, str)) for length in lengths):
+    is_row = isinstance(lengths, (list, tuple)) and lengths
+    if not is_row or any(isinstance(length, (bool, str)) for length in lengths):
         raise wrong()
     if all(hasattr(length, "__index__") for length in lengths):
         counts = [operator.index(length) for length in lengths]

@@ -16,9 +16,14 @@ class Pictures(TensorDataset):
     """
 
     def __init__(
-        self, pixels: np.ndarray, labels: np.ndarray, levels: np.ndarray, *, name: str,
+        self,
+        pixels: np.ndarray,
+        labels: np.ndarray,
+        levels: np.ndarray,
+        *,
+        name: str,
         classes: Sequence[str] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(pixels, labels.astype(np.int64), name=name, classes=classes)
         self.levels = levels
 

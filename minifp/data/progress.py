@@ -5,7 +5,7 @@ import time
 PATIENCE = 2.0  # seconds before a progress bar is shown
 
 
-def shown(items, what: str, total: int | None = None):
+def with_bar(items, what: str, total: int | None = None):
     """Yield items, with a progress bar as soon as it has taken longer than two seconds.
 
     total: how many there are, for those that have no length.

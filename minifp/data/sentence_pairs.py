@@ -7,6 +7,7 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data.dataset import Dataset, as_item
+from minifp.data.utterances import padded
 from minifp.errors import DataError
 from minifp.ops.creation import Data
 
@@ -60,8 +61,8 @@ class SentencePairs(Dataset):
 
     def first(self, count: int) -> "SentencePairs":
         """Return the first so many pairs, or all where there are fewer."""
-        kept = range(min(check_count("SentencePairs.first: count", count), len(self)))
-        return self._those(kept, f"{self.name}, {len(kept)} of {len(self)}")
+        count = min(check_count("SentencePairs.first: count", count), len(self))
+        return self._those(range(count), f"{self.name}, {count} of {len(self)}")
 
     def _those(self, indices, name):
         pairs = [self[i] for i in indices]
@@ -88,13 +89,10 @@ class EncodedPairs(Dataset):
 
     def __init__(self, pairs: SentencePairs, source: Vocabulary, target: Vocabulary) -> None:
         self.pairs, self.source, self.target, self.name = pairs, source, target, pairs.name
-        self.items = [
-            (
-                np.append(source.encode(s), source.end),
-                np.concatenate([[target.begin], target.encode(t), [target.end]]),
-            )
-            for s, t in pairs
-        ]
+        sources = [np.append(source.encode(s), source.end) for s, _ in pairs]
+        first, last = [target.begin], [target.end]
+        targets = [np.concatenate([first, target.encode(t), last]) for _, t in pairs]
+        self.items = list(zip(sources, targets))
         self.lengths = np.array([max(len(s), len(t)) for s, t in self.items], np.int64)
 
     def __len__(self) -> int:
@@ -124,17 +122,10 @@ def collate_pairs(items: Sequence[tuple[Data, Data]]) -> dict[str, np.ndarray]:
                 f"collate_pairs: the {name} of item {short[0]} has the shape {shape}, expected a "
                 f"row of at least {least} codes"
             )
+    sources, targets = ([part.astype(np.int64) for part in parts] for parts in (sources, targets))
     return {
-        "source": padded(sources, 0),
+        "source": padded("sources", sources),
         "lengths": np.array([len(s) for s in sources], np.int64),
-        "decoder_input": padded([t[:-1] for t in targets], 0),
-        "labels": padded([t[1:] for t in targets], IGNORED),
+        "decoder_input": padded("targets", [t[:-1] for t in targets]),
+        "labels": padded("targets", [t[1:] for t in targets], IGNORED),
     }
-
-
-def padded(rows: Sequence[np.ndarray], value: int) -> np.ndarray:
-    """Rows of different lengths as one array (B, longest), int64, with `value` behind them."""
-    found = np.full((len(rows), max(map(len, rows))), value, np.int64)
-    for out, row in zip(found, rows):
-        out[: len(row)] = row
-    return found

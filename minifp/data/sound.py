@@ -107,12 +107,12 @@ def logarithms(form: int) -> np.ndarray:
 def by_soundfile(name: str, content: bytes, problem: str) -> tuple[np.ndarray, int]:
     """What `read_wav` returns, of a sound that it leaves to soundfile. Raises DataError."""
     kind = kind_of(content[:HEAD])
-    told = f"{name} cannot be read: {f'it is {kind}' if kind and kind != WAV else problem}"
+    damage = f"{name} cannot be read: {f'it is {kind}' if kind and kind != WAV else problem}"
     try:
         soundfile = import_module("soundfile")
     except (ImportError, OSError) as error:
         raise DataError(
-            f"{told}. Expected a WAV file of plain samples or floats: download it again, convert "
+            f"{damage}. Expected a WAV file of plain samples or floats: download it again, convert "
             "it, or pip install soundfile, which reads most sounds"
         ) from error
     try:
@@ -123,5 +123,5 @@ def by_soundfile(name: str, content: bytes, problem: str) -> tuple[np.ndarray, i
     except MemoryError:
         raise
     except Exception as error:  # soundfile's own
-        raise DataError(f"{told}: {error}. Download it again, or convert it to WAV") from error
+        raise DataError(f"{damage}: {error}. Download it again, or convert it to WAV") from error
     return np.ascontiguousarray(samples.T), rate

@@ -36,8 +36,8 @@ class Stream:
         taken = list(islice(items, size))
         if not taken or (whole and len(taken) < size):
             return None
-        told = f"data set {name_of(self.dataset)}: collating {len(taken)} items"
-        return len(taken), batch_of(collate_fn, taken, told)
+        doing = f"data set {name_of(self.dataset)}: collating {len(taken)} items"
+        return len(taken), batch_of(collate_fn, taken, doing)
 
     def check_end(self, position: int) -> None:
         """Raise DataError where an epoch ended before there was a batch."""

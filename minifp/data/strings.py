@@ -14,9 +14,13 @@ DIGITS = "0123456789"  # label k + 1 is the digit k: 0 is the blank
 
 
 def digit_strings(
-    recordings: Utterances, count: int, *, length: Sequence[int] = (3, 5),
-    silence: Sequence[float] = (0.05, 0.2), seed: int = 0,
-) -> Utterances:  # fmt: skip
+    recordings: Utterances,
+    count: int,
+    *,
+    length: Sequence[int] = (3, 5),
+    silence: Sequence[float] = (0.05, 0.2),
+    seed: int = 0,
+) -> Utterances:
     """Return `count` strings of recordings, each of one speaker.
 
     recordings: sounds of the digits with their speakers, as `spoken_digits` returns them: strings
@@ -92,16 +96,13 @@ class Draw:
 
 def ends(name, pair, whole):
     """The two ends of a range. Raises ArgumentError for what is none."""
-    shown = f"digit_strings: {name}={pair!r}"
+    setting = f"digit_strings: {name}={pair!r}"
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ArgumentError(f"{shown}: expected a pair, the least and the largest")
+        raise ArgumentError(f"{setting}: expected a pair, the least and the largest")
     for value in pair:
-        if whole:
-            check_count(f"digit_strings: {name}", value)
-        else:
-            check_range(f"digit_strings: {name}", value)
+        (check_count if whole else check_range)(f"digit_strings: {name}", value)
     if pair[0] > pair[1]:
-        raise ArgumentError(f"{shown}: expected the least first")
+        raise ArgumentError(f"{setting}: expected the least first")
     return pair
 
 
@@ -117,16 +118,16 @@ def by_speaker_and_digit(recordings):
             f"digit_strings: recordings={recordings!r}: expected sounds with their rate, and a "
             "digit for each"
         )
-    found: dict = {name: [[] for _ in DIGITS] for name in sorted({*recordings.speakers})}
+    places: dict = {name: [[] for _ in DIGITS] for name in sorted({*recordings.speakers})}
     for i, (name, digit) in enumerate(zip(recordings.speakers, recordings.labels.tolist())):
         if not 0 <= digit < len(DIGITS):
             raise ArgumentError(f"digit_strings: recording {i} has label {digit}: expected a digit")
-        found[name][digit].append(i)
-    for name, of_digits in found.items():
+        places[name][digit].append(i)
+    for name, of_digits in places.items():
         missing = [digit for digit, known in zip(DIGITS, of_digits) if not known]
         if missing:
             raise ArgumentError(
                 f"digit_strings: no recording of {', '.join(missing)} by {name}: expected each "
                 "digit by each speaker"
             )
-    return found
+    return places

@@ -98,9 +98,9 @@ def as_leaf(item: Any) -> np.ndarray:
     check_plain(item)
     array = np.asarray(item) if isinstance(item, NUMBERS) or hasattr(item, "__array__") else None
     if array is None or array.dtype.kind not in "fiubV" or array.dtype.names:
-        found = type(item).__name__ if array is None else f"an array of {array.dtype}"
+        kind = type(item).__name__ if array is None else f"an array of {array.dtype}"
         raise DataError(
-            f"default_collate: an item has {found} in it, expected arrays, tensors, numbers or "
+            f"default_collate: an item has {kind} in it, expected arrays, tensors, numbers or "
             "strings: convert it in __getitem__ (for example by np.asarray of a picture), or give "
             "a collate_fn"
         )

@@ -103,9 +103,12 @@ class RandomSampler(_Drawn):
     """
 
     def __init__(
-        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
         generator: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_flag("RandomSampler: replacement", replacement)
         _without(generator, "RandomSampler")
         count = len(data_source) if num_samples is None else num_samples

@@ -49,18 +49,13 @@ def multi30k(
     if source == target:
         raise ArgumentError(f"multi30k: source and target are both {source!r}: expected two")
     names = names_of((source, target))
-    paths = files.local("multi30k", names)
-    if paths is None:
-        paths = downloads.cached("multi30k", {n: CHECKSUMS[n] for n in names}, MIRRORS)
-    train, val, test = (
-        SentencePairs(
-            lines(paths[f"{part}.{source}"]),
-            lines(paths[f"{part}.{target}"]),
-            f"Multi30k {source}-{target}, {part.partition('_')[0]}",
-        )
-        for part in PARTS
-    )
-    return train, val, test
+    paths = downloads.local_or_cached("multi30k", {n: CHECKSUMS[n] for n in names}, MIRRORS)
+    parts = []
+    for part in PARTS:
+        sources, targets = (lines(paths[f"{part}.{language}"]) for language in (source, target))
+        name = f"Multi30k {source}-{target}, {part.partition('_')[0]}"
+        parts.append(SentencePairs(sources, targets, name))
+    return parts[0], parts[1], parts[2]
 
 
 def names_of(languages: Iterable[str]) -> list[str]:

@@ -29,21 +29,25 @@ class Utterances(Dataset):
     """
 
     def __init__(
-        self, inputs: Sequence[np.ndarray], labels: Data | Sequence[Any], *, name: str = "data",
-        alphabet: str | None = None, classes: Sequence[str] | None = None,
-        rate: int | None = None, speakers: Sequence[str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        inputs: Sequence[np.ndarray],
+        labels: Data | Sequence[Any],
+        *,
+        name: str = "data",
+        alphabet: str | None = None,
+        classes: Sequence[str] | None = None,
+        rate: int | None = None,
+        speakers: Sequence[str] | None = None,
+    ) -> None:
         self.inputs = checked_inputs(inputs)
         self.labels = checked_labels(labels, alphabet)
         self.name, self.alphabet, self.classes, self.rate = name, alphabet, classes, rate
         self.speakers = None if speakers is None else list(speakers)
         self.lengths = np.array([len(x) for x in self.inputs], np.int64)
-        for what, held in (("labels", self.labels), ("speakers", self.speakers)):
-            if held is not None and len(held) != len(self.inputs):
-                raise ShapeError(
-                    f"Utterances: {len(held)} {what} for {len(self.inputs)} inputs: expected as "
-                    "many"
-                )
+        for what, values in (("labels", self.labels), ("speakers", self.speakers)):
+            if values is not None and len(values) != len(inputs):
+                counts = f"{len(values)} {what} for {len(inputs)} inputs"
+                raise ShapeError(f"Utterances: {counts}: expected as many")
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -62,21 +66,15 @@ class Utterances(Dataset):
 
     def take(self, indices: Sequence[int] | np.ndarray, name: str | None = None) -> "Utterances":
         """Return those at these indices, in their order."""
-        chosen = [int(i) for i in indices]
-        speakers = None if self.speakers is None else [self.speakers[i] for i in chosen]
-        labels = (
-            self.labels[chosen]
-            if isinstance(self.labels, np.ndarray)
-            else [self.labels[i] for i in chosen]
-        )
+        rows = [int(i) for i in indices]
+        speakers = None if self.speakers is None else [self.speakers[i] for i in rows]
+        labels = [self.labels[i] for i in rows]
         name = self.name if name is None else name
-        return self._with([self.inputs[i] for i in chosen], labels, speakers, name)
+        return self._with([self.inputs[i] for i in rows], labels, speakers, name)
 
     def _with(self, inputs, labels, speakers, name):
-        return Utterances(
-            inputs, labels, name=name, alphabet=self.alphabet, classes=self.classes,
-            rate=self.rate, speakers=speakers,
-        )  # fmt: skip
+        settings = {n: vars(self)[n] for n in ("alphabet", "classes", "rate")}
+        return Utterances(inputs, labels, name=name, speakers=speakers, **settings)
 
     def text(self, labels: Data) -> str:
         """Return what a sequence of labels says; blanks, such as padding, say nothing. Raises
@@ -98,10 +96,8 @@ def text_of(labels: Data, alphabet: str | None) -> str:
     codes = [int(c) for c in np.asarray(labels).reshape(-1)]
     wrong = [c for c in codes if not 0 <= c <= len(alphabet)]
     if wrong:
-        raise ArgumentError(
-            f"text: the label {wrong[0]} has no character: expected 0, the blank, to "
-            f"{len(alphabet)}"
-        )
+        expected = f"0, the blank, to {len(alphabet)}"
+        raise ArgumentError(f"text: the label {wrong[0]} has no character: expected {expected}")
     return "".join(alphabet[c - 1] for c in codes if c != BLANK)
 
 
@@ -118,16 +114,17 @@ def collate_utterances(items: Sequence[Any]) -> Fields:
     return padded("inputs", inputs), lengths, padded("labels", labels).astype(np.int64)
 
 
-def padded(what: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays (T, ...) of different lengths as one (n, T, ...), with 0 behind; numbers as (n)."""
+def padded(what: str, arrays: Sequence[np.ndarray], value: int = 0) -> np.ndarray:
+    """Arrays (T, ...) of different lengths as one (n, T, ...), with a value behind; numbers as (n).
+    Raises DataError for arrays that differ in more."""
     kinds = {(a.dtype, a.ndim, a.shape[1:]) for a in arrays}
     if len(kinds) > 1:
-        shown = " and ".join(sorted(f"{dtype}{['T', *rest]}" for dtype, _, rest in kinds))
-        raise DataError(f"{what} of {shown} in one batch: expected the same but for T")
+        several = " and ".join(sorted(f"{dtype}{['T', *rest]}" for dtype, _, rest in kinds))
+        raise DataError(f"{what} of {several} in one batch: expected the same but for T")
     if arrays[0].ndim == 0:
         return np.stack(arrays)
     longest = max(len(a) for a in arrays)
-    out = np.zeros((len(arrays), longest, *arrays[0].shape[1:]), arrays[0].dtype)
+    out = np.full((len(arrays), longest, *arrays[0].shape[1:]), value, arrays[0].dtype)
     for row, a in zip(out, arrays):
         row[: len(a)] = a
     return out
@@ -135,16 +132,16 @@ def padded(what: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def checked_inputs(inputs):
     """The list of inputs. Raises DTypeError or ShapeError."""
-    found = [np.asarray(x) for x in inputs]
-    for i, x in enumerate(found):
+    arrays = [np.asarray(x) for x in inputs]
+    for i, x in enumerate(arrays):
         if x.dtype.kind != "f":
             raise DTypeError(f"Utterances: input {i} is of {x.dtype}: expected floating numbers")
-        if x.ndim == 0 or not len(x) or x.shape[1:] != found[0].shape[1:]:
+        if x.ndim == 0 or not len(x) or x.shape[1:] != arrays[0].shape[1:]:
             raise ShapeError(
                 f"Utterances: input {i} of shape {x.shape}: expected (T, ...), T at least 1, alike "
                 "but for T"
             )
-    return found
+    return arrays
 
 
 def checked_labels(labels, alphabet):

@@ -27,9 +27,9 @@ def frequent(text: str, least: int = 1) -> list[str]:
     frequent by the alphabet. Rarer ones count as UNKNOWN, which is there in any case."""
     counts = Counter(words_of(text))
     rare = sum(n for n in counts.values() if n < least)
-    kept = Counter({w: n for w, n in counts.items() if n >= least})
-    kept[UNKNOWN] += rare
-    return sorted(kept, key=lambda word: (-kept[word], word))
+    often = Counter({w: n for w, n in counts.items() if n >= least})
+    often[UNKNOWN] += rare
+    return sorted(often, key=lambda word: (-often[word], word))
 
 
 class WordDataset(Pieces):
@@ -42,9 +42,13 @@ class WordDataset(Pieces):
     """
 
     def __init__(
-        self, text: str, length: int = 20, vocabulary: Sequence[str] | None = None,
-        least: int = 1, name: str = "words",
-    ) -> None:  # fmt: skip
+        self,
+        text: str,
+        length: int = 20,
+        vocabulary: Sequence[str] | None = None,
+        least: int = 1,
+        name: str = "words",
+    ) -> None:
         check_count("WordDataset: length", length)
         check_count("WordDataset: least", least)
         check_text("WordDataset", text)

@@ -62,12 +62,9 @@ class Workers:
         code = f"import sys; sys.path[:] = {sys.path!r}; import runpy; "
         code += f"runpy.run_path({decoding.__file__!r}, run_name='__main__')"
         for _ in range(self.count):
-            process = subprocess.Popen(
-                [sys.executable, "-c", code],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for this process, which ends them
-            )
+            command, pipe = [sys.executable, "-c", code], subprocess.PIPE
+            # A new session: Ctrl-C is for this process, which ends them.
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
             self._processes.append(process)
 
     def _ask(self, i, request):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minifp.errors import ShapeError
-from minifp.lab.kept import Picture
+from minifp.lab.attachments import Picture
 from minifp.report import drawing
 
 OF_A_PIECE = 0.32  # inches

@@ -24,9 +24,9 @@ def called(model, batch) -> tuple[Any, Any]:
     elif isinstance(batch, (tuple, list)) and len(batch) > 1:
         *inputs, targets = batch
         return model(*inputs), targets
-    shown = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
+    content = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
     raise DataError(
-        f"a batch is {shown}: expected a tuple (inputs, ..., targets) or a dict with "
+        f"a batch is {content}: expected a tuple (inputs, ..., targets) or a dict with "
         f"{' or '.join(map(repr, TARGETS))}; for other batches, give the task a `step` and an "
         "`evaluate`"
     )

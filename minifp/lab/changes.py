@@ -37,14 +37,14 @@ class Setting:
     value: Any
 
     def __call__(self, parameters):
-        made = self.build(parameters)
-        several = made.values() if isinstance(made, Mapping) else made
+        optimizers = self.build(parameters)
+        several = optimizers.values() if isinstance(optimizers, Mapping) else optimizers
         for optimizer in several if isinstance(several, Iterable) else [several]:
             for group in optimizer.param_groups:
                 if self.name in group:
                     group[self.name] = self.value
                     optimizer.check(group)
-        return made
+        return optimizers
 
 
 def place_of(name: str, value: Any, task: Task) -> str:
@@ -70,11 +70,11 @@ def optimizer_settings(task: Task) -> dict[str, Any]:
             plain = State(task, as_arm(policy.SINGLE), 0).plain
     finally:
         random.set_state(before)
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for optimizer in plain.values():
         for group in optimizer.param_groups:
-            found = {**group, **found}
-    return {name: value for name, value in found.items() if name != "params"}
+            settings = {**group, **settings}
+    return {name: value for name, value in settings.items() if name != "params"}
 
 
 def changed(task: Task, changes: Mapping[str, Any]) -> Task:
@@ -90,8 +90,8 @@ def changed(task: Task, changes: Mapping[str, Any]) -> Task:
             task = adjusted(task, **{name: whole(name, value)})
         elif place == TASK:
             off = None if value is False else value
-            made: Any = {name: whole(name, value) if name in COUNTS else off}
-            task = replace(task, **made)
+            field: Any = {name: whole(name, value) if name in COUNTS else off}
+            task = replace(task, **field)
     return task
 
 
@@ -103,12 +103,12 @@ def with_setting(task: Task, name: str, value: Any) -> Task:
         kinds, value = (tuple,), tuple(value) if isinstance(value, list) else value
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(before, bool):
         raise ArgumentError(f"{name}={told(value)}: expected such as {name}={told(before)}")
-    made = replace(task, optimizer=Setting(task.optimizer, name, value))
+    changed_task = replace(task, optimizer=Setting(task.optimizer, name, value))
     try:
-        optimizer_settings(made)
+        optimizer_settings(changed_task)
     except ArgumentError as error:
         raise ArgumentError(f"{name}={told(value)}: {error}") from error
-    return made
+    return changed_task
 
 
 def switched(precision: str, changes: Mapping[str, Any]) -> str:

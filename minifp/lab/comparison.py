@@ -28,9 +28,9 @@ from minifp.lab.task import Task
 from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task
 from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.here import Here
+from minifp.lab.workers.in_process import InProcess
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
-from minifp.lab.workers.wanted import Wanted
 from minifp.report import rendering
 from minifp.report.content import Document
 from minifp.report.documented import Shown
@@ -221,7 +221,7 @@ def compare(
     engine, base = engine_for(jobs, client), load_task(task)
     changes = {"epochs": epochs, "steps": steps, "dial": dial}
     task = adjusted(base, **changes)
-    travels = None if isinstance(engine, Here) else ticket(base, changes, task)
+    travels = None if isinstance(engine, InProcess) else ticket(base, changes, task)
     precisions, (seeds, limit) = canonical(precisions), seeds_within(budget, seeds, 5)
     if limit and pilot:
         raise ArgumentError("pilot=True and a budget: a budget plans by its own first looks")
@@ -282,26 +282,25 @@ def train_missing(
 
     engine: who trains, this process by default; ticket: how the task gets to another.
     """
-    wanted, whole = wanted_of(comparison, task, data, device, ticket), [comparison]
-    spend(
-        task.name, whole, wanted, engine or Here(), progress, budget,
-        lambda: [*map(decisive_of, whole)],
-    )  # fmt: skip
+
+    def decisive():
+        return [decisive_of(comparison)]
+
+    requests, engine = requests_of(comparison, task, data, device, ticket), engine or InProcess()
+    spend(task.name, [comparison], requests, engine, progress, budget, decisive)
 
 
-def wanted_of(comparison, task, data, device=None, ticket=None) -> list[Wanted]:
+def requests_of(comparison, task, data, device=None, ticket=None) -> list[Request]:
     """The runs that are missing."""
     pairs = comparison.missing()
-    return [Wanted(comparison, task, data, arm, seed, device, ticket) for arm, seed in pairs]
+    return [Request(comparison, task, data, arm, seed, device, ticket) for arm, seed in pairs]
 
 
 def interrupted(comparisons, out) -> str:
     """What is said after an interrupt: how many runs are there, and where."""
     asked = sum(len(c.asked) for c in comparisons)
     there = asked - sum(len(c.missing()) for c in comparisons)
+    finished = f"{there} of {asked} runs are finished"
     if out is None:
-        return f"{there} of {asked} runs are finished. Pass out=DIR to keep finished runs."
-    return (
-        f"{there} of {asked} runs are finished and saved in {out}. Make the same call again to "
-        "resume."
-    )
+        return f"{finished}. Pass out=DIR to keep finished runs."
+    return f"{finished} and saved in {out}. Make the same call again to resume."

@@ -82,9 +82,9 @@ def compile_ahead(jobs: Sequence[Job], progress: bool = True, processes: int = 1
     """Do all jobs, in so many processes, and say what was compiled for each."""
     from minifp.runtime.bars import tqdm
 
-    shown = {"desc": "compiling", "unit": " runs", "disable": not progress, "leave": False}
+    look = {"desc": "compiling", "unit": " runs", "disable": not progress, "leave": False}
     parts = []
-    with tqdm(total=len(jobs), **shown) as bar:
+    with tqdm(total=len(jobs), **look) as bar:
         several = min(processes, len(jobs)) > 1
         for part in in_processes(jobs, processes) if several else map(compiled, jobs):
             parts.append(part)
@@ -101,10 +101,8 @@ def in_processes(jobs: Sequence[Job], processes: int) -> Iterator[Compiled]:
     from loky.backend import get_context
 
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # for the parent to hear
-    pool = ProcessPoolExecutor(
-        min(processes, len(jobs)), context=get_context("loky"), initializer=ignore,
-        env=dict.fromkeys(blas.THREADS, "1"),
-    )  # fmt: skip
+    settings = {"initializer": ignore, "env": dict.fromkeys(blas.THREADS, "1")}
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context=get_context("loky"), **settings)
     try:
         for future in as_completed([pool.submit(compiled, job) for job in jobs]):
             yield future.result()
@@ -164,11 +162,11 @@ def one_step(task: Task, precision: str) -> None:
     two_steps(task, precision, task.data())
 
 
-def compile_for(wanted) -> list[Run]:
-    """Compile what runs need that are wanted (see workers/), before several processes do so.
+def compile_for(requests) -> list[Run]:
+    """Compile what these runs need (see workers/), before several processes do so.
 
     Returns the Runs of two steps that did it."""
-    kinds = {(id(one.task), one.arm): one for one in wanted}
+    kinds = {(id(one.task), one.arm): one for one in requests}
     seen, runs = set(), []
     for one in kinds.values():
         precision, control = split(one.arm)

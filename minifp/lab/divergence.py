@@ -32,7 +32,7 @@ def of(comparison) -> list[Distances]:
     """
     known = comparison.known_distances  # with the snapshots that they were found of
     noted = {(r.precision, r.seed): r for r in comparison.runs if r.snapshots}
-    found = []
+    every = []
     for arm in comparison.precisions:
         against = partner(arm, comparison.baseline)
         for run in comparison.runs_of(arm):
@@ -43,8 +43,8 @@ def of(comparison) -> list[Distances]:
             if mine is not run.snapshots or theirs is not other.snapshots:
                 distances = between(run, other)
                 known[arm, run.seed] = run.snapshots, other.snapshots, distances
-            found.append(distances)
-    return [distances for distances in found if distances.steps.size]
+            every.append(distances)
+    return [distances for distances in every if distances.steps.size]
 
 
 def between(run, other) -> Distances:

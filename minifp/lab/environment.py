@@ -37,8 +37,8 @@ def installed(package: str) -> str:
 def blas() -> str:
     """The library that NumPy's products run on."""
     show: Any = np.show_config  # in the types of NumPy 1 it has no argument
-    found = show(mode="dicts").get("Build Dependencies", {}).get("blas", {})
-    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+    library = show(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    return f"{library.get('name', 'unknown')} {library.get('version', '')}".strip()
 
 
 def processor() -> str:

@@ -71,9 +71,10 @@ def word_error_rate(
 
 
 def error_rate(
-    hypotheses: Sequence[Sequence[Any]], references: Sequence[Sequence[Any]],
+    hypotheses: Sequence[Sequence[Any]],
+    references: Sequence[Sequence[Any]],
     confidence: float = CONFIDENCE,
-) -> ErrorRate:  # fmt: skip
+) -> ErrorRate:
     """The error rate of sequences of anything that can be compared: characters, words, labels."""
     check_range("error_rate: confidence", confidence, 0.5, 0.999)
     if len(hypotheses) != len(references):

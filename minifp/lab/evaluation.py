@@ -39,29 +39,29 @@ def evaluate(task, state, test_set) -> Evaluation:
         return plain_evaluation(task, state, test_set)
 
 
-def own_evaluation(task, found) -> Evaluation:
+def own_evaluation(task, values) -> Evaluation:
     """What a task's own `evaluate` returned. Raises ArgumentError where a metric is missing."""
-    if not isinstance(found, Mapping):
+    if not isinstance(values, Mapping):
         raise ArgumentError(
-            f"task {task.name!r}: evaluate returned {type(found).__name__}, expected a dict of "
+            f"task {task.name!r}: evaluate returned {type(values).__name__}, expected a dict of "
             f"{', '.join(m.name for m in task.all_metrics)} and of results to keep"
         )
-    found = dict(found)
-    missing = [m.name for m in task.all_metrics if m.name not in found]
+    values = dict(values)
+    missing = [m.name for m in task.all_metrics if m.name not in values]
     if missing:
         raise ArgumentError(
-            f"task {task.name!r}: evaluate returned {', '.join(map(repr, found)) or 'nothing'}, "
+            f"task {task.name!r}: evaluate returned {', '.join(map(repr, values)) or 'nothing'}, "
             f"but no {', '.join(map(repr, missing))}, the task's metric"
         )
-    if LOSS not in found and (task.decides or "").endswith(TEST_LOSS):
+    if LOSS not in values and (task.decides or "").endswith(TEST_LOSS):
         raise ArgumentError(
             f"task {task.name!r}: evaluate returned no {LOSS!r}, but {task.decides} is to decide"
         )
-    metrics = {m.name: finite(number(found.pop(m.name))) for m in task.all_metrics}
-    loss = finite(number(found.pop(LOSS))) if LOSS in found else None
-    others = {k: v for k, v in found.items() if isinstance(v, (Real, np.number))}
+    metrics = {m.name: finite(number(values.pop(m.name))) for m in task.all_metrics}
+    loss = finite(number(values.pop(LOSS))) if LOSS in values else None
+    others = {k: v for k, v in values.items() if isinstance(v, (Real, np.number))}
     metrics |= {name: finite(number(value)) for name, value in others.items()}
-    return Evaluation(metrics, loss, {k: v for k, v in found.items() if k not in others})
+    return Evaluation(metrics, loss, {k: v for k, v in values.items() if k not in others})
 
 
 def plain_evaluation(task, state, test_set) -> Evaluation:

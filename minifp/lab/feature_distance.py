@@ -31,7 +31,7 @@ class Distance:
     frechet: float
 
 
-def feature_distance(made: np.ndarray, real: np.ndarray, groups: int = 10) -> Distance:
+def feature_distance(samples: np.ndarray, real: np.ndarray, groups: int = 10) -> Distance:
     """The Distance of features (m, d) from others (n, d).
 
     groups: into how many parts of the same size the made ones are cut, whose MMD^2 are independent
@@ -39,27 +39,27 @@ def feature_distance(made: np.ndarray, real: np.ndarray, groups: int = 10) -> Di
     features that do not fit, or fewer than two in a group. Of features that are not finite all is
     NaN.
     """
-    made, real = (np.asarray(a, np.float64) for a in (made, real))
-    size = len(made) // groups
-    if made.ndim != 2 or real.ndim != 2 or made.shape[1] != real.shape[1]:
+    samples, real = (np.asarray(a, np.float64) for a in (samples, real))
+    size = len(samples) // groups
+    if samples.ndim != 2 or real.ndim != 2 or samples.shape[1] != real.shape[1]:
         raise ShapeError(
-            f"feature_distance: features of shapes {made.shape} and {real.shape}: expected (m, d) "
-            "and (n, d)"
+            f"feature_distance: features of shapes {samples.shape} and {real.shape}: expected "
+            "(m, d) and (n, d)"
         )
     if size < 2 or len(real) < 2 or groups < 2:
         raise ShapeError(
-            f"feature_distance: {len(made)} made and {len(real)} real pictures in {groups} groups: "
-            "expected two groups or more, of at least two pictures each"
+            f"feature_distance: {len(samples)} made and {len(real)} real pictures in {groups} "
+            "groups: expected two groups or more, of at least two pictures each"
         )
-    if not (np.isfinite(made).all() and np.isfinite(real).all()):
+    if not (np.isfinite(samples).all() and np.isfinite(real).all()):
         return Distance(*[np.nan] * 4)
-    parts = [made[i * size : (i + 1) * size] for i in range(groups)]
+    parts = [samples[i * size : (i + 1) * size] for i in range(groups)]
     of_real = within(real)
-    found = [within(part) + of_real - 2 * kernel(part, real).mean() for part in parts]
-    center = mean(found)
+    distances = [within(part) + of_real - 2 * kernel(part, real).mean() for part in parts]
+    center = mean(distances)
     tail = (1 + CONFIDENCE) / 2
-    reach = t_quantile(tail, groups - 1) * deviation(found) / groups**0.5
-    return Distance(center, center - reach, center + reach, frechet(made, real))
+    reach = t_quantile(tail, groups - 1) * deviation(distances) / groups**0.5
+    return Distance(center, center - reach, center + reach, frechet(samples, real))
 
 
 def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:

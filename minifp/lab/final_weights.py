@@ -27,11 +27,11 @@ from minifp.saving import checkpoint
 
 def extra_of(run: Run, settings: dict, origin, averaged: dict[str, dict]) -> dict:
     """What stands beside the weights. origin: an Origin; averaged: see Averages.weights."""
-    told = asdict(replace(run, kept={}, snapshots={}, weights={}))
+    fields = asdict(replace(run, kept={}, snapshots={}, weights={}))
     # as arrays, which JSON would write out
-    told["history"] = {name: np.array(column) for name, column in run.history.items()}
+    fields["history"] = {name: np.array(column) for name, column in run.history.items()}
     return {
-        "run": told,
+        "run": fields,
         "settings": settings,
         "origin": {"task": origin.task, "data": origin.data},
         **({"averaged": averaged} if averaged else {}),

@@ -172,13 +172,13 @@ def measure_forward(model):
     """
     weights = [*model.parameters(), *model.buffers()]
     whole = {key_of(b): b.nbytes for b in (buffer(t.array) for t in weights)}
-    alive, found = Alive({*whole}), dict[str, int]()
+    alive, sizes = Alive({*whole}), dict[str, int]()
     kernels.observers.append(alive)
     try:
-        yield found
+        yield sizes
     finally:
         kernels.observers.remove(alive)
-        found.update({"weights": sum(whole.values()), ACTIVATIONS: alive.peak})
+        sizes.update({"weights": sum(whole.values()), ACTIVATIONS: alive.peak})
 
 
 class Alive:

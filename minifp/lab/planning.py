@@ -7,7 +7,7 @@ from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.lab.budget import seeds_within
-from minifp.lab.comparison import Comparison, compare, opened, wanted_of
+from minifp.lab.comparison import Comparison, compare, opened, requests_of
 from minifp.lab.conclusions.planning import Need, needs_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.settings import adjusted, canonical, planned_data
@@ -73,5 +73,5 @@ def looks_ahead(
     task = adjusted(task, **lengths)
     data, (which, limit) = planned_data(task), seeds_within(budget, seeds, 1)
     comparison = opened(task, data, canonical(precisions), which, out and files.as_path(out))
-    wanted = wanted_of(comparison, task, data, device)
-    return estimate_of(len(comparison.asked), wanted, jobs, limit)
+    requests = requests_of(comparison, task, data, device)
+    return estimate_of(len(comparison.asked), requests, jobs, limit)

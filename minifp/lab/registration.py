@@ -60,8 +60,8 @@ def planned(held: list[dict]) -> Budget | None:
     entry = next((e for e in reversed(held) if "budget" in e), None)
     if entry is None:
         return None
-    told = entry["budget"]
-    return Budget(told["seconds"], tuple(entry["seeds"]), tuple(told["looks"]))
+    budget = entry["budget"]
+    return Budget(budget["seconds"], tuple(entry["seeds"]), tuple(budget["looks"]))
 
 
 def check_looks(before: Budget | None, budget: Budget | None) -> None:
@@ -111,8 +111,8 @@ def read(folder: Path) -> list[dict]:
         schema.check(held, schema.REGISTERED, path)
         known = {"", *(entry["sha256"] for entry in held)}
         for entry in held:
-            told = {key: value for key, value in entry.items() if key != "sha256"}
-            if entry["sha256"] != digest(told) or entry["before"] not in known:
+            content = {key: value for key, value in entry.items() if key != "sha256"}
+            if entry["sha256"] != digest(content) or entry["before"] not in known:
                 raise ValueError("an entry does not match its hash")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArgumentError(
@@ -186,25 +186,25 @@ def changes(entry, before) -> list[str]:
 
 def warnings(held: list[dict]) -> list[str]:
     """What was changed, or added, when results could have been seen."""
-    found = []
+    texts = []
     if held and held[0]["runs"]:
-        found.append(
+        texts.append(
             f"Nothing was registered before the first {words.plural(held[0]['runs'], 'run')}: so "
             "nothing shows whether the margin was fixed before them."
         )
     for i, entry in enumerate(held[1:], 1):
         changed, last = changes(entry, held[:i]), held[i - 1]
         if changed and entry["runs"]:
-            found.append(f"CHANGED {after(entry).upper()}: {'; '.join(changed)}.")
-        found += budget_warnings(entry, held[:i])
+            texts.append(f"CHANGED {after(entry).upper()}: {'; '.join(changed)}.")
+        texts += budget_warnings(entry, held[:i])
         more = sorted({*entry["seeds"]} - {s for e in held[:i] for s in e["seeds"]})
         if more and entry["runs"] and last["kind"] != PILOT and "budget" not in entry:
-            found.append(
+            texts.append(
                 f"{words.plural(len(more), 'seed')} more than first planned, {after(entry)}: "
                 "adding seeds until a verdict appears makes false verdicts likelier. Plan their "
                 "number (--plan)."
             )
-    return found
+    return texts
 
 
 def budget_warnings(entry, before) -> list[str]:

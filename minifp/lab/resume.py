@@ -15,9 +15,20 @@ DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
 
 
 def train_one(
-    task, precision=None, seed=None, epochs=None, steps=None, dial=None,
-    *, save=None, every=None, resume=None, progress=True, device=None, graph=None,
-) -> Run:  # fmt: skip
+    task,
+    precision=None,
+    seed=None,
+    epochs=None,
+    steps=None,
+    dial=None,
+    *,
+    save=None,
+    every=None,
+    resume=None,
+    progress=True,
+    device=None,
+    graph=None,
+) -> Run:
     """Train a task once, and return its Run.
 
     task, epochs, steps, dial: as `compare` takes them, the epochs and steps that are done already
@@ -54,10 +65,10 @@ def train_one(
     data = check_data(task.data())
     total = total_steps(task, data[0])
     checkpoints = Checkpoints(settings(task, data), path, every, resume, origin_of(base, device))
-    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
+    look = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
     from minifp.runtime.bars import tqdm
 
-    with tqdm(total=total, initial=min(before.get("steps", 0), total), **shown) as bar:
+    with tqdm(total=total, initial=min(before.get("steps", 0), total), **look) as bar:
 
         def on_step(run):
             bar.update()
@@ -158,10 +169,10 @@ class Checkpoints:
         if "task" in differing:
             differing = {"task": differing["task"]}
         if differing:
-            told = "; ".join(
+            changes = "; ".join(
                 f"{n}: {was!r} then, {now!r} now" for n, (was, now) in differing.items()
             )
-            raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {told}")
+            raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {changes}")
         if run.steps > training.total:
             epochs = -(-run.steps // len(training.loader))
             raise CheckpointError(

@@ -96,9 +96,17 @@ class Run:
 
 
 def train(
-    task: Task, precision, seed: int, data=None, on_step: Callable | None = None,
-    checkpoints=None, graph: bool | None = None, *, snapshots: bool = False, weights: bool = False,
-) -> Run:  # fmt: skip
+    task: Task,
+    precision,
+    seed: int,
+    data=None,
+    on_step: Callable | None = None,
+    checkpoints=None,
+    graph: bool | None = None,
+    *,
+    snapshots: bool = False,
+    weights: bool = False,
+) -> Run:
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it, or an arm such as "float32@order". data: what
@@ -130,10 +138,8 @@ class Training:
         self.train_set, self.test_set = data
         self.loader = self.new_loader()
         check_whole(task, self.train_set, self.loader)
-        self.total, self.epoch = (
-            total_steps(task, self.train_set),
-            epoch_steps(task, self.train_set),
-        )
+        self.total = total_steps(task, self.train_set)
+        self.epoch = epoch_steps(task, self.train_set)
         self.state = State(task, as_arm(run.precision), run.seed)
         by_step = task.schedule_by == "step"
         self.state.schedule(self.total if by_step else -(-self.total // self.epoch))
@@ -154,14 +160,12 @@ class Training:
 
     def new_loader(self):
         """A loader of the training set, from its first epoch on."""
-        task, sampler = self.task, None
-        if task.sampler is not None:
-            sampler = task.sampler(self.train_set, task.batch_size)
-        return DataLoader(
-            self.train_set, task.batch_size, shuffle=sampler is None, sampler=sampler,
-            seed=as_arm(self.run.precision).order_seed(self.run.seed), collate_fn=task.collate,
-            transform=task.transform,
-        )  # fmt: skip
+        task, size = self.task, self.task.batch_size
+        sampler = None if task.sampler is None else task.sampler(self.train_set, size)
+        order: Any = {"shuffle": sampler is None, "sampler": sampler}
+        order["seed"] = as_arm(self.run.precision).order_seed(self.run.seed)
+        changes: Any = {"collate_fn": task.collate, "transform": task.transform}
+        return DataLoader(self.train_set, size, **order, **changes)
 
     @property
     def model(self):
@@ -235,18 +239,18 @@ class Training:
         self.state.steps, self.loss = self.run.steps, None
         try:
             if self.task.step is not None:
-                told, result = self.own_step(*batches)
+                numbers, result = self.own_step(*batches)
             elif self.repeated and len(batches) == 1 and type(batches[0]) is tuple:
-                told, result = self.repeat(batches)
+                numbers, result = self.repeat(batches)
             else:
-                told, result = self.update(batches)
+                numbers, result = self.update(batches)
         except TrainingError:  # this step was skipped too, and is the last
             self.read()
             loss = math.nan if self.loss is None else self.loss.item()
             scale = next(iter(self.state.optimizers.values())).scale
             self.record(self.run.steps, {"loss": loss}, math.nan, scale, skipped=1)
             raise
-        self.pending.append((self.run.steps, told, result))
+        self.pending.append((self.run.steps, numbers, result))
         self.advance(result)
         if len(self.pending) >= (READ_AFTER if self.on_device else 1):
             self.read()
@@ -270,14 +274,14 @@ class Training:
     def own_step(self, batch):
         """The task's own step, and what its optimizers did in it."""
         with results_of(self.state) as results:
-            told = self.task.step(self.state, batch)
-        told = dict(told) if isinstance(told, Mapping) else {"loss": told}
-        if told.get("loss") is None:
+            numbers = self.task.step(self.state, batch)
+        numbers = dict(numbers) if isinstance(numbers, Mapping) else {"loss": numbers}
+        if numbers.get("loss") is None:
             raise ArgumentError(
-                f"task {self.task.name!r}: step returned {', '.join(map(repr, told))}, expected "
+                f"task {self.task.name!r}: step returned {', '.join(map(repr, numbers))}, expected "
                 "the loss, or a dict with 'loss' and other numbers"
             )
-        return told, results
+        return numbers, results
 
     def repeat(self, batches):
         """The step as a graph. A task whose step cannot be one goes on without, unless told."""
@@ -304,38 +308,40 @@ class Training:
         """Write down the numbers of the steps since: on a GPU this waits for them."""
         if not self.pending:
             return
-        for step, told, result in self.pending:
+        for step, numbers, result in self.pending:
             skipped = int(not result.stepped)
-            self.record(step, told, result.grad_norm, result.scale_before, skipped)
+            self.record(step, numbers, result.grad_norm, result.scale_before, skipped)
         now = time.perf_counter()
         self.seconds += [(now - self.since) / len(self.pending)] * len(self.pending)
         self.pending, self.since = [], now
 
-    def record(self, step, told, grad_norm, scale, skipped):
+    def record(self, step, numbers, grad_norm, scale, skipped):
         """The line of one step in the history."""
         self.run.skipped += skipped
-        told = {name: float(v.item() if hasattr(v, "item") else v) for name, v in told.items()}
-        loss = told.pop("loss")
+        numbers = {
+            name: float(v.item() if hasattr(v, "item") else v) for name, v in numbers.items()
+        }
+        loss = numbers.pop("loss")
         line = dict(zip(COLUMNS, (step, loss, float(grad_norm), float(scale), skipped)))
         before = len(self.run.history["step"])
-        for name in told:
+        for name in numbers:
             self.run.history.setdefault(name, [math.nan] * before)
         for name, column in self.run.history.items():
-            column.append({**told, **line}.get(name, math.nan))
+            column.append({**numbers, **line}.get(name, math.nan))
 
     def evaluate(self):
         """The metrics and the mean loss over the test set, in the model's own precision."""
-        found = evaluate(self.task, self.state, self.test_set)
-        metric = found.metrics[self.task.metric_name]
-        self.run.evaluations.append((self.run.steps, metric, found.loss))
-        for name, value in found.metrics.items():
+        result = evaluate(self.task, self.state, self.test_set)
+        metric = result.metrics[self.task.metric_name]
+        self.run.evaluations.append((self.run.steps, metric, result.loss))
+        for name, value in result.metrics.items():
             self.run.metrics.setdefault(name, []).append(value)
-        self.run.kept = {**self.run.kept, **found.kept}
+        self.run.kept = {**self.run.kept, **result.kept}
         if self.averages:
-            found = self.averages.evaluate(self.test_set, self.new_loader)
+            result = self.averages.evaluate(self.test_set, self.new_loader)
             is_metric = self.task.metric is None and self.task.evaluate is None
-            losses = {} if is_metric else {TEST_LOSS: found.loss}
-            for name, value in {**found.metrics, **losses}.items():
+            losses = {} if is_metric else {TEST_LOSS: result.loss}
+            for name, value in {**result.metrics, **losses}.items():
                 self.note(AVERAGED + name, value)
 
     def note(self, name, value):
@@ -403,10 +409,10 @@ def epoch_steps(task: Task, train_set) -> int:
 
 def check_whole(task: Task, train_set, loader) -> None:
     """Raise ArgumentError where a task's sampler does not take each item of an epoch once."""
-    expected, found = -(-len(train_set) // task.batch_size), len(loader)
-    if found != expected:
+    expected, count = -(-len(train_set) // task.batch_size), len(loader)
+    if count != expected:
         raise ArgumentError(
-            f"task {task.name!r}: its sampler makes {found} batches of an epoch, expected "
+            f"task {task.name!r}: its sampler makes {count} batches of an epoch, expected "
             f"{expected}: the sampler must order all {len(train_set)} items of the training set"
         )
 

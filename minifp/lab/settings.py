@@ -35,8 +35,8 @@ def adjusted(task, epochs=None, steps=None, dial=None):
 def canonical(precisions) -> list[str]:
     """The canonical text of each precision, or arm; each may be there once."""
     single = isinstance(precisions, (str, policy.Precision, Arm))
-    given = [precisions] if single else list(precisions)
-    arms = [as_arm(p) for p in given]
+    several = [precisions] if single else list(precisions)
+    arms = [as_arm(p) for p in several]
     for arm in arms:
         as_loss_scale(arm.precision.loss_scale)  # whose settings may not go together
     texts = list(map(str, arms))
@@ -104,7 +104,7 @@ def settings(task, data) -> dict:
 
 def others(task) -> dict:
     """The fields of a task that most have not, if they are not the default."""
-    found = {
+    config = {
         "schedule by": task.schedule_by,
         "skipping": task.skip,
         "step function": name_of(task.step),
@@ -116,7 +116,7 @@ def others(task) -> dict:
         "early stopping": task.early_stopping and str(task.early_stopping),
         "averaged weights": task.average and f"over {task.average:g} of the run",
     }
-    return {k: v for k, v in found.items() if v not in (None, 1, "step", "each")}
+    return {k: v for k, v in config.items() if v not in (None, 1, "step", "each")}
 
 
 def shapes(models) -> dict:

@@ -68,10 +68,10 @@ class Snapshots:
         lie, or -1 where targets are no classes."""
         if not self.steps:
             return {}
-        found = {"steps": np.array(self.steps), "weights": np.stack(self.weights)}
+        arrays = {"steps": np.array(self.steps), "weights": np.stack(self.weights)}
         if self.outputs:
-            found |= {"outputs": np.stack(self.outputs), "classes": np.array(self.classes)}
-        return found
+            arrays |= {"outputs": np.stack(self.outputs), "classes": np.array(self.classes)}
+        return arrays
 
 
 def are_whole(arrays: dict) -> bool:

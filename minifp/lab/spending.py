@@ -1,37 +1,34 @@
 """Runs within a budget: the next seeds go where a verdict is cheapest, from look to look."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
-from minifp.lab.budget import Budget
 from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.prices import Line, affordable, lines_of
 from minifp.lab.workers.carry_out import carry_out
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 
 Decisive = Mapping[str, Claim]  # what decides on an arm, by its text
 
 
 def spend(
-    title: str, comparisons: Sequence, wanted: Sequence[Wanted], engine: Any, progress: bool,
-    budget: Budget | None, decisive: Callable[[], Sequence[Decisive]],
-) -> None:  # fmt: skip
+    title: str, comparisons, requests: Sequence[Request], engine, progress, budget, decisive
+) -> None:
     """Have those runs made that bring verdicts, until all are there or no other is to be expected
     within the budget, and add each to its comparison; without a budget all.
 
-    wanted: the runs of all seeds that are missing. decisive: what decides on each arm of each
-    comparison by now, adjusted together.
+    requests: the runs of all seeds that are missing. budget: a Budget, or None. decisive: a
+    function that says what decides on each arm of each comparison by now, adjusted together.
     """
     if budget is None:
-        return carry_out(title, wanted, engine, progress)
-    there, lanes = {(id(o.comparison), o.arm, o.seed): o for o in wanted}, engine.lanes
+        return carry_out(title, requests, engine, progress)
+    there, lanes = {(id(o.comparison), o.arm, o.seed): o for o in requests}, engine.lanes
     for comparison in comparisons:
         ask(comparison, [])
     while lines := next_of(comparisons, decisive(), lanes, there):
         runs: dict[tuple, None] = {}
         for line in lines:
-            runs |= {(id(line.comparison), *pair): None for pair in line.wanted}
+            runs |= {(id(line.comparison), *pair): None for pair in line.pairs}
         for comparison in comparisons:
             ask(comparison, [run[1:] for run in runs if run[0] == id(comparison)])
         carry_out(title, [there[run] for run in runs], engine, progress)
@@ -56,9 +53,9 @@ def next_of(comparisons, decisive: Sequence[Decisive], lanes: int, there=None) -
     chosen: list[Line] = []
     for line in affordable([*chain(*every)], left):
         takes, whose = line.ways[0].seconds, id(line.comparison)
-        if there is not None and not {(whose, *pair) for pair in line.wanted} <= there.keys():
+        if there is not None and not {(whose, *pair) for pair in line.pairs} <= there.keys():
             continue
-        if sum(len(other.wanted) for other in chosen) < lanes and takes <= left:
+        if sum(len(other.pairs) for other in chosen) < lanes and takes <= left:
             chosen.append(line)
             left -= takes
     return chosen

@@ -48,17 +48,17 @@ class State:
     def _optimizers(self):
         """Those that the task builds, by name; and what each MixedOptimizer is around."""
         alone = "" in self.models
-        made = self.task.optimizer(self.model.parameters() if alone else self.model)
-        on_one_scale = isinstance(made, (list, tuple))
-        made = {str(i): o for i, o in enumerate(made)} if on_one_scale else made
-        plain = named(self.task, "optimizer", made, Optimizer)
+        optimizers = self.task.optimizer(self.model.parameters() if alone else self.model)
+        on_one_scale = isinstance(optimizers, (list, tuple))
+        optimizers = {str(i): o for i, o in enumerate(optimizers)} if on_one_scale else optimizers
+        plain = named(self.task, "optimizer", optimizers, Optimizer)
         return plain, {"": [*plain.values()]} if on_one_scale else plain
 
     def schedule(self, length: int) -> None:
         """Make the schedules, of so many steps or epochs."""
         if self.task.schedule is not None:
-            made = self.task.schedule(self.plain.get("", self.plain), length)
-            self.schedulers = dict(made) if isinstance(made, Mapping) else {"": made}
+            schedules = self.task.schedule(self.plain.get("", self.plain), length)
+            self.schedulers = dict(schedules) if isinstance(schedules, Mapping) else {"": schedules}
 
     def advance(self, stepped: set[str]) -> None:
         """Let the schedules of the optimizers that stepped go on."""
@@ -117,17 +117,18 @@ class State:
                 model.train(modes[name])
 
 
-def named(task, field, made, kind) -> dict:
+def named(task, field, objects, kind) -> dict:
     """What a task built, by name. Raises ArgumentError for what is not of its kind."""
-    found = dict(made) if isinstance(made, Mapping) and not isinstance(made, kind) else {"": made}
-    wrong = [what for what in found.values() if not isinstance(what, kind)]
-    if wrong or not found:
-        shown = type(wrong[0]).__name__ if wrong else "nothing"
+    is_one = isinstance(objects, kind) or not isinstance(objects, Mapping)
+    by_name = {"": objects} if is_one else dict(objects)
+    wrong = [what for what in by_name.values() if not isinstance(what, kind)]
+    if wrong or not by_name:
+        kinds = type(wrong[0]).__name__ if wrong else "nothing"
         raise ArgumentError(
-            f"task {task.name!r}: {field} built {shown}, expected a {kind.__name__}, or a dict of "
+            f"task {task.name!r}: {field} built {kinds}, expected a {kind.__name__}, or a dict of "
             f"them by name"
         )
-    return found
+    return by_name
 
 
 # ---- the results of a step of your own ----------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from minifp.lab import registration
 from minifp.lab.budget import Budget
@@ -12,7 +11,7 @@ from minifp.lab.results import store
 from minifp.lab.results.folder import begin
 from minifp.lab.results.products import Products
 from minifp.lab.spending import spend
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 from minifp.report.documented import Documented
 
 
@@ -40,15 +39,13 @@ class Study(Documented):
             self.save(self.out)
 
     def train(
-        self, title: str, wanted: Sequence[Wanted], engine: Any, progress: bool, products: Products
+        self, title: str, requests: Sequence[Request], engine, progress: bool, products: Products
     ) -> None:
         """Make the runs that are missing, or those that a budget is enough for, and write what they
         show; without pictures where that ends early."""
         is_whole = False
         try:
-            spend(
-                title, self.comparisons, wanted, engine, progress, self.budget, self.decisive
-            )  # fmt: skip
+            spend(title, self.comparisons, requests, engine, progress, self.budget, self.decisive)
             is_whole = True
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.comparisons, self.out)) from None

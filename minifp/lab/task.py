@@ -13,13 +13,9 @@ import numpy as np
 from minifp.errors import ArgumentError
 from minifp.lab.metrics import AVERAGED, TEST_LOSS, Metric, accuracy, is_finite, is_positive
 
-OPTIONAL = (  # functions that may be None
-    *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
-)
-
-CHOICES = {
-    "goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together"),
-}  # fmt: skip
+# Functions that may be None.
+OPTIONAL = "metric schedule step evaluate collate transform sampler".split()
+CHOICES = {"goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together")}
 
 
 @dataclass(frozen=True)
@@ -255,8 +251,8 @@ class Task:
 
     def _refuse(self, field, expected):
         value = getattr(self, field)
-        shown = type(value).__name__ if hasattr(value, "parameters") else repr(value)
-        raise ArgumentError(f"Task {self.name!r}: {field} is {shown}, {expected}")
+        text = type(value).__name__ if hasattr(value, "parameters") else repr(value)
+        raise ArgumentError(f"Task {self.name!r}: {field} is {text}, {expected}")
 
 
 def _is_integer(value):

@@ -175,9 +175,9 @@ def from_file(spec: str) -> Task:
     path = Path(path).expanduser()
     if not path.is_file():
         raise ArgumentError(f"task {spec!r}: no file {path}")
-    found = named_in(run_file(path), name, spec, path)
+    task = named_in(run_file(path), name, spec, path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found_by(replace(found, source=digest), f"{path.resolve()}:{name}")
+    return found_by(replace(task, source=digest), f"{path.resolve()}:{name}")
 
 
 def from_module(spec: str) -> Task:
@@ -192,15 +192,15 @@ def from_module(spec: str) -> Task:
 
 def named_in(module, name: str, spec: str, place) -> Task:
     """The Task of that name in a module. Raises ArgumentError, saying which there are."""
-    found = getattr(module, name, None)
-    if not isinstance(found, Task):
+    task = getattr(module, name, None)
+    if not isinstance(task, Task):
         tasks = [key for key, value in vars(module).items() if isinstance(value, Task)]
-        held = f"is a {type(found).__name__}" if hasattr(module, name) else "is not there"
+        held = f"is a {type(task).__name__}" if hasattr(module, name) else "is not there"
         raise ArgumentError(
             f"task {spec!r}: {name} {held} in {place}, expected a minifp.Task"
             + (f"; there are: {', '.join(tasks)}" if tasks else "; it holds none")
         )
-    return found
+    return task
 
 
 def run_file(path: Path):

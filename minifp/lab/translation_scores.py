@@ -43,9 +43,9 @@ def scores_of(translations: Sequence[str], references: Sequence[str]) -> Scores:
             "and at least one"
         )
     metrics = need_sacrebleu()
-    found = []
+    counts = []
     for metric in (metrics.BLEU(), metrics.CHRF()):
         score = metric.corpus_score([*translations], [[*references]]).score
-        found.append((float(score), str(metric.get_signature())))
-    (bleu, first), (chrf, second) = found
+        counts.append((float(score), str(metric.get_signature())))
+    (bleu, first), (chrf, second) = counts
     return Scores(bleu, chrf, f"BLEU {first}\nchrF {second}\n")

@@ -23,12 +23,12 @@ PATIENCE = 20.0  # seconds that one waits for another, which may have been stopp
 @cache
 def digest() -> str:
     """A hash of all that decides what is compiled: sources, libraries, and the processor."""
-    told = [platform.python_version(), platform.machine(), environment.processor()]
-    told += [environment.installed(name) for name in ("numpy", "numba", "llvmlite")]
-    found = hashlib.sha256("\n".join(told).encode())
+    versions = [platform.python_version(), platform.machine(), environment.processor()]
+    versions += [environment.installed(name) for name in ("numpy", "numba", "llvmlite")]
+    digest = hashlib.sha256("\n".join(versions).encode())
     for path in sorted(kernel_cache.ROOT.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def record(place: Path | None = None) -> Path:
@@ -49,8 +49,9 @@ def warmed() -> set[str]:
 
 def _warmed_in(place):
     with suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(record(place).read_text(encoding="utf-8"))
-        return {*told["jobs"]} if {*told["files"]} <= {*cached(place)} else set()
+        content = json.loads(record(place).read_text(encoding="utf-8"))
+        if {*content["files"]} <= {*cached(place)}:
+            return {*content["jobs"]}
     return set()
 
 
@@ -58,5 +59,5 @@ def write_down(jobs: Iterable[str]) -> None:
     """Record these jobs as done. Raises FileError if the record cannot be written."""
     path = record()
     with locks.alone(path.with_suffix(".lock"), f"another program has {path}", PATIENCE):
-        told = {"jobs": sorted(_warmed_in(path.parent) | {*jobs}), "files": cached(path.parent)}
-        files.write(path, json.dumps(told, indent=1))
+        content = {"jobs": sorted(_warmed_in(path.parent) | {*jobs}), "files": cached(path.parent)}
+        files.write(path, json.dumps(content, indent=1))

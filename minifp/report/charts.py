@@ -123,7 +123,7 @@ def description(panel: Panel, group: Group) -> str:
 def json_of(group: Group) -> Markup:
     """What the script reads."""
     number = {arm.name: i for i, arm in enumerate(group.arms)}
-    told = {
+    data = {
         "arms": [told_of(arm) for arm in group.arms],
         "seeds": group.seeds,
         "baseline": number.get(group.baseline, 0),
@@ -135,7 +135,7 @@ def json_of(group: Group) -> Markup:
         "places": list(group.places) or None,
         "panels": [panel_data(panel, number) for panel in group.panels],
     }
-    return as_json(told)
+    return as_json(data)
 
 
 def told_of(arm: Arm) -> dict:

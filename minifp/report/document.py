@@ -14,9 +14,12 @@ NOTHING = Markup()
 
 
 def document(
-    title: str, content: Markup, style: Markup = NOTHING, script: Markup = NOTHING,
+    title: str,
+    content: Markup,
+    style: Markup = NOTHING,
+    script: Markup = NOTHING,
     framed: Iterable[str] = (),
-) -> Markup:  # fmt: skip
+) -> Markup:
     """A complete page. Its policy forbids it to fetch anything, even by mistake.
 
     style: rules of its own, beside those of all pages. script: one that it runs at its end, with

@@ -47,14 +47,14 @@ def draw(axes, panel: Panel, group: Group) -> None:
     run of the arm did not finish, with a cross where it is lost."""
     width = round(group.tau) + 1 if panel.smooth else 1
     arms = [(rank, arm, lines_of(panel, arm)) for rank, arm in enumerate(group.arms)]
-    shown = [
+    curves = [
         (rank, arm, lines, [windowed(x, y, width) for x, y in lines])
         for rank, arm, lines in arms
         if lines
     ]
-    sound = [own for _, arm, _, own in shown if not arm.astray] or [own for *_, own in shown]
+    sound = [own for _, arm, _, own in curves if not arm.astray] or [own for *_, own in curves]
     set_range(axes, panel, np.concatenate([np.zeros(0), *(y for own in sound for _, y in own)]))
-    for rank, arm, lines, means in shown:
+    for rank, arm, lines, means in curves:
         if panel.stepped:
             draw_stairs(axes, arm, lines, rank)
             continue

@@ -13,16 +13,7 @@ from minifp.errors import ArgumentError, MinifpError
 from minifp.report import chart_markup, drawing, figures, in_notebook, markup, words
 from minifp.report import document as frame
 from minifp.report.charts import Group
-from minifp.report.content import (
-    Document,
-    Facts,
-    Finding,
-    Links,
-    Part,
-    Picture,
-    Section,
-    Table,
-)
+from minifp.report.content import Document, Facts, Finding, Links, Part, Picture, Section, Table
 from minifp.report.csv_text import csv_text
 from minifp.report.json_text import json_text
 from minifp.report.look import SCREEN, Look

@@ -30,19 +30,24 @@ from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
 from minifp.saving import files
 
-ENTRIES = {
-    *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
-    *("automatic", "amaxes"),
-}  # of a checkpoint's tree
+ENTRIES = set(  # of a checkpoint's tree
+    "precision model optimizer gradients scheduler loader random extra automatic amaxes".split()
+)
 NEWER = {"automatic", "amaxes"}  # which are not in older ones
 PYTORCH, ZIP = (".pt", ".pth"), b"PK\x03\x04"  # how names of its files end, and they begin
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
 
 def save(
-    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
-    scheduler: Stateful = None, loader: Stateful = None, extra: Any = None, *, dtype: Any = None,
-) -> Path:  # fmt: skip
+    path: str | os.PathLike,
+    model: Stateful = None,
+    optimizer: Stateful = None,
+    scheduler: Stateful = None,
+    loader: Stateful = None,
+    extra: Any = None,
+    *,
+    dtype: Any = None,
+) -> Path:
     """Write a checkpoint, aside first: a process killed at any moment leaves the one before whole.
 
     model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
@@ -99,9 +104,14 @@ def save(
 
 
 def load(
-    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
-    scheduler: Stateful = None, loader: Stateful = None, *, strict: bool = True,
-) -> Any:  # fmt: skip
+    path: str | os.PathLike,
+    model: Stateful = None,
+    optimizer: Stateful = None,
+    scheduler: Stateful = None,
+    loader: Stateful = None,
+    *,
+    strict: bool = True,
+) -> Any:
     """Take up a checkpoint in place, and return the `extra` that was saved with it (or None).
 
     Give what is to be continued: training goes on bit for bit as if it had never stopped. With a
@@ -122,11 +132,11 @@ def load(
     a newer version, without what was asked for, or of another model, saying what is wrong. (An
     object of yours is asked first by `check_state_dict`, if it has one.)
     """
-    given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
-    _check_objects("load", model=model, **given)
+    objects = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
+    _check_objects("load", model=model, **objects)
     content = tensor_file.content(path)
     tree: Any = None  # of a file that minifp did not write
-    is_alone = all(thing is None for thing in (model, *given.values()))
+    is_alone = all(thing is None for thing in (model, *objects.values()))
     if content.startswith(ZIP):
         whole = import_module("minifp.saving.torch_files").loads(content, path)
         if is_alone:
@@ -134,19 +144,19 @@ def load(
         arrays = _named_arrays(path, whole)
     else:
         arrays, tree = tensor_file.parsed(content, path)
-    states, kept, extra = _checked(path, arrays, tree, model, given, strict)
+    states, rows, extra = _checked(path, arrays, tree, model, objects, strict)
     if extra is None and is_alone:
         return _tensors_of(path, arrays, tree)
     for prefix, m in _prefixed(model):
         m.load_state_dict(_under(arrays, prefix), strict)
-    for kind, wanted in given.items():
-        for name, thing in _by_name(wanted):
+    for kind, several in objects.items():
+        for name, thing in _by_name(several):
             thing.load_state_dict(states[kind][name])
-    for p, gradient, amaxes in kept:
+    for p, gradient, amaxes in rows:
         p.grad = gradient
         if p.storage.histories is not None:
             p.storage.histories.load(amaxes, p.storage.version)
-    if any(v is not None for v in given.values()):
+    if any(v is not None for v in objects.values()):
         random.set_state(tree["random"])
         if loss_seed.automatic and tree.get("automatic"):
             loss_seed.automatic[-1].load_state_dict(tree["automatic"])
@@ -171,25 +181,22 @@ class _State:
         self.tensors = state
 
 
-def _is_state(given):
+def _is_state(value):
     """Whether something is a state_dict, tensors by name."""
-    return (
-        isinstance(given, dict)
-        and bool(given)
-        and all(isinstance(value, (Tensor, np.ndarray)) for value in given.values())
-    )
+    kinds = Tensor, np.ndarray
+    return isinstance(value, dict) and value and all(isinstance(v, kinds) for v in value.values())
 
 
-def _as_pytorch_saves(given):
+def _as_pytorch_saves(value):
     """(model, extra) of the first argument of PyTorch's save."""
-    if hasattr(given, "state_dict"):
-        name = type(given).__name__
+    if hasattr(value, "state_dict"):
+        name = type(value).__name__
         raise ArgumentError(
             f"save({name}, path): files hold no classes, because loading would run their code: "
             f"fp.save(path, model=...) writes the weights, and fp.load(path, model={name}(...)) "
             "reads them into a model that you build"
         )
-    return (given, None) if _is_state(given) else (None, given)
+    return (value, None) if _is_state(value) else (None, value)
 
 
 def _for_pytorch(path, model, extra, others, dtype):
@@ -235,8 +242,8 @@ def _tensors_of(path, arrays, tree):
 
 
 def _check_objects(asked_by, **objects):
-    for kind, wanted in objects.items():
-        for _, thing in _by_name(wanted):
+    for kind, several in objects.items():
+        for _, thing in _by_name(several):
             methods = hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
             if isinstance(thing, type) or not methods:
                 raise ArgumentError(
@@ -245,15 +252,15 @@ def _check_objects(asked_by, **objects):
                 )
 
 
-def _checked(path, arrays, tree, model, given, strict):
+def _checked(path, arrays, tree, model, objects, strict):
     """(states by kind and name; of each parameter what is kept beside: itself, its gradient, maxima
     of its products; extra), after all was found to fit."""
-    made = ""
+    of_precision = ""
     try:
         if tree is not None:
             _check_tree(tree)
-            made = f" (of precision {_told(tree)})" if tree["precision"] else ""
-        states = {kind: _found(tree, kind, wanted) for kind, wanted in given.items()}
+            of_precision = f" (of precision {_told(tree)})" if tree["precision"] else ""
+        states = {kind: _found(tree, kind, several) for kind, several in objects.items()}
         if model is not None and tree is not None and _precisions(model) != tree["precision"]:
             of_optimizers = states["optimizer"].items()
             states["optimizer"] = {name: _from_weights(state) for name, state in of_optimizers}
@@ -261,20 +268,20 @@ def _checked(path, arrays, tree, model, given, strict):
             raise CheckpointError("holds no model")
         for prefix, m in _prefixed(model):
             m.check_state_dict(_under(arrays, prefix), strict)
-        for kind, wanted in given.items():
-            for name, thing in _by_name(wanted):
+        for kind, several in objects.items():
+            for name, thing in _by_name(several):
                 if hasattr(thing, "check_state_dict"):
                     thing.check_state_dict(states[kind][name])
-        optimizers = _by_name(given["optimizer"])
-        kept = [row for name, o in optimizers for row in _kept_of(o, tree, name)]
-        if any(v is not None for v in given.values()):
+        optimizers = _by_name(objects["optimizer"])
+        rows = [row for name, o in optimizers for row in _kept_of(o, tree, name)]
+        if any(v is not None for v in objects.values()):
             random.Streams().set_state(tree["random"])
             _check_automatic(path, tree.get("automatic"))
     except MinifpError as error:
-        raise CheckpointError(f"checkpoint {str(path)!r}{made}: {error}") from error
+        raise CheckpointError(f"checkpoint {str(path)!r}{of_precision}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(f"checkpoint {str(path)!r}: damaged: {error!r}") from error
-    return states, kept, None if tree is None else tree["extra"]
+    return states, rows, None if tree is None else tree["extra"]
 
 
 def _from_weights(state):
@@ -312,14 +319,14 @@ def _check_automatic(path, state):
         )
 
 
-def _found(tree, kind, wanted):
-    if wanted is None:
+def _found(tree, kind, objects):
+    if objects is None:
         return {}
     held = None if tree is None else tree[kind]
     if held is None:
         held_kinds = [k for k in ("model", "optimizer", "scheduler", "loader") if tree and tree[k]]
         raise CheckpointError(f"holds no {kind}; it has {', '.join(held_kinds) or 'tensors alone'}")
-    names = {name for name, _ in _by_name(wanted)}
+    names = {name for name, _ in _by_name(objects)}
     if set(held) != names:
         raise CheckpointError(f"holds {kind} {sorted(held, key=str)}, expected {sorted(names)}")
     return held
@@ -329,9 +336,9 @@ def _kept_of(optimizer, tree, name):
     """(parameter, gradient or None, maxima) rows. Raises CheckpointError for what does not fit."""
     saved, of = tree["gradients"][name], optimizer.parameters
     amaxes = (tree.get("amaxes") or {}).get(name, [{}] * len(of))
-    for what, given in (("gradients", saved), ("maxima of operands", amaxes)):
-        if len(given) != len(of):
-            raise CheckpointError(f"{len(given)} {what} for {len(of)} parameters")
+    for what, rows in (("gradients", saved), ("maxima of operands", amaxes)):
+        if len(rows) != len(of):
+            raise CheckpointError(f"{len(rows)} {what} for {len(of)} parameters")
     for state in amaxes:
         Histories().load(state, 0)
     return [(p, _gradient(p, g), state) for p, g, state in zip(of, saved, amaxes)]
@@ -352,18 +359,18 @@ def _gradient(p, saved):
 # ---- objects, one or several by name -------------------------------------------------------------
 
 
-def _by_name(wanted):
+def _by_name(objects):
     """(name, object) pairs: of a dict, of one object (named ""), of None."""
-    if wanted is None:
+    if objects is None:
         return []
-    if not isinstance(wanted, dict):
-        return [("", wanted)]
-    for name in wanted:
+    if not isinstance(objects, dict):
+        return [("", objects)]
+    for name in objects:
         if not isinstance(name, str) or not name or "." in name:
             raise ArgumentError(
                 f"{name!r} cannot be the name of one of several: expected a string without dots"
             )
-    return list(wanted.items())
+    return list(objects.items())
 
 
 def _prefixed(model):
@@ -374,8 +381,8 @@ def _under(arrays, prefix):
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 
-def _each(wanted, fn):
-    return None if wanted is None else {name: fn(thing) for name, thing in _by_name(wanted)}
+def _each(objects, fn):
+    return None if objects is None else {name: fn(thing) for name, thing in _by_name(objects)}
 
 
 def _precisions(model):
@@ -386,8 +393,8 @@ def _told(tree):
     return ", ".join(dict.fromkeys(tree["precision"].values()))
 
 
-def _states(wanted):
-    return _each(wanted, lambda thing: thing.state_dict())
+def _states(objects):
+    return _each(objects, lambda thing: thing.state_dict())
 
 
 def _in_format(array, dtype):

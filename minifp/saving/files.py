@@ -73,17 +73,17 @@ def write_all(contents: dict) -> None:
     What has None for its content is removed then. Where one cannot be, those before are put back.
     """
     with ExitStack() as stack:
-        wanted = {as_path(path): content for path, content in contents.items()}
-        asides = [_aside(path, content) for path, content in wanted.items() if content is not None]
+        by_path = {as_path(path): content for path, content in contents.items()}
+        asides = [_aside(path, content) for path, content in by_path.items() if content is not None]
         parts = [stack.enter_context(aside) for aside in asides]
-        gone = [path for path, content in wanted.items() if content is None]
+        gone = [path for path, content in by_path.items() if content is None]
         places = [*parts, *((path, None, path) for path in gone)]
         with ExitStack() as undo:
             for path, part, target in places:
                 with _refusals(path):
-                    kept = _kept(target, stack) if len(places) > 1 else None
+                    link = _kept(target, stack) if len(places) > 1 else None
                     target.unlink(missing_ok=True) if part is None else os.replace(part, target)
-                    undo.callback(_put_back, target, kept)
+                    undo.callback(_put_back, target, link)
             for folder, path in {target.parent: path for path, _, target in places}.items():
                 with _refusals(path):
                     _sync(folder)
@@ -103,13 +103,13 @@ def _kept(target, stack):
     """A second name of what is at a place, gone with the stack; None where nothing is."""
     if not target.exists():
         return None
-    kept = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
-    stack.callback(kept.unlink, missing_ok=True)
+    link = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
+    stack.callback(link.unlink, missing_ok=True)
     try:
-        os.link(target, kept)
+        os.link(target, link)
     except OSError:  # of file systems without links
-        shutil.copy2(target, kept)
-    return kept
+        shutil.copy2(target, link)
+    return link
 
 
 def _sync(folder):
@@ -127,10 +127,10 @@ def _sync(folder):
         os.close(number)
 
 
-def _put_back(target, kept):
+def _put_back(target, link):
     """Undo what has replaced, or removed, a file. Raises FileError where that fails as well."""
     try:
-        target.unlink(missing_ok=True) if kept is None else os.replace(kept, target)
+        target.unlink(missing_ok=True) if link is None else os.replace(link, target)
     except OSError as error:
         raise FileError(f"{target} is new already, and cannot be put back: {error}") from error
 

@@ -72,7 +72,7 @@ def parse(content: bytes) -> list[tuple[str, dict[str, Any]]]:
     header = header_of(content)
     header.pop(METADATA, None)
     data = content[8 + struct.unpack("<Q", content[:8])[0] :]
-    end, found = 0, []
+    end, ranges = 0, []
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         kind, shape, (first, last) = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not all(isinstance(n, int) and n >= 0 for n in (*shape, first, last)):
@@ -82,7 +82,7 @@ def parse(content: bytes) -> list[tuple[str, dict[str, Any]]]:
         if first != end:
             raise ValueError(f"tensor {name!r} begins at {first}, where {end} was expected")
         end = last
-        found.append((name, {"dtype": kind, "shape": shape, "data": data[first:last]}))
+        ranges.append((name, {"dtype": kind, "shape": shape, "data": data[first:last]}))
     if end != len(data):
         raise ValueError(f"it has {len(data)} bytes of numbers, and describes {end}")
-    return found
+    return ranges

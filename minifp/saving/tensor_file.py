@@ -100,10 +100,10 @@ def parsed(content, path):
 
 def _read(content):
     try:
-        found = safetensors_format.deserialize(content)
+        arrays_of_file = safetensors_format.deserialize(content)
         metadata = safetensors_format.header_of(content).get("__metadata__", {})
         formats = json.loads(metadata.get(FORMATS, "{}"))
-        tensors = {name: _array(name, entry, formats.get(name)) for name, entry in found}
+        tensors = {name: _array(name, entry, formats.get(name)) for name, entry in arrays_of_file}
         is_ours = "minifp.tree" in metadata
     except (CheckpointError, MemoryError):
         raise

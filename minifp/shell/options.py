@@ -64,151 +64,120 @@ def seeds_of(ctx, param, value):
     try:
         which = [int(part) for part in value.removesuffix(",").split(",")]
     except ValueError:
-        raise click.BadParameter(
-            f"{value!r}: expected how many seeds (5), or which ones (0,3,7)"
-        ) from None
+        expected = "how many seeds (5), or which ones (0,3,7)"
+        raise click.BadParameter(f"{value!r}: expected {expected}") from None
     return which if "," in value else which[0]
 
+
+def option(words, metavar, help, **settings):
+    """A click.option. words: its flags, and what the command calls it, with blanks between. A
+    default is shown."""
+    shown_default = {"show_default": True} if settings.get("default") is not None else {}
+    return click.option(*words.split(), metavar=metavar, help=help, **shown_default | settings)
+
+
+def flag(words, help):
+    """An option without a value."""
+    return click.option(*words.split(), is_flag=True, help=help)
+
+
+def choice(words, choices, help, **settings):
+    """An option with one of some values."""
+    return option(words, None, help, type=click.Choice(choices), **settings)
+
+
+COUNT = click.IntRange(min=1)
 
 # ---- what is trained, in which precision, from which seed ---------------------------------------
 
 task = click.argument("task")
-data = click.option(
-    "--data",
-    metavar="NAME",
-    help="Data set of a built-in task: digits, mnist, fashion_mnist, shakespeare.",
+data = option(
+    "--data", "NAME", "Data set of a built-in task: digits, mnist, fashion_mnist, shakespeare."
 )
-precision = click.option(
-    "-p",
-    "--precision",
-    metavar="NAME",
-    help="The precision (see `minifp help precision`).  [default: mixed, or the checkpoint's]",
+precision = option(
+    "-p --precision",
+    "NAME",
+    "The precision (see `minifp help precision`).  [default: mixed, or the checkpoint's]",
 )
-precisions = click.option(  # of ManyValues
-    "-p",
-    "--precision",
-    "precisions",
+precisions = option(  # of ManyValues
+    "-p --precision precisions",
+    "NAME...",
+    "Precisions to compare.  [default: float32 mixed]",
     multiple=True,
-    metavar="NAME...",
-    help="Precisions to compare.  [default: float32 mixed]",
 )
-seed = click.option(
-    "--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]"
-)
-seeds = click.option(
-    "--seeds",
-    default="5",
-    show_default=True,
-    callback=seeds_of,
-    metavar="N",
-    help="How many seeds, or which ones: 0,3,7 (write 7, for seed 7 alone).",
+seed = option("--seed", "N", "The seed.  [default: 0, or the checkpoint's]", type=int)
+WHICH = "How many seeds, or which ones: 0,3,7"
+seeds = option(
+    "--seeds", "N", f"{WHICH} (write 7, for seed 7 alone).", default="5", callback=seeds_of
 )
 
 
-def seeds_beside(said):
+def seeds_beside(default):
     """--seeds where something else says them: what its default is, in words."""
-    text = f"How many seeds, or which ones: 0,3,7.  [default: {said}]"
-    return click.option("--seeds", callback=seeds_of, metavar="N", help=text)
+    return option("--seeds", "N", f"{WHICH}.  [default: {default}]", callback=seeds_of)
 
 
 # ---- how long -----------------------------------------------------------------------------------
 
-epochs = click.option(
-    "--epochs", type=int, metavar="N", help="How many epochs to train.  [default: the task's]"
-)
-steps = click.option(
-    "--steps", type=int, metavar="N", help="How many steps to train, instead of --epochs."
-)
-dial = click.option(
+epochs = option("--epochs", "N", "How many epochs to train.  [default: the task's]", type=int)
+steps = option("--steps", "N", "How many steps to train, instead of --epochs.", type=int)
+dial = option(
     "--dial",
+    "K",
+    "Exponent dial: make gradients 2^K times smaller, to see what float16 loses.",
     type=int,
-    metavar="K",
-    help="Exponent dial: make gradients 2^K times smaller, to see what float16 loses.",
 )
 length = together(epochs, steps, dial)
 one_run = together(task, data, precision, seed, length)
-every = click.option(
-    "--every",
-    type=int,
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Look at the first step, then at every N-th.",
-)
+every = option("--every", "N", "Look at the first step, then at every N-th.", type=int, default=20)
 
 # ---- where to, and on what ----------------------------------------------------------------------
 
 
 def out(help, default=None):
     """The folder for results, --out, with what is put there as its help."""
-    shown = {"default": default, "show_default": default is not None}
-    return click.option("--out", type=Place(file_okay=False), metavar="DIR", help=help, **shown)
+    return option("--out", "DIR", help, type=Place(file_okay=False), default=default)
 
 
-def checkpoint(flag, help):
-    """The path of a checkpoint: --save, --resume or --checkpoint."""
-    return click.option(flag, type=Place(dir_okay=False), metavar="PATH", help=help)
+def checkpoint(words, help, metavar="PATH", **settings):
+    """The path of a file, such as a checkpoint: --save, --resume or --checkpoint."""
+    return option(words, metavar, help, type=Place(dir_okay=False), **settings)
 
 
-figures = click.option(
-    "--figures",
-    type=click.Choice(["png", "svg", "pdf", "none"]),
-    default="png",
-    show_default=True,
-    help="Format of the pictures in DIR.",
+figures = choice(
+    "--figures", ["png", "svg", "pdf", "none"], "Format of the pictures in DIR.", default="png"
 )
-style = click.option(
+style = choice(
     "--style",
-    type=click.Choice(["screen", "paper"]),
-    help="Style of the pictures; paper: one column wide, captions in captions.txt.",
+    ["screen", "paper"],
+    "Style of the pictures; paper: one column wide, captions in captions.txt.",
 )
-width = click.option(
-    "--width", metavar="W", help="Width of a picture: 3.25in, 85mm, 8.5cm or 240pt."
-)
-font = click.option("--font", metavar="NAME", help="An installed font for the pictures.")
-tensorboard = click.option(
-    "--tensorboard", is_flag=True, help="Write event files, into DIR/tensorboard."
-)
-
-
+width = option("--width", "W", "Width of a picture: 3.25in, 85mm, 8.5cm or 240pt.")
+font = option("--font", "NAME", "An installed font for the pictures.")
+tensorboard = flag("--tensorboard", "Write event files, into DIR/tensorboard.")
 # What is made of results beside the page: pictures and event files.
 products = together(figures, style, width, font, tensorboard)
-keep_weights = click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the weights too, in DIR/runs, for `minifp evaluate`.",
-)
-device = click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda"]),
-    help="Where to train.  [default: MINIFP_DEVICE, else cpu]",
-)
-jobs = click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
+keep_weights = flag("--keep-weights", "Keep the weights too, in DIR/runs, for `minifp evaluate`.")
+device = choice("--device", ["cpu", "cuda"], "Where to train.  [default: MINIFP_DEVICE, else cpu]")
+jobs = option(
+    "-j --jobs",
+    "N",
+    "Train N runs at a time, each in a process with one thread.  [default: 1, with all threads]",
+    type=COUNT,
     default=1,
-    metavar="N",
-    help="Train N runs at a time, each in a process with one thread.  [default: 1, with all "
-    "threads]",
+    show_default=False,
 )
-dry_run = click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only say how many runs there are, and about how long they take.",
-)
-
-
-budget = click.option(
+dry_run = flag("--dry-run", "Only say how many runs there are, and about how long they take.")
+budget = option(
     "--budget",
-    metavar="TIME",
-    help="Spend at most --seeds (32) where verdicts are cheapest, in 2h or 90m for all of DIR.",
+    "TIME",
+    "Spend at most --seeds (32) where verdicts are cheapest, in 2h or 90m for all of DIR.",
 )
-scheduler = click.option(
+scheduler = option(
     "--scheduler",
-    metavar="ADDRESS",
-    help="Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends "
-    "pickles: use trusted machines only.",
+    "ADDRESS",
+    "Train on the workers of this Dask scheduler, such as tcp://head:8786. Dask sends pickles: use "
+    "trusted machines only.",
 )
 
 

@@ -62,8 +62,8 @@ def check(*function: Any, **answer: Any) -> Verdict:
     Where answers are shown (MINIFP_TEACH=show), a wrong one raises WrongAnswerError. Raises
     ArgumentError for a name that is no exercise's.
     """
-    exercise, given = _meant(function, answer)
-    recorded = Recorded(exercise, given)
+    exercise, value = _meant(function, answer)
+    recorded = Recorded(exercise, value)
     said = judged(exercise.by_inputs, recorded.judged)
     hint = "" if said == UNWRITTEN else _hint_after(exercise, said, recorded)
     verdict = Verdict(exercise, said, hint)
@@ -80,8 +80,8 @@ def _meant(function, answer):
             "its exercise, as in check(zero_below=3e-8)"
         )
     named = {getattr(f, "__name__", repr(f)): f for f in function} | answer
-    [(name, given)] = named.items()
-    return exercise_named(name), given
+    [(name, value)] = named.items()
+    return exercise_named(name), value
 
 
 def _hint_after(exercise: Exercise, said: str, recorded: Recorded) -> str:
@@ -106,13 +106,13 @@ def _kept_tries(exercise):
     return {} if mode.shows_answers() else progress.read()["exercises"].get(exercise.name, {})
 
 
-def judged(judge: Judge, given: Any) -> str:
+def judged(judge: Judge, value: Any) -> str:
     """What is wrong with an answer, also one that raises; "" if nothing is."""
-    if given is ...:
+    if value is ...:
         return UNWRITTEN
     try:
         with quiet():
-            return judge(given) or ""
+            return judge(value) or ""
     except NotImplementedError:
         return UNWRITTEN
     except NoAnswerError as error:

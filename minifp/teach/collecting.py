@@ -151,8 +151,8 @@ def page(guesses: Guesses) -> Markup:
     parts = [header(TITLE, summary(guesses))]
     for name in dict.fromkeys(question.lesson for question in guesses.questions):
         title = LESSONS[name].title if name in LESSONS else "Outside of lessons"
-        shown = [histogram(q) for q in guesses.questions if q.lesson == name]
-        parts.append(section(title, *shown))
+        histograms = [histogram(q) for q in guesses.questions if q.lesson == name]
+        parts.append(section(title, *histograms))
     if guesses.broken:
         parts.append(paragraph(f"{plural(len(guesses.broken), 'file')} could not be read."))
     return document.document(TITLE, Markup("\n").join(parts), STYLE)

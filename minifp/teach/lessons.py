@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from minifp.errors import ArgumentError
@@ -21,35 +22,25 @@ class Lesson:
     minutes: float
 
 
-LESSONS = {
-    lesson.name: lesson
-    for lesson in (
-        Lesson("compare", "Overture", "Does half precision change what is learned?", 1),
-        Lesson("01-sixteen-bits", "Sixteen bits", "What can float16 say?", 1 / 3),
-        Lesson("02-the-update-that-wasnt", "The update that wasn't", "When is w - u = w?", 1 / 2),
-        Lesson("03-master-weights", "Master weights", "Who needs them?", 2),
-        Lesson("04-four-histograms", "Four histograms", "Where do tensors live?", 1 / 2),
-        Lesson("05-the-bathtub", "The bathtub", "How big should the loss scale be?", 2),
-        Lesson("06-a-late-death", "A late death", "Why did it look fine at first?", 1),
-        Lesson(
-            "07-let-the-machine-choose",
-            "Let the machine choose",
-            "How does dynamic loss scaling behave?",
-            1,
-        ),
-        Lesson("08-summing-in-half", "Summing in half", "What must be summed in float32?", 1 / 2),
-        Lesson("09-the-op-list", "The list of operations", "Which may be float16?", 1 / 2),
-        Lesson("10-memory-and-time", "Memory and time, honestly", "What do I save?", 1 / 2),
-        Lesson("11-does-it-match", "Does it match?", 'When may I say "the same accuracy"?', 2),
-        Lesson("12-gallery", "Gallery", "Do the rules carry over?", 12),
-        Lesson(
-            "13-float16-strikes-back",
-            "Float16 strikes back",
-            "Why does reinforcement learning ask for float16 again?",
-            1,
-        ),
-    )
-}
+TABLE = """
+compare | Overture | Does half precision change what is learned? | 1
+01-sixteen-bits | Sixteen bits | What can float16 say? | 1/3
+02-the-update-that-wasnt | The update that wasn't | When is w - u = w? | 1/2
+03-master-weights | Master weights | Who needs them? | 2
+04-four-histograms | Four histograms | Where do tensors live? | 1/2
+05-the-bathtub | The bathtub | How big should the loss scale be? | 2
+06-a-late-death | A late death | Why did it look fine at first? | 1
+07-let-the-machine-choose | Let the machine choose | How does dynamic loss scaling behave? | 1
+08-summing-in-half | Summing in half | What must be summed in float32? | 1/2
+09-the-op-list | The list of operations | Which may be float16? | 1/2
+10-memory-and-time | Memory and time, honestly | What do I save? | 1/2
+11-does-it-match | Does it match? | When may I say "the same accuracy"? | 2
+12-gallery | Gallery | Do the rules carry over? | 12
+13-float16-strikes-back | Float16 strikes back \
+| Why does reinforcement learning ask for float16 again? | 1
+"""
+ROWS = (line.split(" | ") for line in TABLE.strip().split("\n"))
+LESSONS = {row[0]: Lesson(row[0], row[1], row[2], float(Fraction(row[3]))) for row in ROWS}
 
 _here = Path(__file__).resolve().parent
 _installed, _checkout = _here / "notebooks", _here.parents[1] / "notebooks"

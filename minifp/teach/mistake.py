@@ -84,9 +84,9 @@ class Recorded:
         self.inputs: list[tuple] = []
         self.results: list = [] if self.is_function else [answer]
 
-    def __call__(self, *given: Any) -> Any:
-        self.inputs.append(deepcopy(given))
-        result = self.answer(*given)
+    def __call__(self, *inputs: Any) -> Any:
+        self.inputs.append(deepcopy(inputs))
+        result = self.answer(*inputs)
         self.results.append(result)
         return result
 
@@ -135,7 +135,7 @@ def is_like(recorded: Recorded, answer: Any) -> bool:
     if not alike(recorded.results[-1], known.results[-1]):
         return False
     inputs = inputs_of(recorded.exercise.name) if known.is_function else ()
-    return all(alike(*map(partial(called, given), (recorded, known))) for given in inputs)
+    return all(alike(*map(partial(called, one), (recorded, known))) for one in inputs)
 
 
 @cache
@@ -151,11 +151,11 @@ def inputs_of(name: str) -> list[tuple]:
     return inputs
 
 
-def called(given: tuple, recorded: Recorded) -> Any:
+def called(inputs: tuple, recorded: Recorded) -> Any:
     """What a function returns for inputs; the kind of error where it raises one."""
     try:
         with quiet():
-            return recorded.answer(*deepcopy(given))
+            return recorded.answer(*deepcopy(inputs))
     except Exception as error:
         return type(error).__name__
 

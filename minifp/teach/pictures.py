@@ -25,13 +25,11 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     from IPython.display import HTML, display
 
     caller = sys._getframe(1)
-    caption = texts.told(caption, {**caller.f_globals, **caller.f_locals}).text
+    caption = texts.section_text(caption, {**caller.f_globals, **caller.f_locals}).text
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")
-    png = b64encode(
-        drawing.bytes_of(figure, "png")
-    ).decode()  # text: not every kernel encodes bytes
+    png = b64encode(drawing.bytes_of(figure, "png")).decode()  # not every kernel encodes bytes
     _close(figure)
     metadata = {"image/png": {"alt": caption}}
     display({"image/png": png, "text/plain": caption}, raw=True, metadata=metadata)
@@ -68,11 +66,8 @@ def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
         return
     from ipywidgets import IntSlider, interact
 
-    widgets = {
-        name: IntSlider(
-            min=least, max=most, value=first, description=name.replace("_", " "),
-            continuous_update=False,
-        )
-        for name, (least, most, first) in sliders.items()
-    }  # fmt: skip
+    widgets = {}
+    for name, (least, most, first) in sliders.items():
+        widgets[name] = IntSlider(first, least, most, description=name.replace("_", " "))
+        widgets[name].continuous_update = False
     interact(draw, **widgets)

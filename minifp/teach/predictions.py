@@ -63,9 +63,9 @@ class Prediction:
         _open_what_waited()
 
     def _check(self, guess):
-        wanted = ", ".join(map(repr, self.of))
+        choices = ", ".join(map(repr, self.of))
         if self.of and guess not in self.of:
-            raise ArgumentError(f"{self.question!r}: expected one of {wanted}; got {guess!r}")
+            raise ArgumentError(f"{self.question!r}: expected one of {choices}; got {guess!r}")
         is_number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
         if not self.of and not (is_number and isfinite(guess)):
             raise ArgumentError(
@@ -89,8 +89,8 @@ class Prediction:
             return f"**{self.question}** You say: {self.guessed}."
         if mode.shows_answers():
             return f"**{self.question}**"
-        wanted = " or ".join(map(repr, self.of)) or self._number()
-        return f"**{self.question}** Write {wanted} where `...` stands, and run this cell again."
+        answer = " or ".join(map(repr, self.of)) or self._number()
+        return f"**{self.question}** Write {answer} where `...` stands, and run this cell again."
 
     def __repr__(self) -> str:
         return self._repr_markdown_().replace("**", "")

@@ -1,12 +1,10 @@
 """What later cells use of an exercise: an answer that is right, and minifp's until there is one."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from minifp.teach.exercise import all_exercises
+from minifp.teach.mistake import quiet
 
 
 def or_solution(answer: Callable[..., Any], solution: Callable[..., Any]) -> Callable[..., Any]:
@@ -15,8 +13,7 @@ def or_solution(answer: Callable[..., Any], solution: Callable[..., Any]) -> Cal
     answer: the function of an exercise, by whose name it is found. No try is counted.
     """
     exercise = all_exercises()[answer.__name__]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             wrong = exercise.judge(answer)
         except Exception:
@@ -25,8 +22,7 @@ def or_solution(answer: Callable[..., Any], solution: Callable[..., Any]) -> Cal
         return answer
     from IPython.display import Markdown, display
 
-    display(Markdown(
-        f"*The exercise “{exercise.words.title}” is still open: this cell uses minifp's solution, "
-        "and yours once it is right.*"
-    ))  # fmt: skip
+    title = exercise.words.title
+    open_yet = f"The exercise “{title}” is still open: this cell uses minifp's solution"
+    display(Markdown(f"*{open_yet}, and yours once it is right.*"))
     return solution

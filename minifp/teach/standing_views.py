@@ -51,8 +51,8 @@ def lines_of(one: Standing) -> list[tuple[str, str]]:
 
 def later(guesses: Sequence[Any]) -> str:
     """What was guessed after the first guess, if anything."""
-    told = ", ".join(str(guess) for guess in guesses if guess is not None)
-    return f" (later {told})" if told else ""
+    texts = ", ".join(str(guess) for guess in guesses if guess is not None)
+    return f" (later {texts})" if texts else ""
 
 
 def state(exercise: Tried) -> str:

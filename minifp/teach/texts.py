@@ -50,7 +50,7 @@ def parted(text: str) -> Section:
     return Section(code[1] if code else "", text[code.end() if code else 0 :].strip())
 
 
-def told(name: str, names: Mapping[str, Any]) -> Told:
+def section_text(name: str, names: Mapping[str, Any]) -> Told:
     """A section of the current lesson, with the values that a notebook's names have now.
 
     Raises ArgumentError where the lesson has no such section, and whatever its code raises:

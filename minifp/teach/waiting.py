@@ -47,12 +47,12 @@ class Waiting:
             self.thread.join()
 
     def _count(self, done):
-        since, shown = time.monotonic(), False
-        while not done.wait(EVERY if shown else PATIENCE):
-            self._show(self._text(time.monotonic() - since), shown)
-            shown = True
-        if shown:
-            self._show("", shown)
+        since, is_visible = time.monotonic(), False
+        while not done.wait(EVERY if is_visible else PATIENCE):
+            self._show(self._text(time.monotonic() - since), is_visible)
+            is_visible = True
+        if is_visible:
+            self._show("", is_visible)
 
     def _text(self, seconds) -> str:
         whole = f" (in full the whole lesson takes {self.minutes:.0f} min)" * (self.minutes >= 1)

@@ -53,8 +53,8 @@ class after:
             return
         later, _deferred = _deferred or [], None
         self.capture.__exit__(kind, error, traceback)
-        printed, shown = self.captured.stdout, self.captured.outputs
-        contents = [*([_Printed(printed)] if printed.strip() else []), *shown, *later]
+        printed, outputs = self.captured.stdout, self.captured.outputs
+        contents = [*([_Printed(printed)] if printed.strip() else []), *outputs, *later]
         if error is None and contents:
             withhold(self.predictions, contents, self.names)
 
@@ -118,7 +118,7 @@ def explain(name: str) -> None:
     from IPython.display import Markdown, display
 
     names = sys._getframe(1).f_globals
-    answer, text = texts.told(name, names)
+    answer, text = texts.section_text(name, names)
     if answer is None:
         display(Markdown(glossary.linked(text)))
         return

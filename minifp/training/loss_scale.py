@@ -113,18 +113,23 @@ class DynamicLossScale(StaticLossScale):
     what it is there to save, nor grows without bound.
     """
 
-    settings = (
-        *("growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale"),
-        *("patience", "backoff_interval"),
-    )
+    settings = "growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale"
+    settings += "patience", "backoff_interval"
     arguments = {"init_scale": "value", **dict(zip(settings, settings))}
     counters = ("skipped_in_a_row", "good_steps")
 
     def __init__(
-        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, min_scale: float = 1.0, max_scale: float = 2.0**24,
-        patience: int = PATIENCE, *, backoff_interval: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        min_scale: float = 1.0,
+        max_scale: float = 2.0**24,
+        patience: int = PATIENCE,
+        *,
+        backoff_interval: int = 1,
+    ) -> None:
         super().__init__(init_scale, patience)
         self.min_scale = _positive("min_scale", min_scale)
         self.max_scale = _positive("max_scale", max_scale)
@@ -187,10 +192,15 @@ class LogNormalLossScale(StaticLossScale):
     reads_largest = True
 
     def __init__(
-        self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,
-        beta2: float = 0.999, min_scale: float = 1.0, max_scale: float = 2.0**24,
+        self,
+        init_scale: float = 2.0**16,
+        max_overflow: float = 0.001,
+        beta1: float = 0.99,
+        beta2: float = 0.999,
+        min_scale: float = 1.0,
+        max_scale: float = 2.0**24,
         patience: int = PATIENCE,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_power_of_two("init_scale", init_scale), patience)
         self.min_scale = _power_of_two("min_scale", min_scale)
         self.max_scale = _power_of_two("max_scale", max_scale)

@@ -51,8 +51,8 @@ class MasterWeights(Weights):
     def kept(self):
         return {"master": self.flat}
 
-    def take_up(self, i, kept):
-        self.assign(i, kept["master"])
+    def take_up(self, i, state):
+        self.assign(i, state["master"])
 
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
 from minifp.autograd.backward import forget, propagate, ran_under_autocast
-from minifp.autograd.gradient_clip import (
-    in_one_seed,
-    largest_gradient,
-    multiply_gradient,
-    seeds_of,
-)
+from minifp.autograd.gradient_clip import in_one_seed, largest_gradient, multiply_gradient, seeds_of
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, TapeError
@@ -79,11 +74,17 @@ class MixedOptimizer:
     """
 
     def __init__(
-        self, optimizer: Optimizer | Iterable[Optimizer],
+        self,
+        optimizer: Optimizer | Iterable[Optimizer],
         loss_scale: StaticLossScale | float | str | None = FROM_PRECISION,
-        master_weights: bool = FROM_PRECISION, *, clip_norm: float | None = None, dial: int = 0,
-        skip: str = "each", skip_nonfinite: bool = True, diagnose: bool = True,
-    ) -> None:  # fmt: skip
+        master_weights: bool = FROM_PRECISION,
+        *,
+        clip_norm: float | None = None,
+        dial: int = 0,
+        skip: str = "each",
+        skip_nonfinite: bool = True,
+        diagnose: bool = True,
+    ) -> None:
         self.optimizers = optimizers_in(optimizer)
         check_settings(skip, clip_norm, dial, diagnose)
         self._awaiting: dict[str, Any] | None = None  # settings, until there are parameters

@@ -86,8 +86,7 @@ class BlockUpdate:
         formula = self._formula(self._keywords(), g)
         on_device, first = self.compiled.on_device, 0 if weights.is_stochastic else None
         on_device.in_place(
-            *(formula, weights.flat, copy, g, self.states, self.control),
-            *(weights.compensation, first),
+            formula, weights.flat, copy, g, self.states, self.control, weights.compensation, first
         )
         self.is_captured |= capturing.now is not None and capturing.now.captures
         weights.written(0, len(block.steps))

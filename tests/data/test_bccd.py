@@ -123,7 +123,7 @@ def test_what_is_no_such_archive_is_named(folder, tmp_path, cache, monkeypatch):
             patch.setattr(archives, bound, 5)
             refuses(DataError, words, data.bccd)
     with monkeypatch.context() as patch:
-        patch.setattr(blood_cells, "WANTED", "(nothing)")
+        patch.setattr(blood_cells, "FILES", "(nothing)")
         refuses(DataError, "is another archive: it has no .nothing.", data.bccd)
     cache.parent.parent.write_bytes(b"a file where the cache would be")
     refuses(DataError, "could not be unpacked into .*Make room there", data.bccd)

@@ -281,7 +281,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (RandomZoomOut([1, 2]), [*COLORS], fp.ShapeError, "2 channels in fill, 3 in a picture"),
     (RandomCrop(9), [*COLORS], fp.ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
     (Resize(3), [COLORS], fp.ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
-    (MixUp(num_classes=2), [*COLORS], fp.ShapeError, r"MixUp: expected pictures \(n, .* a list"),
+    (MixUp(num_classes=2), [*COLORS], fp.ShapeError, r"MixUp: expected pictures \(n, .* list"),
     (Resize(3), [3], fp.ShapeError, "as the first field, got int"),
 ])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):

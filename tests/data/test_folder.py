@@ -206,10 +206,10 @@ def test_a_progress_bar_is_shown_only_where_it_takes_its_time(monkeypatch, capsy
     now = iter([0.0, 0.5, 1.9, 2.1])
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(now)))
     seen = []
-    for item in progress.shown(range(4), "reading"):
+    for item in progress.with_bar(range(4), "reading"):
         seen.append((item, "reading" in capsys.readouterr().err))
     assert seen == [(0, False), (1, False), (2, True), (3, False)]
     assert "4/4" in capsys.readouterr().err
     now = iter([0.0] * 9)
-    assert list(progress.shown(range(4), "reading")) == [0, 1, 2, 3]
+    assert list(progress.with_bar(range(4), "reading")) == [0, 1, 2, 3]
     assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minifp.lab.workers import here
+from minifp.lab.workers import in_process
 
 
 @pytest.fixture(scope="module")
@@ -16,11 +16,11 @@ def no_pictures():
 @pytest.fixture
 def trained(monkeypatch):
     """The (arm, seed) pairs that are trained in this process from now on, in order."""
-    pairs, train = [], here.train
+    pairs, train = [], in_process.train
 
     def counted(task, arm, seed, *args, **kwargs):
         pairs.append((arm, seed))
         return train(task, arm, seed, *args, **kwargs)
 
-    monkeypatch.setattr(here, "train", counted)
+    monkeypatch.setattr(in_process, "train", counted)
     return pairs

@@ -13,7 +13,7 @@ from minifp.lab import Comparison
 from minifp.lab.comparison import compare
 from minifp.lab.results import store
 from minifp.lab.run import Run
-from minifp.lab.workers import here
+from minifp.lab.workers import in_process
 from minifp.numerics import policy
 from minifp.report import drawing
 
@@ -170,7 +170,7 @@ def test_runs_are_not_mixed_with_those_that_began_otherwise_and_other_machines_a
 
 @pytest.mark.parametrize("finished", [0, 3])
 def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, trained, finished):
-    counted = here.train
+    counted = in_process.train
 
     def interrupted(*args, **kwargs):
         if len(trained) == finished:
@@ -178,7 +178,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
         return counted(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(here, "train", interrupted)
+        patch.setattr(in_process, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             again(tmp_path)
     left = Comparison.load(tmp_path)
@@ -229,7 +229,7 @@ def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(here, "train", interrupted)
+        patch.setattr(in_process, "train", interrupted)
         compare(task, [*BOTH, "float16"], 2, figures="png", **given)
     assert pictures(tmp_path) == []
     compare(task, BOTH, 2, figures="png", **given)

@@ -22,9 +22,9 @@ from minifp.lab.grids.grid import grid_of, read_grid
 from minifp.lab.grids.sweeping import estimate
 from minifp.lab.results import products
 from minifp.lab.settings import settings
-from minifp.lab.workers import here
+from minifp.lab.workers import in_process
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import Named, ticket
-from minifp.lab.workers.wanted import Wanted
 from minifp.optim import lr_scheduler
 from minifp.report import drawing
 
@@ -141,14 +141,14 @@ def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
 
 
 def test_an_interrupt_says_how_many_runs_are_there(tmp_path, trained, monkeypatch):
-    counted = here.train
+    counted = in_process.train
 
     def interrupted(*args, **kwargs):
         if len(trained) == 4:
             raise KeyboardInterrupt
         return counted(*args, **kwargs)
 
-    monkeypatch.setattr(here, "train", interrupted)
+    monkeypatch.setattr(in_process, "train", interrupted)
     with pytest.raises(KeyboardInterrupt, match="4 of 6 runs are finished and saved in"):
         fp.sweep(blobs(), SET, seeds=1, steps=2, out=tmp_path, progress=False)
     assert "4 of 6 runs are there" in (tmp_path / "sweep.html").read_text("utf-8")
@@ -211,7 +211,7 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
     grid = grid_of(blobs(), SET, seeds=2, epochs=2)
     whole = estimate(grid, tmp_path / "new")
-    assert (whole.runs, len(whole.wanted), len(whole.costs)) == (12, 12, 3)
+    assert (whole.runs, len(whole.missing), len(whole.costs)) == (12, 12, 3)
     assert whole.seconds > 0 and "12 runs: about" in whole.text()
     assert not [*tmp_path.iterdir()]
     fp.sweep(grid=grid_of(blobs(), SET, seeds=1, epochs=2), out=tmp_path / "new", progress=False)
@@ -220,13 +220,13 @@ def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
 
 def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
     task = blobs()  # 10 steps an epoch, 4 epochs, each with an evaluation
-    wanted = [Wanted(None, task, task.data(), "mixed", seed) for seed in range(3)]
+    wanted = [Request(None, task, task.data(), "mixed", seed) for seed in range(3)]
     of_kind = partial(Estimate, 3, wanted, {kind(wanted[0]): Cost(0.1, 1.0)})
     assert of_kind(1).seconds == pytest.approx(3 * (40 * 0.1 + 4))
     assert of_kind(2).seconds == pytest.approx(12)
     assert of_kind(8).seconds == pytest.approx(8)  # no shorter than one run
     assert "with 2 at a time" in of_kind(2).text()
-    larger = Wanted(None, replace(task, name="larger"), wanted[0].data, "mixed", 0)
+    larger = Request(None, replace(task, name="larger"), wanted[0].data, "mixed", 0)
     slow = Estimate(1, [larger, *wanted], {kind(larger): Cost(1.0, 0.0), **of_kind(1).costs}, 1)
     assert slow.seconds == pytest.approx(40 + 3 * 8) and "larger" in slow.text()
 
@@ -234,7 +234,7 @@ def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
 def test_a_step_that_overflows_is_no_measure_of_the_others(monkeypatch):
     """Each takes 1 s; one that is skipped 2 s more, and an evaluation 4."""
     now, overflows = [0.0], [0]
-    one = Wanted(None, blobs(), blobs().data(), "mixed", 0)
+    one = Request(None, blobs(), blobs().data(), "mixed", 0)
 
     def train(task, arm, seed, data, told):
         skipped = [int(step < overflows[0]) for step in range(task.steps)]

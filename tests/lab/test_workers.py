@@ -21,11 +21,11 @@ from minifp.lab.tasks import load_task
 from minifp.lab.workers import engines
 from minifp.lab.workers import job as jobs
 from minifp.lab.workers import room as rooms
-from minifp.lab.workers.here import Here
+from minifp.lab.workers.in_process import InProcess
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.progress import Progress
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import Carried, Named, ticket
-from minifp.lab.workers.wanted import Wanted
 from minifp.runtime import callers, groups, processes
 from minifp.runtime.cpu import threads
 
@@ -160,7 +160,7 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
     monkeypatch.setattr(engines, "IN_BROWSER", True)
     monkeypatch.setattr(callers, "told", WeakKeyDictionary())
     with pytest.warns(MisuseWarning, match="a browser has no processes"):
-        assert isinstance(engines.engine_for(2), Here)
+        assert isinstance(engines.engine_for(2), InProcess)
     refuses(ArgumentError, "at least 1", engines.engine_for, 0)
 
 
@@ -255,6 +255,6 @@ def test_windows_tells_the_peak_and_names_a_parent_that_has_ended(machine, monke
 def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
     task, asked = load_task(mortal), SimpleNamespace(config={}, keeps_weights=True)
-    job = Wanted(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
+    job = Request(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
     assert job.variables == {"MINIFP_KERNELS": "numpy"} and job.device == "cpu"
     assert job.keep_weights

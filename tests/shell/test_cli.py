@@ -21,7 +21,7 @@ from minifp.lab.arms import CONTROLS
 from minifp.lab.commands.help_precision import EXAMPLES, OF_FORMATS
 from minifp.lab.comparison import Comparison
 from minifp.lab.tasks import BUILT_IN
-from minifp.lab.workers import here
+from minifp.lab.workers import in_process
 from minifp.numerics.loss_scale_text import KINDS
 from minifp.numerics.policy import LEVELS, NAMED, SWITCHES, Precision
 from minifp.numerics.switches import TABLE, read_switch
@@ -218,17 +218,17 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
     def interrupted(*args, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(here, "train", interrupted)
+    monkeypatch.setattr(in_process, "train", interrupted)
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == INTERRUPTED and "command again to resume" in result.output
 
 
 @pytest.mark.parametrize("command, name, worker", [
-    ("demo", "report.html", "minifp.lab.workers.here.train"),
-    ("demo", "demo.png", "minifp.lab.workers.here.train"),
+    ("demo", "report.html", "minifp.lab.workers.in_process.train"),
+    ("demo", "demo.png", "minifp.lab.workers.in_process.train"),
     ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
     ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
-    ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
+    ("compare mlp", "report.html", "minifp.lab.workers.in_process.train"),
 ])  # fmt: skip
 def test_all_places_are_tried_before_the_work(tmp_path, monkeypatch, command, name, worker):
     (tmp_path / name).mkdir()
@@ -258,14 +258,14 @@ def test_what_is_printed_onto_a_full_disk_is_one_line(words):
 
 
 def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monkeypatch):
-    train = here.train
+    train = in_process.train
 
     def interrupted(task, precision, seed, *args, **more):
         if (precision, seed) == ("mixed", 1):
             raise KeyboardInterrupt
         return train(task, precision, seed, *args, **more)
 
-    monkeypatch.setattr(here, "train", interrupted)
+    monkeypatch.setattr(in_process, "train", interrupted)
     result = call("compare", *TINY, "--out", tmp_path)
     assert result.exit_code == INTERRUPTED
     assert "3 of 4 runs are finished" in result.output and "Traceback" not in result.output

@@ -21,9 +21,7 @@ from minifp.compat.amp.automatic import disable_mixed_precision, enable_mixed_pr
 from minifp.compat.amp.grad_scaler import GradScaler
 from minifp.compat.amp.keras import LossScaleOptimizer, set_global_policy
 
-__all__ = [
-    "GradScaler", "LossScaleOptimizer", "autocast", "custom_bwd", "custom_fwd",
-    "disable_mixed_precision", "enable_mixed_precision", "get_autocast_dtype", "initialize",
-    "is_autocast_enabled", "load_state_dict", "master_params", "scale_loss", "set_global_policy",
-    "state_dict",
-]  # fmt: skip
+__all__ = ["GradScaler", "LossScaleOptimizer", "autocast", "custom_bwd", "custom_fwd"]
+__all__ += ["disable_mixed_precision", "enable_mixed_precision", "get_autocast_dtype"]
+__all__ += ["initialize", "is_autocast_enabled", "load_state_dict", "master_params", "scale_loss"]
+__all__ += ["set_global_policy", "state_dict"]

@@ -7,10 +7,10 @@ ends; a step after an overflow is skipped, and leaves gradients where they are.
 (apex/amp/frontend.py, handle.py and scaler.py.)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from minifp.autograd import loss_seed
@@ -77,20 +77,28 @@ class Guard:
                     "bypass",
                     f"step(): the gradient of {name_of(p, i)} came from loss.backward(), which "
                     "bypasses the loss scale: small gradients become 0. Write `with "
-                    "amp.scale_loss("
-                    "loss, optimizer) as scaled: scaled.backward()`",
+                    "amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`",
                     owner=self,
                 )
                 return
 
 
 def initialize(
-    models: Module | Iterable[Module], optimizers: Optimizer | Iterable[Optimizer] | None = None,
-    enabled: bool = True, opt_level: str = "O1", *, cast_model_type: Any = None,
-    keep_batchnorm_fp32: bool | str | None = None, master_weights: bool | None = None,
-    loss_scale: float | str | None = None, cast_model_outputs: Any = None, num_losses: int = 1,
-    verbosity: int = 1, min_loss_scale: float | None = None, max_loss_scale: float = 2.0**24,
-) -> Any:  # fmt: skip
+    models: Module | Iterable[Module],
+    optimizers: Optimizer | Iterable[Optimizer] | None = None,
+    enabled: bool = True,
+    opt_level: str = "O1",
+    *,
+    cast_model_type: Any = None,
+    keep_batchnorm_fp32: bool | str | None = None,
+    master_weights: bool | None = None,
+    loss_scale: float | str | None = None,
+    cast_model_outputs: Any = None,
+    num_losses: int = 1,
+    verbosity: int = 1,
+    min_loss_scale: float | None = None,
+    max_loss_scale: float = 2.0**24,
+) -> Any:
     """Bring models and their plain optimizers to an optimization level; returns them, as given.
 
     models, optimizers: one or a list of each; optimizers that have made no step. enabled: False
@@ -103,8 +111,7 @@ def initialize(
     are in float16 already.
     """
     global _state
-    all_models = several("models", models, Module)
-    of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
+    all_models, of_all = several("models", models, Module), several_optimizers(optimizers)
     check_flag("amp.initialize: enabled", enabled)
     check_choice("opt_level (the letter O, and a digit)", opt_level, tuple(TABLE))
     check_count("num_losses", num_losses)
@@ -127,24 +134,16 @@ def initialize(
     say("Processing user overrides (additional kwargs that are not None)...")
     say(f"After processing overrides, optimization options are:\n{properties}")
     scale: Any = properties.loss_scale
-    lowest = SMALLEST if min_loss_scale is None else min_loss_scale
-    make: Callable[[], StaticLossScale]
     if scale == "dynamic":
-        make = partial(DynamicLossScale, min_scale=lowest, max_scale=max_loss_scale)
-    else:
-        make = partial(as_loss_scale, scale)
-    scales = [make() for _ in range(num_losses)]
-    if any(o.attempts for o in of_all):
-        raise ArgumentError(
-            "amp.initialize: an optimizer has already made steps: initialize before the first step"
-        )
+        lowest = SMALLEST if min_loss_scale is None else min_loss_scale
+        scale = DynamicLossScale(min_scale=lowest, max_scale=max_loss_scale)
+    scales = [copy(as_loss_scale(scale)) for _ in range(num_losses)]
+    check_fresh("amp.initialize", of_all)
     for model in all_models:
         check_wide(model)
     for model in all_models:
         convert(model, properties, cast_model_outputs)
-    for o in of_all:
-        o.bind(MasterWeights if properties.master_weights else Weights)
-        o.guard = Guard(scales)
+    guarded(of_all, properties.master_weights, scales)
     for automatic in loss_seed.automatic:
         automatic.give_way("Apex's amp.initialize")
     _state = _State(scales, verbosity)
@@ -153,9 +152,12 @@ def initialize(
 
 @contextmanager
 def scale_loss(
-    loss: Tensor, optimizers: Optimizer | Iterable[Optimizer], loss_id: int = 0, *,
+    loss: Tensor,
+    optimizers: Optimizer | Iterable[Optimizer],
+    loss_id: int = 0,
+    *,
     delay_unscale: bool = False,
-) -> Iterator[Tensor]:  # fmt: skip
+) -> Iterator[Tensor]:
     """`with amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`
 
     At the end of the block gradients of the optimizers are divided by the scale, in float32, and
@@ -251,16 +253,35 @@ def _nothing(*text):
     pass
 
 
-def several(name: str, given: Any, kind: type) -> list:
+def several(name: str, objects: Any, kind: type) -> list:
     """One or more of a kind, as a list. Raises DTypeError for anything else."""
-    found = [given] if isinstance(given, kind) else list(given) if _is_list(given) else [given]
-    for one in found:
+    is_one = isinstance(objects, (kind, str, Tensor)) or not isinstance(objects, Iterable)
+    each = [objects] if is_one else list(objects)
+    for one in each:
         if not isinstance(one, kind):
-            raise DTypeError(
-                f"amp: {name}: a {type(one).__name__}: expected one or more of {kind.__name__}"
-            )
-    return found
+            what = type(one).__name__
+            raise DTypeError(f"amp: {name}: a {what}: expected one or more of {kind.__name__}")
+    return each
 
 
-def _is_list(given):
-    return isinstance(given, Iterable) and not isinstance(given, (str, Tensor))
+def several_optimizers(optimizers: Any) -> list[Optimizer]:
+    """One or more, as a list; none of None. Raises DTypeError for anything else."""
+    return [] if optimizers is None else several("optimizers", optimizers, Optimizer)
+
+
+def check_fresh(function: str, optimizers: list[Optimizer]) -> None:
+    """Raise ArgumentError for an optimizer that has made a step."""
+    if any(o.attempts for o in optimizers):
+        verb = function.rpartition(".")[2]
+        raise ArgumentError(
+            f"{function}: an optimizer has already made steps: {verb} before the first step"
+        )
+
+
+def guarded(
+    optimizers: list[Optimizer], has_masters: Any, scales: Sequence[StaticLossScale] = ()
+) -> None:
+    """Let optimizers keep masters, or update weights as they are stored, behind a Guard."""
+    for o in optimizers:
+        o.bind(MasterWeights if has_masters else Weights)
+        o.guard = Guard(scales)

@@ -33,13 +33,13 @@ def older_by_position(kind: type, as_now: Callable[..., tuple[tuple, dict]]) -> 
 
     def decorate(init: F) -> F:
         @wraps(init)
-        def made(self, *args, **settings):
+        def of_either(self, *args, **settings):
             named: dict = {}
             if args and isinstance(args[0], kind):
                 args, named = as_now(*args)
             return init(self, *args, **named, **settings)
 
-        return cast(F, made)
+        return cast(F, of_either)
 
     return decorate
 
@@ -66,9 +66,12 @@ class autocast(Context[Precision]):
 
     @older_by_position(bool, _older_autocast)
     def __init__(
-        self, device_type: str | None = None, dtype: Any = None, enabled: bool = True,
+        self,
+        device_type: str | None = None,
+        dtype: Any = None,
+        enabled: bool = True,
         cache_enabled: bool | None = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if device_type is not None:
             check_device("autocast", device_type)
         if device_type == "cuda" and enabled and not has_gpu():
@@ -107,10 +110,8 @@ class autocast(Context[Precision]):
         super().__exit__(*error)
 
     def __repr__(self) -> str:
-        return (
-            f"fp.autocast(dtype={self.dtype}, enabled={self.enabled}, "
-            f"cache_enabled={self.cache_enabled})"
-        )
+        names = "dtype", "enabled", "cache_enabled"
+        return f"fp.autocast({', '.join(f'{n}={vars(self)[n]}' for n in names)})"
 
 
 @cache
@@ -159,9 +160,7 @@ def get_autocast_dtype(device_type: str) -> Any:
 # ---- for an autograd.Function -------------------------------------------------------------------
 
 
-def custom_fwd(
-    fwd: F | None = None, *, device_type: str = "cuda", cast_inputs: Any = None
-) -> Any:  # fmt: skip
+def custom_fwd(fwd: F | None = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
     """Decorate `forward` of an fp.autograd.Function for use under autocast.
 
     cast_inputs: under autocast cast all floating tensors among the arguments to this format, and

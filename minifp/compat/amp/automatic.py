@@ -263,13 +263,13 @@ def start_from_environment() -> None:
     values = tuple([os.environ.get(name, "") for name in MODES])
     if values == _values:
         return
-    wanted = [(name, value) for name, value in zip(MODES, values) if value not in OFF]
-    if not wanted:
+    switched_on = [(name, value) for name, value in zip(MODES, values) if value not in OFF]
+    if not switched_on:
         if _started is not None and _started in loss_seed.automatic:
             disable_mixed_precision()
         _values = values
         return
-    name, value = wanted[0]
+    name, value = switched_on[0]
     if value not in MODES[name]:
         raise PrecisionError(
             f"environment variable {name}={value!r}: expected 1 (float32 weights)"

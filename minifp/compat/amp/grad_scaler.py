@@ -56,9 +56,14 @@ class GradScaler:
 
     @older_by_position(Real, lambda *older: (("cuda", *older), {}))
     def __init__(
-        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
-        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         check_device("GradScaler", device)
         check_flag("GradScaler: enabled", enabled)
         self._device, self._enabled, self._tracker = device, bool(enabled), 0
@@ -171,12 +176,12 @@ class GradScaler:
             number = new_scale.item() if isinstance(new_scale, Tensor) else new_scale
             self._scale = _positive("new_scale", number)
         else:
-            found = [seen.found_inf for seen in self._seen.values() if seen.found_inf is not None]
-            if not found:
+            checks = [seen.found_inf for seen in self._seen.values() if seen.found_inf is not None]
+            if not checks:
                 raise TapeError(
                     "No inf checks were recorded prior to update: call step() or unscale_() first"
                 )
-            self._adapt(any(found))
+            self._adapt(any(checks))
         self._seen = {}
 
     def _adapt(self, found_inf):

@@ -21,9 +21,11 @@ def set_global_policy(policy: str) -> None:
 
 
 def LossScaleOptimizer(
-    inner_optimizer: Optimizer, dynamic: bool = True, initial_scale: float = 2.0**15,
+    inner_optimizer: Optimizer,
+    dynamic: bool = True,
+    initial_scale: float = 2.0**15,
     dynamic_growth_steps: int = 2000,
-) -> MixedOptimizer:  # fmt: skip
+) -> MixedOptimizer:
     """A MixedOptimizer with Keras's first scale. (keras.mixed_precision.LossScaleOptimizer.)
 
     dynamic: False keeps `initial_scale`. dynamic_growth_steps: how many steps in a row without Inf

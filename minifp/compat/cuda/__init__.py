@@ -11,11 +11,9 @@ BFloat16Tensor, BoolTensor = on_gpu("BFloat16Tensor"), on_gpu("BoolTensor")
 ByteTensor, DoubleTensor = on_gpu("ByteTensor"), on_gpu("DoubleTensor")
 FloatTensor, HalfTensor = on_gpu("FloatTensor"), on_gpu("HalfTensor")
 IntTensor, LongTensor = on_gpu("IntTensor"), on_gpu("LongTensor")
-__all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "amp", "device_count", "is_available", "manual_seed",
-    "manual_seed_all",
-]  # fmt: skip
+__all__ = ["BFloat16Tensor", "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor"]
+__all__ += ["HalfTensor", "IntTensor", "LongTensor", "amp", "device_count", "is_available"]
+__all__ += ["manual_seed", "manual_seed_all"]
 
 
 def is_available() -> bool:

@@ -16,37 +16,23 @@ from dataclasses import replace
 from typing import Any
 
 from minifp.checks import check_choice, check_flag
-from minifp.compat.amp.apex import Guard, several
+from minifp.compat.amp.apex import check_fresh, guarded, several, several_optimizers
 from minifp.compat.amp.apex_levels import store_in
 from minifp.compat.paddle.grad_scaler import GradScaler
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.module import Module
-from minifp.nn.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    LayerNorm,
-    RMSNorm,
-)
+from minifp.nn.normalization import GroupNorm, LayerNorm, RMSNorm, _BatchNorm, _InstanceNorm
 from minifp.numerics.autocast import GIVEN, KIND_OF, LOW, LOWS, WIDE, WIDEST, row_of
 from minifp.numerics.formats import as_dtype, name_of
 from minifp.numerics.policy import CASTING, NAMED, SINGLE, STORING, Precision, precision
 from minifp.optim.optimizer import Optimizer
-from minifp.optim.weights import Weights
 from minifp.runtime.contexts import Context
-from minifp.training.masters import MasterWeights
 
 __all__ = ["GradScaler", "auto_cast", "decorate"]
 
-NORMS = BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
-LEVELS = {  # the precision of each, by the format of few bits
-    "O0": dict.fromkeys(LOWS, SINGLE),
-    "OD": CASTING,
-    "O1": CASTING,
-    "O2": STORING,
-}
+NORMS = _BatchNorm, GroupNorm, _InstanceNorm, LayerNorm, RMSNorm
+# The precision of each, by the format of few bits.
+LEVELS = {"O0": dict.fromkeys(LOWS, SINGLE), "OD": CASTING, "O1": CASTING, "O2": STORING}
 
 
 def auto_cast(
@@ -70,15 +56,15 @@ def auto_cast(
     if white & black:
         both = ", ".join(sorted(white & black))
         raise ArgumentError(f"auto_cast: custom_white_list and custom_black_list overlap: {both}")
-    found = NAMED[LEVELS[level if enable else "O0"][low]]
-    if found.operations is None:
+    policy = NAMED[LEVELS[level if enable else "O0"][low]]
+    if policy.operations is None:
         if enable and (white or black):
             raise ArgumentError(f"auto_cast(level={level!r}): custom lists need level OD or O1")
-        return precision(found)
+        return precision(policy)
     rest = {name for name in KIND_OF if row_of(name).format in (GIVEN, WIDEST)} - {"cast"}
     edits = dict.fromkeys(rest if level == "OD" else (), WIDE)
     edits |= dict.fromkeys(black, WIDE) | dict.fromkeys(white, low)
-    return precision(replace(found, operations=(low, edits)))
+    return precision(replace(policy, operations=(low, edits)))
 
 
 def decorate(
@@ -98,22 +84,16 @@ def decorate(
     """
     check_choice("decorate: level", level, ("O0", "O1", "O2"))
     low = _checked_dtype("decorate", dtype)
-    all_models = several("models", models, Module)
-    of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
-    if any(o.attempts for o in of_all):
-        raise ArgumentError(
-            "decorate: an optimizer has already made steps: decorate before the first step"
-        )
+    all_models, of_all = several("models", models, Module), several_optimizers(optimizers)
+    check_fresh("decorate", of_all)
     if master_weight is not None:
         check_flag("decorate: master_weight", master_weight)
     masters = master_weight is not False
     if level == "O2":
-        found = replace(NAMED[LEVELS[level][low]], master_weights=masters)
+        policy = replace(NAMED[LEVELS[level][low]], master_weights=masters)
         for model in all_models:
-            store_in(model, found, as_dtype(low), NORMS)
-        for o in of_all:
-            o.bind(MasterWeights if masters else Weights)
-            o.guard = Guard()
+            store_in(model, policy, as_dtype(low), NORMS)
+        guarded(of_all, masters)
     elif master_weight is not None:
         raise ArgumentError(f"decorate(level={level!r}): master_weight needs level O2")
     return models if optimizers is None else (models, optimizers)

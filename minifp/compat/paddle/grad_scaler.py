@@ -34,17 +34,17 @@ class GradScaler(PyTorchs):
     """
 
     def __init__(
-        self, enable: bool = True, init_loss_scaling: float = 2.0**16, incr_ratio: float = 2.0,
-        decr_ratio: float = 0.5, incr_every_n_steps: int = 2000, decr_every_n_nan_or_inf: int = 1,
+        self,
+        enable: bool = True,
+        init_loss_scaling: float = 2.0**16,
+        incr_ratio: float = 2.0,
+        decr_ratio: float = 0.5,
+        incr_every_n_steps: int = 2000,
+        decr_every_n_nan_or_inf: int = 1,
         use_dynamic_loss_scaling: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            init_scale=init_loss_scaling,
-            growth_factor=incr_ratio,
-            backoff_factor=decr_ratio,
-            growth_interval=incr_every_n_steps,
-            enabled=enable,
-        )
+    ) -> None:
+        settings = init_loss_scaling, incr_ratio, decr_ratio, incr_every_n_steps, enable
+        super().__init__("cuda", *settings)
         check_flag("use_dynamic_loss_scaling", use_dynamic_loss_scaling)
         self.set_decr_every_n_nan_or_inf(decr_every_n_nan_or_inf)
         self._is_dynamic, self._bad = bool(use_dynamic_loss_scaling), 0

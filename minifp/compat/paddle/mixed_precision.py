@@ -38,10 +38,16 @@ OURS = {  # Paddle's name of a setting -> that of DynamicLossScale
 
 
 def decorate(
-    optimizer: Optimizer | Iterable[Optimizer], *, init_loss_scaling: float = 2.0**15,
-    incr_every_n_steps: int = 1000, decr_every_n_nan_or_inf: int = 2, incr_ratio: float = 2.0,
-    decr_ratio: float = 0.8, use_dynamic_loss_scaling: bool = True, **others: Any,
-) -> MixedOptimizer:  # fmt: skip
+    optimizer: Optimizer | Iterable[Optimizer],
+    *,
+    init_loss_scaling: float = 2.0**15,
+    incr_every_n_steps: int = 1000,
+    decr_every_n_nan_or_inf: int = 2,
+    incr_ratio: float = 2.0,
+    decr_ratio: float = 0.8,
+    use_dynamic_loss_scaling: bool = True,
+    **others: Any,
+) -> MixedOptimizer:
     """The optimizer, or several on one scale, with Paddle's loss scale S and its defaults.
 
     S is multiplied by incr_ratio after so many good steps in a row, and by decr_ratio after so many
@@ -54,31 +60,21 @@ def decorate(
     for name in others:
         instead = INSTEAD.get(name, f"is not known: expected {', '.join(OURS)}")
         raise ArgumentError(f"decorate({name}=...): {name} {instead}")
-    return MixedOptimizer(
-        optimizer,
-        loss_scale_of(
-            use_dynamic_loss_scaling,
-            least=1.0,
-            init_loss_scaling=init_loss_scaling,
-            incr_every_n_steps=incr_every_n_steps,
-            decr_every_n_nan_or_inf=decr_every_n_nan_or_inf,
-            incr_ratio=incr_ratio,
-            decr_ratio=decr_ratio,
-        ),
-    )
+    intervals, ratios = (incr_every_n_steps, decr_every_n_nan_or_inf), (incr_ratio, decr_ratio)
+    scale = loss_scale_of(use_dynamic_loss_scaling, (init_loss_scaling, *intervals, *ratios))
+    return MixedOptimizer(optimizer, scale)
 
 
-def loss_scale_of(is_dynamic: bool, *, least: float, **settings: Any) -> StaticLossScale:
-    """The loss scale of Paddle's settings, by their names in OURS. least: a dynamic scale stays
-    above it, or above where it began. Raises what `decorate` does, in Paddle's words."""
-    given = {OURS[name]: value for name, value in settings.items()}
-    init = given.pop("init_scale")
+def loss_scale_of(is_dynamic: bool, values: Iterable[Any]) -> StaticLossScale:
+    """The loss scale of Paddle's settings, in the order of OURS. Raises what `decorate` does, in
+    Paddle's words."""
+    settings = dict(zip(OURS.values(), values))
     try:
-        made = StaticLossScale(init, sys.maxsize)
-        if not is_dynamic:
-            return made
-        bounds = {"min_scale": min(least, made.value), "max_scale": LARGEST}
-        return DynamicLossScale(init, **given, **bounds, patience=sys.maxsize)
+        static = StaticLossScale(settings["init_scale"], sys.maxsize)
+        bounds = {"min_scale": min(1.0, static.value), "max_scale": LARGEST}
+        if is_dynamic:
+            return DynamicLossScale(**settings, **bounds, patience=sys.maxsize)
+        return static
     except (ArgumentError, PrecisionError) as error:
         text = str(error).replace("loss scale=", "init_loss_scaling=")
         for theirs, ours in OURS.items():

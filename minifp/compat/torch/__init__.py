@@ -25,14 +25,12 @@ from minifp.numerics.dtypes import float32, float64
 from minifp.numerics.formats import TYPED, as_dtype, name_of
 from minifp.runtime.callers import warn_once
 
-__all__ = [
-    "Generator", "__version__", "are_deterministic_algorithms_enabled", "can_cast", "compile",
-    "diag_embed", "get_default_dtype", "get_rng_state", "initial_seed", "is_complex",
-    "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed", "promote_types",
-    "result_type", "save", "seed", "set_default_dtype", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_num_interop_threads", "set_printoptions", "set_rng_state",
-    "strided", "use_deterministic_algorithms",
-]  # fmt: skip
+__all__ = ["Generator", "__version__", "are_deterministic_algorithms_enabled", "can_cast"]
+__all__ += ["compile", "diag_embed", "get_default_dtype", "get_rng_state", "initial_seed"]
+__all__ += ["is_complex", "is_deterministic_algorithms_warn_only_enabled", "load", "manual_seed"]
+__all__ += ["promote_types", "result_type", "save", "seed", "set_default_dtype"]
+__all__ += ["set_default_tensor_type", "set_float32_matmul_precision", "set_num_interop_threads"]
+__all__ += ["set_printoptions", "set_rng_state", "strided", "use_deterministic_algorithms"]
 
 _before = [policy.SINGLE]  # the precision to which set_default_dtype(float32) goes back
 __version__ = "2.13.0+minifp"  # the PyTorch whose names these are

@@ -9,10 +9,8 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.variable import Variable
 from minifp.compat.torch.nothing import call, decorator
 
-__all__ = [
-    "Variable", "backward", "detect_anomaly", "enable_grad", "gradcheck", "no_grad",
-    "once_differentiable", "set_detect_anomaly", "set_grad_enabled",
-]  # fmt: skip
+__all__ = ["Variable", "backward", "detect_anomaly", "enable_grad", "gradcheck", "no_grad"]
+__all__ += ["once_differentiable", "set_detect_anomaly", "set_grad_enabled"]
 WHY = "backward does not look for NaN; --microscope OUT shows where numbers overflow"
 set_detect_anomaly = call("autograd.set_detect_anomaly", WHY)
 

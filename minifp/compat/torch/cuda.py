@@ -6,14 +6,13 @@ from typing import Any
 from minifp.compat.torch.nothing import answers
 from minifp.errors import DeviceError, OutOfMemory
 
-__all__ = [
-    "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache",
-    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state_all",
-    "init", "is_available", "is_bf16_supported", "is_initialized", "manual_seed",
-    "manual_seed_all", "max_memory_allocated", "max_memory_cached", "max_memory_reserved",
-    "memory_allocated", "memory_cached", "memory_reserved", "reset_max_memory_allocated",
-    "reset_peak_memory_stats", "set_device", "set_rng_state_all", "synchronize",
-]  # fmt: skip
+__all__ = ["OutOfMemoryError", "current_device", "device", "device_count", "empty_cache"]
+__all__ += ["get_device_capability", "get_device_name", "get_device_properties"]
+__all__ += ["get_rng_state_all", "init", "is_available", "is_bf16_supported", "is_initialized"]
+__all__ += ["manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached"]
+__all__ += ["max_memory_reserved", "memory_allocated", "memory_cached", "memory_reserved"]
+__all__ += ["reset_max_memory_allocated", "reset_peak_memory_stats", "set_device"]
+__all__ += ["set_rng_state_all", "synchronize"]
 
 OutOfMemoryError = OutOfMemory
 is_available = is_initialized = is_bf16_supported = answers(False)

@@ -1,6 +1,5 @@
 """torch.X of what minifp writes by other names: made of its operations, as PyTorch defines it."""
 
-from inspect import getattr_static
 from statistics import NormalDist
 from typing import Any
 
@@ -8,8 +7,7 @@ import numpy as np
 
 from minifp.autograd.function import FunctionContext
 from minifp.autograd.tape import Tensor
-from minifp.compat.torch.nothing import say_once
-from minifp.compat.unknown_names import Missing
+from minifp.compat.torch import tensors
 from minifp.errors import ShapeError, TapeError
 from minifp.nn import Module
 from minifp.ops import arange, as_tensor
@@ -35,11 +33,11 @@ def erfinv(input: Tensor) -> Tensor:
         raise TapeError("erfinv has no gradient here: expected a tensor without one")
     before, inverse = input.numpy(), NormalDist().inv_cdf
     ends = {-1.0: -np.inf, 1.0: np.inf}
-    found = [
+    numbers = [
         ends[v] if v in ends else inverse((v + 1) / 2) / 2**0.5 if abs(v) < 1 else np.nan
         for v in before.astype(np.float64).ravel().tolist()
     ]
-    return Tensor(np.array(found, before.dtype).reshape(before.shape))
+    return Tensor(np.array(numbers, before.dtype).reshape(before.shape))
 
 
 def fmod(input: Tensor, other: Any) -> Tensor:
@@ -64,23 +62,13 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return input.index_select(axis, places).unflatten(axis, (count, size)).movedim(axis + 1, -1)
 
 
-def _misspelt(self: Tensor, value: Any) -> None:
-    say_once("Tensor.require_grad", "gradients are asked for by requires_grad")
-
-
-METHODS: dict[str, Any] = {
-    "require_grad": property(lambda self: self.requires_grad, _misspelt),  # many networks set it
-    **{name: globals()[name] for name in __all__},
-    "unfold": unfold,
-}
+METHODS = (*__all__, "unfold")
 
 
 def attach() -> None:
     """Let tensors have these as methods, and modules and the ctx of a Function what PyTorch's have
     and scripts call by its name."""
-    for name, method in METHODS.items():
-        held = getattr_static(Tensor, name, None)
-        if held is None or isinstance(held, Missing):
-            setattr(Tensor, name, method)
+    for name in METHODS:
+        tensors.attach(name, globals()[name])
     setattr(Module, "__getattr__", object.__getattribute__)  # noqa: B010
     setattr(FunctionContext, "saved_variables", property(lambda ctx: ctx.saved_tensors))  # noqa: B010

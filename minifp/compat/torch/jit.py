@@ -6,10 +6,8 @@ from typing import Any
 from minifp.compat.torch.nothing import answers, decorator
 from minifp.nn import Module as ScriptModule
 
-__all__ = [
-    "ScriptModule", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script",
-    "script_method", "unused",
-]  # fmt: skip
+__all__ = ["ScriptModule", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script"]
+__all__ += ["script_method", "unused"]
 WHY = "modules stay plain Python"
 script, script_method = decorator("jit.script", WHY), decorator("jit.script_method", WHY)
 ignore, unused, export = (decorator(f"jit.{n}", WHY) for n in ("ignore", "unused", "export"))

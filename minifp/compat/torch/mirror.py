@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from inspect import getattr_static, isfunction
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 from minifp.autograd.tape import Tensor
@@ -117,18 +117,17 @@ class Finder(MetaPathFinder, Loader):
         """Let `from torch import *` bring the public names, and have those of all but torch itself
         in `__dict__`, where scripts look for a model or an optimizer by its name."""
         path, names = module.__name__, sorted(names_of(module.__name__))
-        held = {n: value_of(path, n) for n in names if path != "torch"}
-        module.__dict__.update({n: v for n, v in held.items() if v is not ABSENT}, __all__=names)
+        values = {n: value_of(path, n) for n in names if path != "torch"}
+        module.__dict__.update({n: v for n, v in values.items() if v is not ABSENT}, __all__=names)
 
 
 def install() -> None:
     """Let `import torch` bring the mirror. Raises ArgumentError where PyTorch itself is there
     already."""
-    held = sys.modules.get("torch")
-    if held is not None and not isinstance(held, Mirror):
+    if not isinstance(sys.modules.get("torch"), (Mirror, NoneType)):
         raise ArgumentError("install: PyTorch has been imported: expected a program without it")
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
     MEANING.update(habits.TAKEN)
-    tensors.attach()
+    tensors.attach_all()
     functions.attach()

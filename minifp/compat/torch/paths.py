@@ -10,41 +10,23 @@ from typing import Any
 ROOTS = ("torch", "torchvision")  # whose modules are mirrored
 # Paths under which PyTorch has what stands elsewhere too; for those below one, the longest counts.
 PLACES = {
-    "torch.nn.modules": "torch.nn",
-    "torch.nn.parallel.data_parallel": "torch.nn.parallel",
-    "torch.nn.parameter": "torch.nn",
-    "torch.nn.utils.clip_grad": "torch.nn.utils",
-    "torch.nn.utils.weight_norm": "torch.nn.utils",
-    "torch.nn.utils.spectral_norm": "torch.nn.utils",
-    "torch.optim.adam": "torch.optim",
-    "torch.optim.adamw": "torch.optim",
-    "torch.optim.sgd": "torch.optim",
-    "torch.optim.optimizer": "torch.optim",
     "torch.utils.data": "minifp.data",
-    "torch.utils.data.dataset": "torch.utils.data",
-    "torch.utils.data.dataloader": "torch.utils.data",
-    "torch.utils.data.sampler": "torch.utils.data",
-    "torch.utils.data._utils.collate": "torch.utils.data",
-    "torch.autograd.function": "torch.autograd",
-    "torch.autograd.variable": "torch.autograd",
-    "torch.autograd.grad_mode": "torch",
-    "torch.amp.autocast_mode": "torch.amp",
-    "torch.amp.grad_scaler": "torch.amp",
-    "torch.cuda.amp.autocast_mode": "torch.cuda.amp",
-    "torch.cuda.amp.grad_scaler": "torch.cuda.amp",
-    "torch.types": "torch",
-    "torch.random": "torch",
-    "torch.serialization": "torch",
-    "torch.functional": "torch",
-    "torch._utils": "torch",
-    "torchvision.ops.boxes": "torchvision.ops",
-    "torchvision.transforms.v2": "torchvision.transforms",
     "torchvision.transforms.v2.functional": "torchvision.transforms.functional",
 }
 FILES = {  # each of these below a path has its names
+    "torch": "autograd.grad_mode types random serialization functional _utils",
+    "torch.amp": "autocast_mode grad_scaler",
+    "torch.autograd": "function variable",
+    "torch.cuda.amp": "autocast_mode grad_scaler",
+    "torch.nn": "modules parameter",
+    "torch.nn.parallel": "data_parallel",
+    "torch.nn.utils": "clip_grad weight_norm spectral_norm",
+    "torch.optim": "adam adamw sgd optimizer",
+    "torch.utils.data": "dataset dataloader sampler _utils.collate",
     "torchvision.datasets": "cifar fakedata folder mnist vision",
     "torchvision.models": "densenet inception mobilenet resnet vgg",
-    "torchvision.transforms": "transforms",
+    "torchvision.ops": "boxes",
+    "torchvision.transforms": "transforms v2",
 }
 PLACES |= {f"{path}.{file}": path for path, files in FILES.items() for file in files.split()}
 FIRST = {  # where the names of a path are looked up before
@@ -78,15 +60,13 @@ def homes(path: str) -> tuple[Any, ...]:
     own.append(f"minifp.compat.{path}")
     if root == "torch" and (not below or below[0] in SHARED):
         own.append(".".join(["minifp", *below]))
-    found = [import_module(name) for name in own if is_module(name)]
-    is_class = (
-        path.rpartition(".")[2].lstrip("_")[:1].isupper()
-    )  # torch.distributions.Beta is no module
+    modules = [import_module(name) for name in own if is_module(name)]
+    is_class = path.rpartition(".")[2].lstrip("_")[:1].isupper()  # as torch.distributions.Beta
     folders = [to for at, to in FOLDERS.items() if path.startswith(f"{at}.") and not is_class]
     place = PLACES.get(path, "".join(folders))
     if place.startswith("torch"):
-        return (*found, *homes(place))
-    return (*found, *([import_module(place)] if place else []))
+        return (*modules, *homes(place))
+    return (*modules, *([import_module(place)] if place else []))
 
 
 def is_of_layers(path: str) -> bool:

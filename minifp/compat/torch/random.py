@@ -12,9 +12,8 @@ from minifp.errors import ArgumentError
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
 
-__all__ = [
-    "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"
-]  # fmt: skip
+__all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed"]
+__all__ += ["set_rng_state"]
 
 
 class Generator:
@@ -75,10 +74,10 @@ def set_rng_state(state: Tensor) -> None:
     """Go back to a state. Raises ArgumentError for one that `get_rng_state` has not returned, such
     as PyTorch's own."""
     try:
-        held = json.loads(state.numpy().tobytes())
+        states = json.loads(state.numpy().tobytes())
     except ValueError:
         raise ArgumentError("set_rng_state: expected what torch.get_rng_state() returns") from None
-    random.set_state(held)
+    random.set_state(states)
 
 
 @contextmanager

@@ -78,8 +78,8 @@ def stand_in(path: str, name: str) -> Any:
 
 def why_not(whole: str) -> str | None:
     """Why nothing is there under a dotted name; None where that is not said."""
-    said = [start for start in WHY if f"{whole}.".startswith((f"{start}.", f"{start}_"))]
-    return WHY[max(said, key=len)] if said else None
+    starts = [start for start in WHY if f"{whole}.".startswith((f"{start}.", f"{start}_"))]
+    return WHY[max(starts, key=len)] if starts else None
 
 
 def reason(path: str, name: str) -> str:
@@ -90,6 +90,6 @@ def reason(path: str, name: str) -> str:
         return f"minifp has no {whole}: {why}"
     own = WRITTEN.get(path)
     if own is None:
-        said = INSTEAD.get(name)
-        return f"minifp has no {whole}" + (f"; instead: {said}" if said else "")
+        instead = INSTEAD.get(name)
+        return f"minifp has no {whole}" + (f"; instead: {instead}" if instead else "")
     return f"minifp has no {whole}; {advice(own, name)}"

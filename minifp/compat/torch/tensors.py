@@ -5,6 +5,7 @@ import gc
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import getattr_static
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -119,13 +120,17 @@ METHODS: dict[str, Any] = {
 }
 
 
-def attach() -> None:
+def attach(name: str, method: Any) -> None:
+    """Give Tensor a method unless it has it."""
+    if isinstance(getattr_static(Tensor, name, None), (Missing, NoneType)):
+        setattr(Tensor, name, method)
+
+
+def attach_all() -> None:
     """Give Tensor what it has not of METHODS."""
     setattr(Storage, "__call__", lambda storage: Numbers(storage))  # noqa: B010
     for name, method in METHODS.items():
-        held = getattr_static(Tensor, name, None)
-        if held is None or isinstance(held, Missing):
-            setattr(Tensor, name, method)
+        attach(name, method)
 
 
 def teach(x2num: Any) -> None:

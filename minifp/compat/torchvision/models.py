@@ -14,14 +14,14 @@ NO_WEIGHTS = (
 )
 TAKEN = {"num_classes": "classes", "dropout": "dropout", "aux_logits": "auxiliary"}  # and ours
 UNUSED = {"init_weights": (True, None), "transform_input": (False,)}  # values that ask for nothing
-OURS: dict[str, Any] = {  # by torchvision's name, ours, or how many blocks a stage has
-    "alexnet": "AlexNet", "densenet121": "DenseNet121", "googlenet": "GoogLeNet",
-    "inception_v3": "InceptionV3", "mobilenet_v2": "MobileNetV2", "vgg16": "VGG16",
-    "vgg16_bn": "VGG16BN", "vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2),
-    "vgg19": (2, 2, 4, 4, 4), "vgg11_bn": (1, 1, 2, 2, 2), "vgg13_bn": (2, 2, 2, 2, 2),
-    "vgg19_bn": (2, 2, 4, 4, 4), "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3),
-    "resnet50": (3, 4, 6, 3), "resnet101": (3, 4, 23, 3), "resnet152": (3, 8, 36, 3),
-}  # fmt: skip
+NAMED = "AlexNet DenseNet121 GoogLeNet Inception_V3 MobileNet_V2 VGG16 VGG16_BN"  # ours, by _
+VGG_DEPTHS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 19: (2, 2, 4, 4, 4)}
+RESNET_DEPTHS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
+RESNET_DEPTHS |= {101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+# By torchvision's name, ours, or how many blocks a stage has.
+OURS: dict[str, Any] = {name.lower(): name.replace("_", "") for name in NAMED.split()}
+OURS |= {f"vgg{n}{bn}": depths for n, depths in VGG_DEPTHS.items() for bn in ("", "_bn")}
+OURS |= {f"resnet{n}": depths for n, depths in RESNET_DEPTHS.items()}
 WITH_AUXILIARY = ("googlenet", "inception_v3")
 __all__ = [*OURS]
 
@@ -68,11 +68,11 @@ def maker(name: str) -> Callable[..., Any]:
     ) -> Any:
         if pretrained or weights is not None:
             raise ArgumentError(f"{name}: {NO_WEIGHTS}")
-        asked = {n: v for n, v in settings.items() if v not in UNUSED.get(n, ())}
-        if {*asked} - {*TAKEN}:
-            raise ArgumentError(f"{name}({', '.join(asked)}): expected {', '.join(TAKEN)}")
+        used = {n: v for n, v in settings.items() if v not in UNUSED.get(n, ())}
+        if {*used} - {*TAKEN}:
+            raise ArgumentError(f"{name}({', '.join(used)}): expected {', '.join(TAKEN)}")
         own: dict[str, Any] = {"auxiliary": True} if name in WITH_AUXILIARY else {}
-        return kind_of(name)(**own | {TAKEN[n]: v for n, v in asked.items()})
+        return kind_of(name)(**own | {TAKEN[n]: v for n, v in used.items()})
 
     make.__name__ = name
     make.__doc__ = f"{name}. Raises ArgumentError for weights, and for arguments not in TAKEN."

@@ -19,10 +19,14 @@ __all__ = ["make_grid", "save_image"]
 
 
 def make_grid(
-    tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = False,
-    value_range: tuple[float, float] | None = None, scale_each: bool = False,
+    tensor: Any,
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
     pad_value: float = 0.0,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """One tensor (3, H, W) of pictures (N, C, H, W), or a list of them, nrow in a row; of one that
     one. Grey ones get three channels.
 

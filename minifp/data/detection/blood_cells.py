@@ -21,7 +21,7 @@ PUBLISHED, ALSO = "v1.0.zip", "BCCD_Dataset-1.0.zip"
 CHECKSUM = "97af5cc16d14d293fcb3c82a8f66e49b0339a8d0abd8e9508e0feeb4911caa1f"
 MIRRORS = ("https://github.com/Shenggan/BCCD_Dataset/archive/",)
 ARCHIVES = ("bccd.tar.xz", "bccd.tar.gz", "bccd.zip", ALSO)
-WANTED = rf"(?:.+/)?{FOLDER}/((?:Annotations|JPEGImages|ImageSets/Main)/[\w-]+\.(?:xml|jpg|txt))"
+FILES = rf"(?:.+/)?{FOLDER}/((?:Annotations|JPEGImages|ImageSets/Main)/[\w-]+\.(?:xml|jpg|txt))"
 SPLITS = {"test": ("trainval", "test"), "val": ("train", "val")}
 
 
@@ -50,22 +50,19 @@ def bccd(*, size: Ints | None = None, tested: str = "test") -> tuple[BoxedPictur
         VOCDetection(root, split, classes=CLASSES, size=size, empty_boxes="drop")
         for split in SPLITS[tested]
     )
-    found = []
-    for part, said in ((whole, "train"), (test, tested)):
-        part.name = f"BCCD, {said}"
-        found.append(part.load())
-    return found[0], found[1]
+    whole.name, test.name = "BCCD, train", f"BCCD, {tested}"
+    return whole.load(), test.load()
 
 
 def folder() -> Path:
     """Where its files are, unpacked or downloaded if need be. Raises DataError."""
-    place = found()
+    place = local()
     if place is None:
         return downloaded()
-    return place if place.is_dir() else archives.unpacked("bccd", place, WANTED)
+    return place if place.is_dir() else archives.unpacked("bccd", place, FILES)
 
 
-def found() -> Path | None:
+def local() -> Path | None:
     """The folder, or an archive of it, in one of the places for data sets."""
     for place in files.places("bccd", [FOLDER]):
         if all((place / part).is_dir() for part in PARTS):
@@ -78,7 +75,7 @@ def found() -> Path | None:
 
 def in_cache() -> Path:
     """Its folder in the user's cache, where it was downloaded. Raises DataError without pooch."""
-    return archives.kept("bccd", CHECKSUM)
+    return archives.folder_in_cache("bccd", CHECKSUM)
 
 
 def downloaded() -> Path:
@@ -87,6 +84,6 @@ def downloaded() -> Path:
     if downloads.is_whole(place, None):
         return place
     archive = downloads.archive("bccd", PUBLISHED, CHECKSUM, MIRRORS, [ALSO])
-    place = archives.unpacked("bccd", archive, WANTED, CHECKSUM)
+    place = archives.unpacked("bccd", archive, FILES, CHECKSUM)
     archive.unlink()
     return place

@@ -23,7 +23,7 @@ from minifp.data.detection.targets import (
 from minifp.data.folder import decoded
 from minifp.data.pictures import leveled, pixel_levels
 from minifp.data.pillow import need_pillow
-from minifp.data.progress import shown
+from minifp.data.progress import with_bar
 from minifp.data.structure import mapped
 from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
@@ -77,9 +77,13 @@ class BoxedPictures(ItemsWithBoxes):
     """
 
     def __init__(
-        self, pictures: Sequence[np.ndarray] | np.ndarray, targets: Sequence[Target], *,
-        name: str = "boxes", classes: Sequence[str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        pictures: Sequence[np.ndarray] | np.ndarray,
+        targets: Sequence[Target],
+        *,
+        name: str = "boxes",
+        classes: Sequence[str] | None = None,
+    ) -> None:
         if len(pictures) != len(targets):
             raise DataError(
                 f"BoxedPictures: {len(pictures)} pictures with {len(targets)} targets, expected as "
@@ -123,14 +127,14 @@ def as_arrays(target: Any) -> Any:
     lists without anything are (0, 4) and (0,)."""
     if not is_target(target):
         return target
-    found = {name: np.asarray(values) for name, values in target.items()}
-    if found["boxes"].size == 0:
-        found["boxes"] = np.zeros((0, 4), np.float32)
+    arrays = {name: np.asarray(values) for name, values in target.items()}
+    if arrays["boxes"].size == 0:
+        arrays["boxes"] = np.zeros((0, 4), np.float32)
     for name, kinds, dtype in (("boxes", "fiu", np.float32), ("labels", "iu", np.int64)):
-        values = found.get(name)
+        values = arrays.get(name)
         if values is not None and (values.dtype.kind in kinds or not values.size):
-            found[name] = values.astype(dtype)
-    return found
+            arrays[name] = values.astype(dtype)
+    return arrays
 
 
 class PictureFiles(ItemsWithBoxes):
@@ -170,10 +174,10 @@ class PictureFiles(ItemsWithBoxes):
         workers = check_count(f"{type(self).__name__}.load: workers", workers, least=0)
         requests = [self._request(sample) for sample in self.samples]
         decoders = Workers(workers) if workers else None
-        found = decoders.pictures(requests) if decoders else (decoded(r) for r in requests)
+        pixels = decoders.pictures(requests) if decoders else (decoded(r) for r in requests)
         try:
-            with closing(found):
-                waiting = shown(found, f"reading {self.name}", len(requests))
+            with closing(pixels):
+                waiting = with_bar(pixels, f"reading {self.name}", len(requests))
                 pictures = [np.ascontiguousarray(p.transpose(2, 0, 1)) for p in waiting]
         finally:
             if decoders:

@@ -53,9 +53,13 @@ class CocoDetection(PictureFiles):
     """
 
     def __init__(
-        self, folder: str | os.PathLike, annotation_file: str | os.PathLike, *,
-        size: Ints | None = None, empty_boxes: str = "raise",
-    ) -> None:  # fmt: skip
+        self,
+        folder: str | os.PathLike,
+        annotation_file: str | os.PathLike,
+        *,
+        size: Ints | None = None,
+        empty_boxes: str = "raise",
+    ) -> None:
         check_choice("CocoDetection: empty_boxes", empty_boxes, EMPTY)
         folder, path = Path(folder), Path(annotation_file)
         content = read_annotations(path)
@@ -65,9 +69,9 @@ class CocoDetection(PictureFiles):
         self.category_ids = [0, *labels]
         self.ids = sorted(images)
         of_image: dict[int, list] = {number: [] for number in images}
-        for i, found in enumerate(content["annotations"]):
-            checked_annotation(path, i, found, images, labels)
-            of_image[found["image_id"]].append(found)
+        for i, annotation in enumerate(content["annotations"]):
+            check_annotation(path, i, annotation, images, labels)
+            of_image[annotation["image_id"]].append(annotation)
         samples = [
             sample(path, folder, images[number], of_image[number], labels, empty_boxes)
             for number in self.ids
@@ -95,33 +99,31 @@ def read_annotations(path: Path) -> dict[str, list]:
 
 def by_id(path: Path, name: str, entries: list[dict]) -> dict[int, dict]:
     """Entries by their ids. Raises DataError for an id that is there twice, or no integer."""
-    found: dict[int, dict] = {}
+    entry_of: dict[int, dict] = {}
     for entry in entries:
         number = entry["id"]
         if not isinstance(number, int) or not is_number(number):
             raise DataError(f"{path}: the id {str(number)[:99]!r} in {name} is not an integer")
-        if number in found:
+        if number in entry_of:
             raise DataError(f"{path}: the id {number} appears twice in {name}")
-        found[number] = entry
-    return found
+        entry_of[number] = entry
+    return entry_of
 
 
-def checked_annotation(path, i, found, images, labels) -> None:
+def check_annotation(path, i, annotation, images, labels) -> None:
     """Raise DataError for an annotation that is not of a picture, a category and a box."""
-    where = f"{path}: annotation {found.get('id', i)}"
+    where = f"{path}: annotation {annotation.get('id', i)}"
     for key, known, what in (("image_id", images, "picture"), ("category_id", labels, "category")):
-        if not isinstance(found[key], int) or found[key] not in known:
-            raise DataError(f"{where}: {key} is {found[key]!r}, which is no {what} of this file")
-    box = found["bbox"]
+        if not isinstance(number := annotation[key], int) or number not in known:
+            raise DataError(f"{where}: {key} is {number!r}, which is no {what} of this file")
+    box = annotation["bbox"]
     if not isinstance(box, list) or len(box) != 4 or not all(map(is_number, box)):
         raise DataError(f"{where}: bbox is {box!r}, expected [x, y, width, height]")
     if box[2] < 0 or box[3] < 0:
         raise DataError(f"{where}: bbox is {box!r}, whose width or height is below 0")
-    if not is_number(found.get("area", 0)) or found.get("iscrowd", 0) not in (0, 1):
-        raise DataError(
-            f"{where}: area is {found.get('area')!r} and iscrowd {found.get('iscrowd')!r}, "
-            "expected a number, and 0 or 1"
-        )
+    if not is_number(annotation.get("area", 0)) or annotation.get("iscrowd", 0) not in (0, 1):
+        both = f"area is {annotation.get('area')!r} and iscrowd {annotation.get('iscrowd')!r}"
+        raise DataError(f"{where}: {both}, expected a number, and 0 or 1")
 
 
 def is_number(value: Any) -> bool:
@@ -130,7 +132,7 @@ def is_number(value: Any) -> bool:
     return is_real and abs(value) < LARGEST  # not so of NaN
 
 
-def sample(path, folder, image, found, labels, empty) -> Sample:
+def sample(path, folder, image, annotations, labels, empty) -> Sample:
     """What is known of a picture. Raises DataError where its file is missing, or a box wrong."""
     file = folder / str(image["file_name"])
     if not file.is_file():
@@ -141,15 +143,15 @@ def sample(path, folder, image, found, labels, empty) -> Sample:
     size = sides if all(isinstance(n, int) and n > 0 for n in sides) else None
     if size is None:
         size, _ = sizes_of(need_pillow(f"CocoDetection({str(path)!r})"), file)
-    corners = [[x, y, x + wide, y + high] for x, y, wide, high in (f["bbox"] for f in found)]
+    corners = [[x, y, x + wide, y + high] for x, y, wide, high in (f["bbox"] for f in annotations)]
     where = f"{path}: picture {image['id']} ({image['file_name']})"
     boxes, which = boxes_in(where, corners, size, empty=empty, slack=SLACK)
-    areas = np.array([f.get("area", f["bbox"][2] * f["bbox"][3]) for f in found], np.float32)
+    areas = np.array([f.get("area", f["bbox"][2] * f["bbox"][3]) for f in annotations], np.float32)
     target = {
         "boxes": boxes,
-        "labels": np.array([labels[f["category_id"]] for f in found], np.int64)[which],
+        "labels": np.array([labels[f["category_id"]] for f in annotations], np.int64)[which],
         "area": areas[which],
-        "iscrowd": np.array([f.get("iscrowd", 0) for f in found], bool)[which],
+        "iscrowd": np.array([f.get("iscrowd", 0) for f in annotations], bool)[which],
         "image_id": np.array(image["id"]),
     }
     return Sample(str(file), target, size)

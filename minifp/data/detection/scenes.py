@@ -69,8 +69,8 @@ def drawn(streams, digit_set, count: int, size: int, part: str) -> BoxedPictures
             scenes[i, 0, top : top + glyph.shape[0], left : left + glyph.shape[1]] = glyph
         low, high = corners[i, :n], corners[i, :n] + shapes[i, :n]
         boxes = np.concatenate([low[:, ::-1], high[:, ::-1]], 1).astype(np.float32)
-        found = {"boxes": boxes, "labels": labels[which[i, :n]] + 1, "image_id": np.array(i)}
-        targets.append(found)
+        target = {"boxes": boxes, "labels": labels[which[i, :n]] + 1, "image_id": np.array(i)}
+        targets.append(target)
     names = [BACKGROUND, *TEN]
     return BoxedPictures(scenes, targets, name=f"digit scenes, {part}", classes=names)
 

@@ -38,8 +38,8 @@ def check_target(asked: str, target: Any, size: tuple[int, int] | None = None) -
     """Raise DataError, which `asked` begins, for what is no target, or none of a picture of this
     size, (height, width)."""
     if not is_target(target):
-        shown = list(target) if isinstance(target, Mapping) else type(target).__name__
-        raise DataError(f"{asked}: expected a dict with boxes and labels, got {shown}")
+        got = list(target) if isinstance(target, Mapping) else type(target).__name__
+        raise DataError(f"{asked}: expected a dict with boxes and labels, got {got}")
     boxes = np.asarray(target["boxes"])
     if boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.dtype.kind not in "fiu":
         raise DataError(
@@ -80,7 +80,7 @@ def check_boxes(
     if not has_area.all():
         wrong = int((~has_area).argmax())
         raise DataError(
-            f"{asked}: box {numbers[wrong]} is {shown(boxes[wrong])}, expected left < right and "
+            f"{asked}: box {numbers[wrong]} is {box_text(boxes[wrong])}, expected left < right and "
             "top < bottom"
         )
     if size is None:
@@ -89,25 +89,25 @@ def check_boxes(
     if not inside.all():
         wrong = int((~inside).argmax())
         raise DataError(
-            f"{asked}: box {numbers[wrong]} is {shown(boxes[wrong])}, outside of a picture of "
+            f"{asked}: box {numbers[wrong]} is {box_text(boxes[wrong])}, outside of a picture of "
             f"{size[1]} x {size[0]} pixels (width x height)"
         )
 
 
-def shown(box) -> str:
+def box_text(box) -> str:
     """A box in a message."""
     return f"({', '.join(f'{float(edge):g}' for edge in box)})"
 
 
 def with_boxes(target: Target, boxes: np.ndarray, areas: float = 1.0) -> Target:
     """The target with its boxes elsewhere, and areas so many times as large."""
-    found = {**target, "boxes": boxes.astype(np.float32)}
-    if "area" in found and areas != 1:
-        found["area"] = (found["area"] * areas).astype(np.float32)
-    return found
+    moved = {**target, "boxes": boxes.astype(np.float32)}
+    if "area" in moved and areas != 1:
+        moved["area"] = (moved["area"] * areas).astype(np.float32)
+    return moved
 
 
-def kept(target: Target, which: np.ndarray) -> Target:
+def of_boxes(target: Target, which: np.ndarray) -> Target:
     """The target of some of its boxes, those at the indices, or in the mask, `which`."""
     return {name: a[which] if name in PER_BOX else a for name, a in target.items()}
 
@@ -137,14 +137,14 @@ def windowed(target: Target, window: tuple[int, int, int, int]) -> Target:
     1512.02325, section 2.2); their areas shrink as they do.
     """
     which = middles_inside(target["boxes"], window)
-    found = kept(target, which)
-    whole, (left, top, right, bottom) = found["boxes"], window
+    inner = of_boxes(target, which)
+    whole, (left, top, right, bottom) = inner["boxes"], window
     low, high = (np.array(corner, np.float32) for corner in ([left, top], [right, bottom]))
     cut = np.concatenate([np.maximum(whole[:, :2], low), np.minimum(whole[:, 2:], high)], 1)
-    if "area" in found:
+    if "area" in inner:
         shares = (cut[:, 2:] - cut[:, :2]).prod(1) / (whole[:, 2:] - whole[:, :2]).prod(1)
-        found["area"] = (found["area"] * shares).astype(np.float32)
-    return shifted({**found, "boxes": cut}, -left, -top)
+        inner["area"] = (inner["area"] * shares).astype(np.float32)
+    return shifted({**inner, "boxes": cut}, -left, -top)
 
 
 def middles_inside(boxes: np.ndarray, window) -> np.ndarray:

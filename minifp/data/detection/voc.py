@@ -24,10 +24,9 @@ from minifp.data.detection.targets import BACKGROUND
 from minifp.errors import ArgumentError, DataError
 from minifp.typing import Ints
 
-VOC_CLASSES = (
-    *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
-    *("diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa"),
-    *("train", "tvmonitor"),
+VOC_CLASSES = tuple(
+    "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike "
+    "person pottedplant sheep sofa train tvmonitor".split()
 )
 LARGEST = 2**24  # bytes of an annotation, or of a list
 EDGES = ("xmin", "ymin", "xmax", "ymax")
@@ -55,10 +54,15 @@ class VOCDetection(PictureFiles):
     """
 
     def __init__(
-        self, root: str | os.PathLike, split: str = "train", *,
-        classes: Sequence[str] = VOC_CLASSES, size: Ints | None = None,
-        empty_boxes: str = "raise", first_pixel: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        root: str | os.PathLike,
+        split: str = "train",
+        *,
+        classes: Sequence[str] = VOC_CLASSES,
+        size: Ints | None = None,
+        empty_boxes: str = "raise",
+        first_pixel: int = 1,
+    ) -> None:
         check_choice("VOCDetection: empty_boxes", empty_boxes, EMPTY)
         if first_pixel not in (0, 1) or isinstance(first_pixel, bool):
             raise ArgumentError(
@@ -115,17 +119,17 @@ class Annotations:
         if min(width, height) < 1:
             raise DataError(f"{path}: its <size> is {width} x {height}, expected that in pixels")
         objects = tree.findall("object")
-        labels = np.array([self.label(path, found) for found in objects], np.int64)
+        labels = np.array([self.label(path, element) for element in objects], np.int64)
         hard = np.array([f.findtext("difficult", "0").strip() == "1" for f in objects], bool)
-        boxes = [self.box(path, found) for found in objects]
+        boxes = [self.box(path, element) for element in objects]
         size = height, width
         boxes, which = boxes_in(str(path), boxes, size, empty=self.empty_boxes)
         target = {"boxes": boxes, "labels": labels[which], "difficult": hard[which]}
         return Sample(str(picture), {**target, "image_id": np.array(number)}, size)
 
-    def label(self, path, found: Element) -> int:
+    def label(self, path, element: Element) -> int:
         """The number of the class of an object."""
-        name = found.findtext("name", "").strip()
+        name = element.findtext("name", "").strip()
         if name not in self.numbers:
             raise DataError(
                 f"{path}: an object is a {name!r}, which is not a class: expected "
@@ -133,9 +137,9 @@ class Annotations:
             )
         return self.numbers[name]
 
-    def box(self, path, found: Element) -> list[float]:
+    def box(self, path, element: Element) -> list[float]:
         """(left, top, right, bottom) of an object, from 0."""
-        left, top, right, bottom = (number_in(path, found, f"bndbox/{edge}") for edge in EDGES)
+        left, top, right, bottom = (number_in(path, element, f"bndbox/{edge}") for edge in EDGES)
         if self.first_pixel == 0 or left >= right or top >= bottom:
             return [left, top, right, bottom]
         if 0 in (left, top):

@@ -37,23 +37,7 @@ from minifp.data.transforms.spectrogram import (
 )
 from minifp.data.transforms.with_boxes import RandomIoUCrop, RandomZoomOut, Resize
 
-__all__ = [
-    "Compose",
-    "CutMix",
-    "Draws",
-    "LogMelSpectrogram",
-    "LogSpectrogram",
-    "MixUp",
-    "Normalize",
-    "RandomCrop",
-    "RandomErasing",
-    "RandomHorizontalFlip",
-    "RandomIoUCrop",
-    "RandomPhotometricDistort",
-    "RandomZoomOut",
-    "Resize",
-    "SpecAugment",
-    "hann_window",
-    "mel_filters",
-    "stft",
-]
+__all__ = ["Compose", "CutMix", "Draws", "LogMelSpectrogram", "LogSpectrogram", "MixUp"]
+__all__ += ["Normalize", "RandomCrop", "RandomErasing", "RandomHorizontalFlip", "RandomIoUCrop"]
+__all__ += ["RandomPhotometricDistort", "RandomZoomOut", "Resize", "SpecAugment", "hann_window"]
+__all__ += ["mel_filters", "stft"]

@@ -24,9 +24,13 @@ class Draws:
     """
 
     def __init__(
-        self, seed: int, epoch: int, size: int, take: Take | None = None,
+        self,
+        seed: int,
+        epoch: int,
+        size: int,
+        take: Take | None = None,
         all_items: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._streams, self._epoch, self._size = random.Streams(seed), epoch, size
         self._take, self._all = take, all_items
         self._known: dict[str, np.ndarray] = {}

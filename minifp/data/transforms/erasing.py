@@ -24,9 +24,12 @@ class RandomErasing(PictureTransform):
     """
 
     def __init__(
-        self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33),
-        ratio: Sequence[float] = (0.3, 3.3), value: Data | str = 0,
-    ) -> None:  # fmt: skip
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: Data | str = 0,
+    ) -> None:
         check_range("RandomErasing: p", p, high=1.0)
         self.p = float(p)
         self.scale = interval("RandomErasing: scale", scale, most=1.0)

@@ -26,14 +26,19 @@ class SpecAugment:
     """
 
     def __init__(
-        self, freq_mask: int = 8, freq_masks: int = 1, time_mask: int = 20, time_masks: int = 1,
-        time_share: float = 0.2, time_warp: int = 0, value: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.freq_mask = check_count("SpecAugment: freq_mask", freq_mask, least=0)
-        self.freq_masks = check_count("SpecAugment: freq_masks", freq_masks, least=0)
-        self.time_mask = check_count("SpecAugment: time_mask", time_mask, least=0)
-        self.time_masks = check_count("SpecAugment: time_masks", time_masks, least=0)
-        self.time_warp = check_count("SpecAugment: time_warp", time_warp, least=0)
+        self,
+        freq_mask: int = 8,
+        freq_masks: int = 1,
+        time_mask: int = 20,
+        time_masks: int = 1,
+        time_share: float = 0.2,
+        time_warp: int = 0,
+        value: float = 0.0,
+    ) -> None:
+        self.freq_mask, self.freq_masks, self.time_warp = freq_mask, freq_masks, time_warp
+        self.time_mask, self.time_masks = time_mask, time_masks
+        for name, count in vars(self).items():
+            vars(self)[name] = check_count(f"SpecAugment: {name}", count, least=0)
         check_range("SpecAugment: time_share", time_share, high=1.0)
         check_range("SpecAugment: value", value, low=-np.inf)
         self.time_share, self.value = float(time_share), float(value)
@@ -47,16 +52,16 @@ class SpecAugment:
             )
         x = self.warped(x, lengths, indices, draws) if self.time_warp else x
         bands = np.full(len(x), x.shape[2])
-        hidden = np.zeros(x.shape, bool)
+        is_masked = np.zeros(x.shape, bool)
         for k in range(self.freq_masks):
             most = np.minimum(self.freq_mask, bands)
-            hidden |= stripe(x.shape[2], bands, most, indices, draws, f"freq {k}")[:, None, :]
+            is_masked |= stripe(x.shape[2], bands, most, indices, draws, f"freq {k}")[:, None, :]
         for k in range(self.time_masks):
             share = np.floor(lengths * self.time_share).astype(np.int64)
             most = np.minimum(self.time_mask, share)
-            hidden |= stripe(x.shape[1], lengths, most, indices, draws, f"time {k}")[:, :, None]
+            is_masked |= stripe(x.shape[1], lengths, most, indices, draws, f"time {k}")[:, :, None]
         inside = np.arange(x.shape[1]) < lengths[:, None]
-        changed = np.where(hidden & inside[:, :, None], np.asarray(self.value, x.dtype), x)
+        changed = np.where(is_masked & inside[:, :, None], np.asarray(self.value, x.dtype), x)
         return (changed, lengths, *others)
 
     def warped(

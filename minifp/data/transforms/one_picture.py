@@ -5,14 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.data.detection.targets import (
-    FIXED,
-    Target,
-    check_target,
-    is_target,
-    mirrored,
-    windowed,
-)
+from minifp.data.detection.targets import FIXED, Target, check_target, is_target, mirrored, windowed
 from minifp.data.transforms.draws import Draws
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.creation import Data
@@ -36,11 +29,11 @@ class PictureTransform:
             targets = others[0] if others else [None] * len(x)
             pairs = []
             for i, (picture, target) in enumerate(zip(x, targets)):
-                check_picture(name, picture)
+                check_pictures(name, picture, "(C, H, W)")
                 self._check_target(target, picture, indices[i])
                 pairs.append(self.change_one(picture, target, indices[i : i + 1], draws))
-            pictures, found = ([pair[k] for pair in pairs] for k in (0, 1))
-            return (pictures, found, *others[1:]) if others else (pictures,)
+            pictures, targets = ([pair[k] for pair in pairs] for k in (0, 1))
+            return (pictures, targets, *others[1:]) if others else (pictures,)
         check_pictures(name, x)
         return (self.change(x, indices, draws), *others)
 
@@ -110,7 +103,7 @@ class RandomCrop(PictureTransform):
     def _corners(self, sizes, indices, draws):
         """The first rows and columns of the windows, in padded pictures."""
         p = self.padding
-        room = [size + 2 * p - wanted + 1 for size, wanted in zip(sizes, self.size)]
+        room = [size + 2 * p - window + 1 for size, window in zip(sizes, self.size)]
         if min(room) < 1:
             raise ShapeError(
                 f"RandomCrop: a window of {self.size} does not fit into pictures of "
@@ -176,18 +169,11 @@ class Normalize(PictureTransform):
         return f"Normalize({self.mean.tolist()}, {self.std.tolist()})"
 
 
-def check_pictures(asked: str, x: np.ndarray) -> None:
-    """Raise ShapeError, which `asked` begins, for what are no pictures."""
-    if not isinstance(x, np.ndarray) or x.ndim != 4:
-        shown = f"shape {x.shape}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
-        raise ShapeError(f"{asked}: expected pictures (n, C, H, W) as the first field, got {shown}")
-
-
-def check_picture(asked: str, x) -> None:
-    """Raise ShapeError, which `asked` begins, for what is no picture."""
-    if not isinstance(x, np.ndarray) or x.ndim != 3:
-        shown = f"shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
-        raise ShapeError(f"{asked}: expected pictures (C, H, W) as the first field, got {shown}")
+def check_pictures(asked: str, x: np.ndarray, axes: str = "(n, C, H, W)") -> None:
+    """Raise ShapeError, which `asked` begins, for what are no pictures of these axes."""
+    if not isinstance(x, np.ndarray) or x.ndim != axes.count(",") + 1:
+        got = f"shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
+        raise ShapeError(f"{asked}: expected pictures {axes} as the first field, got {got}")
 
 
 def as_size(asked: str, size: Ints) -> tuple:

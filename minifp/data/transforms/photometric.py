@@ -28,10 +28,13 @@ class RandomPhotometricDistort(PictureTransform):
     """
 
     def __init__(
-        self, brightness: Sequence[float] = (0.875, 1.125), contrast: Sequence[float] = (0.5, 1.5),
-        saturation: Sequence[float] = (0.5, 1.5), hue: Sequence[float] = (-0.05, 0.05),
+        self,
+        brightness: Sequence[float] = (0.875, 1.125),
+        contrast: Sequence[float] = (0.5, 1.5),
+        saturation: Sequence[float] = (0.5, 1.5),
+        hue: Sequence[float] = (-0.05, 0.05),
         p: float = 0.5,
-    ) -> None:  # fmt: skip
+    ) -> None:
         name = "RandomPhotometricDistort"
         self.brightness = interval(f"{name}: brightness", brightness)
         self.contrast = interval(f"{name}: contrast", contrast)

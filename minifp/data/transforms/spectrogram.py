@@ -12,6 +12,7 @@ import numpy as np
 from minifp.checks import check_choice, check_count, check_flag, check_range
 from minifp.data.dataset import Fields
 from minifp.data.transforms.draws import Draws
+from minifp.data.utterances import padded
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.runtime.callers import warn_once
 
@@ -26,10 +27,15 @@ def hann_window(n: int) -> np.ndarray:
 
 
 def stft(
-    input: np.ndarray, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
-    window: np.ndarray | None = None, center: bool = True, pad_mode: str = "reflect",
+    input: np.ndarray,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: np.ndarray | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
     normalized: bool = False,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """The short-time Fourier transform of samples (..., T): (..., n_fft // 2 + 1, frames), complex.
 
     The names, defaults and results are those of PyTorch's, of real input (onesided=True,
@@ -43,21 +49,20 @@ def stft(
     x = np.asarray(input)
     if x.dtype.kind != "f" or x.ndim == 0:
         raise DTypeError(f"stft: input is {x.dtype}{list(x.shape)}: expected floats (..., T)")
-    how = Framing(n_fft, hop_length, win_length, window, center, pad_mode, normalized)
-    return how.transform(x).astype(np.complex128 if x.dtype == np.float64 else np.complex64)
+    framing = Framing("stft", n_fft, hop_length, win_length, window, center, pad_mode, normalized)
+    return framing.transform(x).astype(np.complex128 if x.dtype == np.float64 else np.complex64)
 
 
 class Framing:
     """The settings of `stft`, checked."""
 
     def __init__(
-        self, n_fft, hop_length=None, win_length=None, window=None, center=True,
-        pad_mode="reflect", normalized=False, asked="stft",
-    ) -> None:  # fmt: skip
+        self, asked, n_fft, hop_length, win_length, window, center, pad_mode, normalized=False
+    ) -> None:
         self.asked, self.n_fft = asked, check_count(f"{asked}: n_fft", n_fft)
-        hop_length = max(1, n_fft // 4) if hop_length is None else hop_length
-        self.hop_length = check_count(f"{asked}: hop_length", hop_length)
+        self.hop_length = max(1, n_fft // 4) if hop_length is None else hop_length
         self.win_length = n_fft if win_length is None else win_length
+        check_count(f"{asked}: hop_length", self.hop_length)
         check_count(f"{asked}: win_length", self.win_length)
         check_flag(f"{asked}: center", center)
         check_flag(f"{asked}: normalized", normalized)
@@ -122,9 +127,14 @@ def hertz_of(mel, scale: str):
 
 
 def mel_filters(
-    n_freqs: int, f_min: float, f_max: float, n_mels: int, sample_rate: int,
-    norm: str | None = None, mel_scale: str = "htk",
-) -> np.ndarray:  # fmt: skip
+    n_freqs: int,
+    f_min: float,
+    f_max: float,
+    n_mels: int,
+    sample_rate: int,
+    norm: str | None = None,
+    mel_scale: str = "htk",
+) -> np.ndarray:
     """Triangles over frequencies, (n_freqs, n_mels) float64, with which a spectrum is summed.
 
     The names and results are those of torchaudio's `melscale_fbanks`: n_freqs frequencies from 0 to
@@ -174,16 +184,24 @@ class LogSpectrogram:
     """
 
     def __init__(
-        self, n_fft: int = 400, *, win_length: int | None = None, hop_length: int | None = None,
-        window: Callable[[int], np.ndarray] = hann_window, power: float = 2.0, center: bool = True,
-        pad_mode: str = "reflect", offset: float = 1e-6, normalize: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        n_fft: int = 400,
+        *,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        window: Callable[[int], np.ndarray] = hann_window,
+        power: float = 2.0,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        offset: float = 1e-6,
+        normalize: bool = False,
+    ) -> None:
         asked = type(self).__name__
         win_length = n_fft if win_length is None else win_length
         check_count(f"{asked}: win_length", win_length)
         hop_length = max(1, win_length // 2) if hop_length is None else hop_length
-        how = {"center": center, "pad_mode": pad_mode, "asked": asked}
-        self.framing = Framing(n_fft, hop_length, win_length, window(win_length), **how)
+        sizes = n_fft, hop_length, win_length
+        self.framing = Framing(asked, *sizes, window(win_length), center, pad_mode)
         check_range(f"{asked}: power", power)
         check_range(f"{asked}: offset", offset)
         if power == 0 or offset == 0:
@@ -213,17 +231,12 @@ class LogSpectrogram:
         x, lengths, *others = fields
         rows = [self.features(samples[:n]) for samples, n in zip(x, lengths.tolist())]
         counts = np.array([len(row) for row in rows], np.int64)
-        out = np.zeros((len(rows), counts.max(), rows[0].shape[1]), np.float32)
-        for place, row in zip(out, rows):
-            place[: len(row)] = row
-        return (out, counts, *others)
+        return (padded("features", rows), counts, *others)
 
     def __repr__(self):
-        how = self.framing
-        return (
-            f"{type(self).__name__}(n_fft={how.n_fft}, win_length={how.win_length}, "
-            f"hop_length={how.hop_length}, normalize={self.normalize})"
-        )
+        settings = vars(self.framing) | vars(self)
+        names = "n_fft", "win_length", "hop_length", "normalize"
+        return f"{type(self).__name__}({', '.join(f'{n}={settings[n]}' for n in names)})"
 
 
 class LogMelSpectrogram(LogSpectrogram):
@@ -235,10 +248,18 @@ class LogMelSpectrogram(LogSpectrogram):
     """
 
     def __init__(
-        self, sample_rate: int = 16000, n_fft: int = 400, *, n_mels: int = 128, f_min: float = 0.0,
-        f_max: float | None = None, norm: str | None = None, mel_scale: str = "htk", **how,
-    ) -> None:  # fmt: skip
-        super().__init__(n_fft, **how)
+        self,
+        sample_rate: int = 16000,
+        n_fft: int = 400,
+        *,
+        n_mels: int = 128,
+        f_min: float = 0.0,
+        f_max: float | None = None,
+        norm: str | None = None,
+        mel_scale: str = "htk",
+        **settings,
+    ) -> None:
+        super().__init__(n_fft, **settings)
         f_max = sample_rate // 2 if f_max is None else f_max
         frequencies = n_fft // 2 + 1
         self.filters = mel_filters(frequencies, f_min, f_max, n_mels, sample_rate, norm, mel_scale)

@@ -136,10 +136,14 @@ class RandomIoUCrop(OneByOne):
     """
 
     def __init__(
-        self, min_scale: float = 0.3, max_scale: float = 1.0, min_aspect_ratio: float = 0.5,
-        max_aspect_ratio: float = 2.0, sampler_options: Sequence[float] | None = None,
+        self,
+        min_scale: float = 0.3,
+        max_scale: float = 1.0,
+        min_aspect_ratio: float = 0.5,
+        max_aspect_ratio: float = 2.0,
+        sampler_options: Sequence[float] | None = None,
         trials: int = 40,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.scales = interval("RandomIoUCrop: scales", (min_scale, max_scale), most=1.0)
         self.ratios = interval("RandomIoUCrop: aspect ratios", (min_aspect_ratio, max_aspect_ratio))
         options = OPTIONS if sampler_options is None else sampler_options

@@ -9,11 +9,7 @@ from minifp.report import drawing, words
 from minifp.report.content import Document, Links, Section, Table
 from minifp.report.rows import Mark, Row, Rows
 
-ASKED = {
-    TOGETHER: "with all others",
-    ALONE: "with no other",
-    AVERAGE: "on average",
-}
+ASKED = {TOGETHER: "with all others", ALONE: "with no other", AVERAGE: "on average"}
 STYLE_OF = dict(zip(WAYS, drawing.STYLES[1:]))
 
 
@@ -33,7 +29,7 @@ def document(ablation) -> Document:
         ],
         notes=[dial] if dial else [],
         caption=dial,
-        records={EFFECTS: [[*effects[0]], *([*told.values()] for told in effects)]},
+        records={EFFECTS: [[*effects[0]], *([*row.values()] for row in effects)]},
     )
 
 

@@ -29,36 +29,25 @@ from minifp.runtime.nearest import nearest
 
 DEFAULT = ("master_weights", "loss_scale", "accumulate")
 OF_PRODUCT = written_product(products.WGRAD, "accumulate")
-WITHOUT = {  # what a switch is where its technique is missing
-    "master_weights": OFF,
-    "loss_scale": OFF,
-    "accumulate": policy.HALF,
-    "reduce": policy.HALF,
-    "norm_parameters": policy.HALF,
-    "optimizer_state": policy.HALF,
-    "operands": OFF,
-    "gradient_operands": OFF,
-    "operand_scale": OFF,
-    "second_moment": OFF,
-    "optimizer_state_scale": OFF,
-    "update_rounding": "nearest",
-    "compensated": OFF,
+# Each switch: what it is where its technique is missing, and the technique in words, with {} for
+# what the switch is where it is there.
+TECHNIQUES = {
+    "master_weights": (OFF, "master weights"),
+    "loss_scale": (OFF, "loss scaling"),
+    "accumulate": (policy.HALF, "{} sums"),  # inside of products
+    "reduce": (policy.HALF, "{} reduce"),
+    "norm_parameters": (policy.HALF, "{} norms"),
+    "optimizer_state": (policy.HALF, "{} state"),
+    "operands": (OFF, "{} operands"),
+    "gradient_operands": (OFF, "{} gradient operands"),
+    "operand_scale": (OFF, "{} operand scale"),
+    "second_moment": (OFF, "{} second moments"),
+    "optimizer_state_scale": (OFF, "{} state scale"),
+    "update_rounding": ("nearest", "{} updates"),
+    "compensated": (OFF, "compensation"),
 }
-WORDS = {  # {}: what the switch is where the technique is there
-    "master_weights": "master weights",
-    "loss_scale": "loss scaling",
-    "accumulate": "{} sums",  # inside of products
-    "reduce": "{} reduce",
-    "norm_parameters": "{} norms",
-    "optimizer_state": "{} state",
-    "operands": "{} operands",
-    "gradient_operands": "{} gradient operands",
-    "operand_scale": "{} operand scale",
-    "second_moment": "{} second moments",
-    "optimizer_state_scale": "{} state scale",
-    "update_rounding": "{} updates",
-    "compensated": "compensation",
-}
+WITHOUT = {name: missing for name, (missing, _) in TECHNIQUES.items()}
+WORDS = {name: words for name, (_, words) in TECHNIQUES.items()}
 SCALES = {  # each, and whether a precision has anything that it multiplies
     "operand_scale": rounds_operands,
     "optimizer_state_scale": takes_state_scale,

@@ -13,20 +13,14 @@ from minifp.shell.results import pictured, show
 @click.command(cls=options.ManyValues)
 @click.argument("task")
 @options.data
-@click.option(
+@options.option(
     "--factors",
-    multiple=True,
-    metavar="NAME...",
-    help=f"Techniques to take away: {', '.join(WITHOUT)}; also of one product ({OF_PRODUCT}) or "
+    "NAME...",
+    f"Techniques to take away: {', '.join(WITHOUT)}; also of one product ({OF_PRODUCT}) or "
     f"of a part ('*.{OF_PRODUCT}').  [default: {' '.join(DEFAULT)}]",
+    multiple=True,
 )
-@click.option(
-    "--base",
-    default="mixed",
-    show_default=True,
-    metavar="NAME",
-    help="The precision to take them from.",
-)
+@options.option("--base", "NAME", "The precision to take them from.", default="mixed")
 @options.seeds
 @options.length
 @options.out("Keep results, pictures and pages in this folder, and resume from what is there.")

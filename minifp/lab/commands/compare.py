@@ -27,10 +27,8 @@ from minifp.shell.results import pictured, show
 @options.products
 @options.keep_weights
 @options.workers
-@click.option(
-    "--plan",
-    is_flag=True,
-    help="Run a pilot: say how many seeds are needed. With --budget: only show its looks.",
+@options.flag(
+    "--plan", "Run a pilot: say how many seeds are needed. With --budget: only show its looks."
 )
 @options.quiet
 def compare(task, data, precisions, seeds, budget, plan, **how):

@@ -7,18 +7,13 @@ import click
 
 from minifp.lab.commands.doctor_text import doctor_text
 from minifp.lab.commands.kernels_text import left_to_numpy
+from minifp.shell import options
 
 
 @click.command()
-@click.option(
-    "--kernels", is_flag=True, help="List the kernels that are not compiled, and say why."
-)
-@click.option(
-    "--lab",
-    is_flag=True,
-    help="Check whether this seat is ready for lessons (then the exit code is 0).",
-)
-@click.option("--json", "as_json", is_flag=True, help="With --lab: print the result as JSON.")
+@options.flag("--kernels", "List the kernels that are not compiled, and say why.")
+@options.flag("--lab", "Check whether this seat is ready for lessons (then the exit code is 0).")
+@options.flag("--json as_json", "With --lab: print the result as JSON.")
 @click.pass_context
 def doctor(ctx, kernels, lab, as_json):
     """Check this machine: what minifp finds, and how to install what is missing.

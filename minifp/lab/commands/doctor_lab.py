@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import cycle
@@ -109,21 +110,15 @@ def kernels() -> Check:
     return Check("kernels", f"compiled, in {' and '.join(map(str, kernel_cache.places()))}")
 
 
-def pictures() -> Check:
-    """matplotlib."""
-    return library("pictures", "matplotlib")
-
-
-def sliders() -> Check:
-    """ipywidgets."""
-    return library("sliders", "ipywidgets")
-
-
 def library(name: str, *packages: str) -> Check:
     """Whether packages are there, which have the names of their modules."""
     absent = [package for package in packages if find_spec(package) is None]
     said = ", ".join(f"{package} {environment.installed(package)}" for package in packages)
     return Check(name, said, install(*absent) if absent else "")
+
+
+pictures = partial(library, "pictures", "matplotlib")
+sliders = partial(library, "sliders", "ipywidgets")
 
 
 def notebooks() -> Check:
@@ -201,10 +196,8 @@ def step_seconds() -> float:
     return median(times[2:])
 
 
-CHECKS: tuple[Callable[[], Check], ...] = (
-    *(python, package, numpy, threads, kernels, pictures, sliders, notebooks, disk, memory),
-    bundled,
-)
+CHECKS: list[Callable[[], Check]] = [python, package, numpy, threads, kernels, pictures, sliders]
+CHECKS += [notebooks, disk, memory, bundled]
 
 
 def checks() -> Iterator[Check]:

@@ -11,40 +11,34 @@ from minifp.shell.results import pictured, show
 
 @click.command(cls=options.ManyValues)
 @click.argument("checkpoints", nargs=-1, required=True, metavar="CHECKPOINT...")
-@click.option(
-    "-p",
-    "--precision",
-    "precisions",
+@options.option(
+    "-p --precision precisions",
+    "NAME...",
+    f"Precisions to compute in, one or more words.  [default: {' '.join(PRECISIONS)}]",
     multiple=True,
-    metavar="NAME...",
-    help=f"Precisions to compute in, one or more words.  [default: {' '.join(PRECISIONS)}]",
 )
-@click.option(
+@options.option(
     "--task",
-    metavar="TASK",
-    help="The task of the weights, as for `minifp compare`. Needed if a file does not name its "
+    "TASK",
+    "The task of the weights, as for `minifp compare`. Needed if a file does not name its "
     "task, or names a task of your own: code that a file names is never run.",
 )
 @options.data
-@click.option(
-    "--examples",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Use only the first N test examples.  [default: all]",
+@options.option(
+    "--examples", "N", "Use only the first N test examples.  [default: all]", type=options.COUNT
 )
-@click.option(
+@options.option(
     "--batch",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Batch size for measuring time and memory.  [default: 4 times the task's]",
+    "N",
+    "Batch size for measuring time and memory.  [default: 4 times the task's]",
+    type=options.COUNT,
 )
-@click.option(
+@options.option(
     "--repeats",
-    type=click.IntRange(min=1),
+    "N",
+    "Time N passes and take the median. Precisions take turns.",
+    type=options.COUNT,
     default=REPEATS,
-    show_default=True,
-    metavar="N",
-    help="Time N passes and take the median. Precisions take turns.",
 )
 @options.out("Keep all numbers, the page and the pictures in this folder.")
 @options.figures

@@ -63,5 +63,5 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
         asked = {name: how[name] for name in ("out", "device", "jobs", "keep_weights", "budget")}
         click.echo(estimate(chosen, scale, seeds, **asked).text())
         return
-    shown = lab.gallery(chosen, scale, seeds=seeds, look=look, **pictured(**how))
-    show(shown, f"{NAME}.html", **how)
+    results = lab.gallery(chosen, scale, seeds=seeds, look=look, **pictured(**how))
+    show(results, f"{NAME}.html", **how)

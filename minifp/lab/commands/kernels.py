@@ -3,23 +3,19 @@
 import click
 
 from minifp.lab.commands import kernels_text as text
+from minifp.shell import options
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
+@options.choice(
     "--show",
-    type=click.Choice([*text.PARTS, "all"]),
+    [*text.PARTS, "all"],
+    "What to show of a kernel that is compiled from its NumPy reference.",
     default="graph",
-    show_default=True,
-    help="What to show of a kernel that is compiled from its NumPy reference.",
 )
-@click.option(
-    "--precision",
-    type=click.Choice(["float16", "float32"]),
-    default="float16",
-    show_default=True,
-    help="The format of the kernel's arrays.",
+@options.choice(
+    "--precision", ["float16", "float32"], "The format of the kernel's arrays.", default="float16"
 )
 def kernels(name, show, precision):
     """Show how each kernel is computed, and the code generated from its NumPy reference.

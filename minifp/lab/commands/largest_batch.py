@@ -13,11 +13,11 @@ from minifp.shell.results import pictured, show
 @click.command(cls=options.ManyValues)
 @options.task
 @options.data
-@click.option(
+@options.option(
     "--memory",
+    "SIZE",
+    "How many bytes of arrays a step may hold: 2GB (10^9 each), 512MB, 1.5GiB (2^30).",
     required=True,
-    metavar="SIZE",
-    help="How many bytes of arrays a step may hold: 2GB (10^9 each), 512MB, 1.5GiB (2^30).",
 )
 @options.precisions
 @options.out("Keep all trials, the page and the picture in this folder.")

@@ -14,18 +14,11 @@ from minifp.shell.results import pictured, show
 @click.argument("task", required=False)
 @options.data
 @options.precisions
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUES...",
-    help="Settings to vary, with their values.",
+@options.option(
+    "--set settings", "NAME=VALUES...", "Settings to vary, with their values.", multiple=True
 )
-@click.option(
-    "--grid",
-    type=options.Place(dir_okay=False),
-    metavar="FILE",
-    help="Read task, precision, seeds and set from this TOML file instead.",
+@options.checkpoint(
+    "--grid", "Read task, precision, seeds and set from this TOML file instead.", "FILE"
 )
 @options.seeds_beside("5")
 @options.length

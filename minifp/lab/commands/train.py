@@ -17,11 +17,11 @@ from minifp.shell import options
 @options.checkpoint(
     "--save", "Write checkpoints to this safetensors file.  [default: --resume's path]"
 )
-@click.option(
+@options.option(
     "--every",
+    "N",
+    "Save after every N steps, and at the end.  [default: about once per epoch]",
     type=int,
-    metavar="N",
-    help="Save after every N steps, and at the end.  [default: about once per epoch]",
 )
 @options.checkpoint(
     "--resume",

@@ -17,13 +17,9 @@ from minifp.teach.warming import jobs_for_lessons
 
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--all", "everything", is_flag=True, help="Compile for all models in minifp.models.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many processes to use.  [default: one per core]",
+@options.flag("--all everything", "Compile for all models in minifp.models.")
+@options.option(
+    "-j --jobs", "N", "How many processes to use.  [default: one per core]", type=options.COUNT
 )
 @options.quiet
 def warmup(models, everything, jobs, progress):
@@ -62,12 +58,12 @@ def warmup(models, everything, jobs, progress):
 
 def lines_of(parts: list[Compiled]) -> list[str]:
     """What was compiled for each model and precision."""
-    shown = [part for part in parts if part.kernels]
-    widths = [max((len(getattr(p, n)) for p in shown), default=0) for n in ("model", "precision")]
+    new = [part for part in parts if part.kernels]
+    widths = [max((len(getattr(p, n)) for p in new), default=0) for n in ("model", "precision")]
     return [
         f"{part.model:{widths[0]}} {part.precision:{widths[1]}} {len(part.kernels):4} kernels "
         f"compiled, {part.seconds:5.1f} s: {shortened(part.kernels)}"
-        for part in shown
+        for part in new
     ]
 
 
@@ -76,5 +72,5 @@ def shortened(names: list[str], most: int = 40) -> str:
     text = ", ".join(names)
     if len(text) <= most:
         return text
-    shown = text[:most].rpartition(", ")[0]
-    return f"{shown}, and {len(names) - shown.count(', ') - 1} more"
+    first = text[:most].rpartition(", ")[0]
+    return f"{first}, and {len(names) - first.count(', ') - 1} more"

@@ -84,14 +84,11 @@ class Claim:
     @property
     def p(self) -> dict[str, float]:
         """The p values of the three claims that could be made."""
-        if not isinstance(self.paired, Paired):
-            return {}
         d = self.paired
-        return {
-            "equivalent": d.p_equivalent,
-            "different": d.p_different,
-            "not_worse": d.p_not_worse(self.score.goal),
-        }
+        if not isinstance(d, Paired):
+            return {}
+        p = {"equivalent": d.p_equivalent, "different": d.p_different}
+        return {**p, "not_worse": d.p_not_worse(self.score.goal)}
 
     @property
     def holm_of_verdict(self) -> float | None:
@@ -107,10 +104,7 @@ class Claim:
             "arm": self.arm,
             "against": self.against,
             "score": s.name,
-            "kind": s.kind,
-            "unit": s.unit,
-            "goal": s.goal,
-            "margin": s.margin,
+            **{k: getattr(s, k) for k in ("kind", "unit", "goal", "margin")},
             "margin_note": s.note,
             "relative": s.relative,
             **{k: getattr(self, k) for k in TOLD},
@@ -129,8 +123,8 @@ def claims_of(comparison) -> list[Claim]:
     arms = [a for a in comparison.precisions if partner(a, comparison.baseline) is not None]
     scores = scores_of(comparison)
     coarse = {arm: coarse_for(comparison, arm, scores) for arm in arms}
-    found = [claim(comparison, arm, s, coarse[arm]) for arm in arms for s in scores]
-    return adjusted(found)
+    claims = [claim(comparison, arm, s, coarse[arm]) for arm in arms for s in scores]
+    return adjusted(claims)
 
 
 def decisive_of(comparison) -> dict[str, Claim]:
@@ -190,7 +184,7 @@ def claim(comparison, arm, score, coarse) -> Claim:
     values = [v for v in map(score.of, filter(ended, comparison.runs_of(arm))) if v is not None]
     both = [(score.of(a), score.of(b)) for a, b in in_order(comparison, arm)]
     both = [(a, b) for a, b in both if a is not None and b is not None]
-    made = Claim(
+    bare = Claim(
         arm,
         partner(arm, comparison.baseline) or "",
         score,
@@ -203,40 +197,40 @@ def claim(comparison, arm, score, coarse) -> Claim:
     reason = coarse if is_declared else resolution.too_coarse(comparison, score)
     decides = score.name == TEST_LOSS and score.margin is not None if coarse else is_declared
     may_claim = not is_control(arm) and not lost_of(comparison, arm)
-    made = replace(made, coarse=reason, decides=decides and not is_control(arm))
+    bare = replace(bare, coarse=reason, decides=decides and not is_control(arm))
     budget = comparison.budget
-    return tested(made, both, may_claim, budget.looks if budget else ())
+    return tested(bare, both, may_claim, budget.looks if budget else ())
 
 
 def tested(
-    made: Claim, both: list[tuple], may_claim: bool = True, looks: tuple[int, ...] = ()
+    bare: Claim, both: list[tuple], may_claim: bool = True, looks: tuple[int, ...] = ()
 ) -> Claim:
     """The claim with what follows from pairs of (value, the one it is held against): here alone do
     numbers become a verdict. may_claim: False of a control, and where runs were lost. looks: after
     how many pairs verdicts are read, where that was planned."""
-    score = made.score
+    score = bare.score
     scaled = [tuple(map(score.scaled, pair)) for pair in both]
     if any(math.isnan(end) for pair in scaled for end in pair) and score.relative:
         lowest = min(map(min, both))
-        return replace(made, coarse=f"{score.name} is {lowest:g} in a run, which has no ratio")
+        return replace(bare, coarse=f"{score.name} is {lowest:g} in a run, which has no ratio")
     if len(both) == 1:
-        return replace(made, difference=score.between(*both[0]), needed=LEAST_PAIRS)
+        return replace(bare, difference=score.between(*both[0]), needed=LEAST_PAIRS)
     if not both:
-        return made
+        return bare
     ours, theirs = zip(*scaled)
     if score.margin is None:
-        return with_numbers(made, differ_by(ours, theirs))
+        return with_numbers(bare, differ_by(ours, theirs))
     p = compare_at_looks(ours, theirs, score.scaled_margin, looks)
-    made = replace(with_numbers(made, p), pairs=p.n)
-    if not may_claim or made.coarse:
-        return made
-    return replace(made, verdict=p.verdict, needed=p.needed)
+    bare = replace(with_numbers(bare, p), pairs=p.n)
+    if not may_claim or bare.coarse:
+        return bare
+    return replace(bare, verdict=p.verdict, needed=p.needed)
 
 
-def with_numbers(made: Claim, d: Difference) -> Claim:
+def with_numbers(bare: Claim, d: Difference) -> Claim:
     """The claim with a difference and its interval."""
-    difference, low, high = map(made.score.shown, (d.mean, d.low, d.high))
-    return replace(made, difference=difference, low=low, high=high, paired=d)
+    difference, low, high = map(bare.score.shown, (d.mean, d.low, d.high))
+    return replace(bare, difference=difference, low=low, high=high, paired=d)
 
 
 def arrivals(runs, score) -> dict:
@@ -248,14 +242,14 @@ def arrivals(runs, score) -> dict:
 def adjusted(claims) -> list[Claim]:
     """The same with p values adjusted: of those that decide together, as they were declared to;
     of those that stand beside them, together with all that have a verdict."""
-    found = list(claims)
-    made = [i for i, c in enumerate(claims) if c.verdict is not None]
-    for family in (made, [i for i in made if claims[i].decides]):
+    results = list(claims)
+    with_verdict = [i for i, c in enumerate(claims) if c.verdict is not None]
+    for family in (with_verdict, [i for i in with_verdict if claims[i].decides]):
         families = {
             name: holm([claims[i].p[name] for i in family])
             for name in ("equivalent", "different", "not_worse")
         }
         for place, i in enumerate(family):
             own = {name: p[place] for name, p in families.items()}
-            found[i] = replace(found[i], holm=own, together=len(family))
-    return found
+            results[i] = replace(results[i], holm=own, together=len(family))
+    return results

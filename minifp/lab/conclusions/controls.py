@@ -108,12 +108,12 @@ class Answer:
 def answers_of(comparison) -> list[Answer]:
     """One for each arm that is no control and not the baseline, if there are controls."""
     arms = [a for a in comparison.precisions if not is_control(a) and a != comparison.baseline]
-    found = [answer(comparison, arm) for arm in arms if controls_for(comparison, arm)]
-    known = {a.arm: a.p for a in found if a.p is not None}
+    answers = [answer(comparison, arm) for arm in arms if controls_for(comparison, arm)]
+    known = {a.arm: a.p for a in answers if a.p is not None}
     together = dict(zip(known, holm([*known.values()])))
-    for a in found:
+    for a in answers:
         a.p, a.least_p = together.get(a.arm), min(1.0, a.least_p * max(1, len(known)))
-    return found
+    return answers
 
 
 def controls_for(comparison, arm) -> list[str]:
@@ -129,7 +129,7 @@ def answer(comparison, arm) -> Answer:
     controls = controls_for(comparison, arm)
     differences = {a: differences_of(comparison, a) for a in (arm, *controls)}
     seeds = sorted(set.intersection(*(set(d) for d in differences.values())))
-    found = Answer(
+    result = Answer(
         arm,
         controls,
         len(seeds),
@@ -138,21 +138,21 @@ def answer(comparison, arm) -> Answer:
         bands=bands_of(comparison, arm, controls),
     )
     if not seeds:
-        return found
+        return result
     rows = [[d[s] for d in differences.values()] for s in seeds]
     for name, column in zip(differences, zip(*rows)):
-        shown, size = primary(comparison).shown, mean([abs(d) for d in column])
-        found.moved.append(Moved(name, shown(mean(column)), shown(size)))
-    found.p = min(1.0, 2 * min(one_of_them_p(rows)))
-    found.least_p = min(1.0, 2 * (1 + (len(rows[0]) == 2)) / len(rows[0]) ** len(rows))
-    return found
+        in_unit, size = primary(comparison).shown, mean([abs(d) for d in column])
+        result.moved.append(Moved(name, in_unit(mean(column)), in_unit(size)))
+    result.p = min(1.0, 2 * min(one_of_them_p(rows)))
+    result.least_p = min(1.0, 2 * (1 + (len(rows[0]) == 2)) / len(rows[0]) ** len(rows))
+    return result
 
 
 def differences_of(comparison, arm) -> dict[int, float]:
     """By seed, the primary score's difference, on its scale, from what the arm is held against."""
     score, pairs = primary(comparison), pairs_of(comparison, arm)
-    found = {a.seed: score.scaled(score.of(a)) - score.scaled(score.of(b)) for a, b in pairs}
-    return {seed: d for seed, d in found.items() if math.isfinite(d)}
+    differences = {a.seed: score.scaled(score.of(a)) - score.scaled(score.of(b)) for a, b in pairs}
+    return {seed: d for seed, d in differences.items() if math.isfinite(d)}
 
 
 # ---- over the steps ------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def differences_of(comparison, arm) -> dict[int, float]:
 
 def bands_of(comparison, arm, controls) -> list[Band]:
     """A Band for each kind of distance that was noted of the arm and of a control."""
-    found = []
+    bands = []
     for kind in KINDS:
         medians = {a: median_course(comparison, a, kind) for a in (arm, *controls)}
         ours, theirs = medians[arm], [m for c in controls if (m := medians[c])]
@@ -169,8 +169,8 @@ def bands_of(comparison, arm, controls) -> list[Band]:
             low = [min(m[s] for m in theirs) for s in steps]
             high = [max(m[s] for m in theirs) for s in steps]
             ends = {a: m[steps[-1]] for a, m in medians.items() if m}
-            found.append(Band(kind, steps, [ours[s] for s in steps], low, high, ends))
-    return found
+            bands.append(Band(kind, steps, [ours[s] for s in steps], low, high, ends))
+    return bands
 
 
 def median_course(comparison, arm, kind) -> dict[int, float]:
@@ -189,15 +189,15 @@ def median_course(comparison, arm, kind) -> dict[int, float]:
 
 def unrepeatable(comparison) -> list[str]:
     """What was not the same when it was done again, in words; nothing where all was."""
-    found = []
+    texts = []
     for arm in comparison.precisions:
         if split(arm)[1] == REPEAT:
             others = {r.seed: r for r in comparison.runs_of(partner(arm, comparison.baseline))}
             for run in comparison.runs_of(arm):
                 differs = run.seed in others and first_difference(run, others[run.seed])
                 if differs:
-                    found.append(f"{arm}, seed {run.seed}: {differs}")
-    return found
+                    texts.append(f"{arm}, seed {run.seed}: {differs}")
+    return texts
 
 
 def first_difference(run, other) -> str:

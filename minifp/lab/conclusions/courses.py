@@ -13,8 +13,8 @@ def improvement(comparison, arm) -> float | None:
     None where runs have too few evaluations.
     """
     score = primary(comparison)
-    found = [gain(points(run), score) for run in comparison.runs_of(arm) if ended(run)]
-    known = [g for g in found if g is not None]
+    gains = [gain(points(run), score) for run in comparison.runs_of(arm) if ended(run)]
+    known = [g for g in gains if g is not None]
     return mean(known) if known else None
 
 
@@ -32,6 +32,6 @@ def gain(course, score) -> float | None:
 
 def not_converged(comparison) -> dict[str, float]:
     """The arms whose metric still became better by more than the margin, and by how much."""
-    found = {arm: improvement(comparison, arm) for arm in comparison.precisions}
+    gains = {arm: improvement(comparison, arm) for arm in comparison.precisions}
     margin = comparison.task.margin
-    return {arm: g for arm, g in found.items() if g is not None and g > margin}
+    return {arm: g for arm, g in gains.items() if g is not None and g > margin}

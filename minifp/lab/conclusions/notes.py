@@ -16,31 +16,31 @@ FEW_SEEDS = 5  # below it a mean and its band say little
 
 def notes(comparison) -> list[str]:
     """The dial, few seeds, what is too coarse or not converged, runs that did not finish."""
-    found = [comparison.dial_note()] if comparison.dial else []
+    texts = [comparison.dial_note()] if comparison.dial else []
     if len(comparison.seeds) < FEW_SEEDS:
         seeds = words.plural(len(comparison.seeds), "seed")
-        found.append(
+        texts.append(
             f"{seeds} only: pictures show intervals from {FEW_SEEDS} seeds on, and a claim should "
             "rest on 10."
         )
-    found += registration.warnings(comparison.registered)
-    found += looks_notes(comparison)
-    found += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
+    texts += registration.warnings(comparison.registered)
+    texts += looks_notes(comparison)
+    texts += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):
             if not run.finished:
-                found.append(f"{arm}, seed {run.seed} {run.status}: {run.note}.")
+                texts.append(f"{arm}, seed {run.seed} {run.status}: {run.note}.")
             if "repeated" in run.made:
                 why = run.made["repeated"]
-                found.append(f"{arm}, seed {run.seed} was run twice: {why}.")
+                texts.append(f"{arm}, seed {run.seed} was run twice: {why}.")
     elsewhere = Counter(r.made["environment"] for r in comparison.runs if "environment" in r.made)
-    for made, runs in elsewhere.items():
+    for machine, runs in elsewhere.items():
         of = f"{runs} of {len(comparison.runs)} runs"
-        found.append(f"{of} ran on another machine: {made}.")
+        texts.append(f"{of} ran on another machine: {machine}.")
     if comparison.missing():
         left = f"{len(comparison.missing())} of {len(comparison.asked)} runs"
-        found.append(f"{left} are still missing.")
-    return found
+        texts.append(f"{left} are still missing.")
+    return texts
 
 
 def looks_notes(comparison) -> list[str]:
@@ -48,17 +48,17 @@ def looks_notes(comparison) -> list[str]:
     budget, decisive = comparison.budget, decisive_of(comparison)
     if budget is None:
         return []
-    told = [f"{arm}: {text}" for arm, c in decisive.items() for text in look_text(c)]
+    looks = [f"{arm}: {text}" for arm, c in decisive.items() for text in look_text(c)]
     said = (
         f"Verdicts are read at planned looks ({budget}); intervals and p values hold at all "
-        f"of them together. {'; '.join(told)}{'.' * bool(told)}"
+        f"of them together. {'; '.join(looks)}{'.' * bool(looks)}"
     )
     return [said.strip(), *price_notes(comparison, decisive)]
 
 
 def coarse_notes(comparison) -> list[str]:
     """Metrics that cannot tell their margins, and what decides instead."""
-    found, claims = [], claims_of(comparison)
+    texts, claims = [], claims_of(comparison)
     for claim in claims:
         if not claim.coarse:
             continue
@@ -68,18 +68,22 @@ def coarse_notes(comparison) -> list[str]:
         if loss is not None and is_declared:
             note = f" ({loss.note})" if loss.note else ""
             after = f": so the {loss.name} decides{note}"
-        found.append(f"{sentence_case(claim.coarse)}{after}.")
-    return list(dict.fromkeys(found))
+        texts.append(f"{sentence_case(claim.coarse)}{after}.")
+    return list(dict.fromkeys(texts))
 
 
 def converged_notes(comparison) -> list[str]:
     """Arms that were still becoming better."""
-    task, found = comparison.task, courses.not_converged(comparison)
-    if all(map(is_control, found)):
+    task, improving = comparison.task, courses.not_converged(comparison)
+    if all(map(is_control, improving)):
         return []
-    plain = [arm for arm in found if not is_control(arm)]
-    arms = f"of {words.listed(plain)}" if len(found) < len(comparison.precisions) else "in all arms"
-    by = f"{mean(list(found.values())):.2g} {task.difference_unit}".strip()
+    plain = [arm for arm in improving if not is_control(arm)]
+    arms = (
+        f"of {words.listed(plain)}"
+        if len(improving) < len(comparison.precisions)
+        else "in all arms"
+    )
+    by = f"{mean(list(improving.values())):.2g} {task.difference_unit}".strip()
     return [
         f"Not converged: over the last quarter of the steps the {task.metric_name} {arms} still "
         f"improved by {by}, more than the margin of {task.margin:g}. These results may not hold "

@@ -35,7 +35,7 @@ class Need:
 def needs_of(comparison, power: float = POWER) -> list[Need]:
     """One for each arm with at least two pairs, controls left out. Each is to hold together with
     the others: at the level of the first step of Holm's correction."""
-    found = []
+    needs = []
     claims = [c for c in claims_of(comparison) if c.decides and not is_control(c.arm)]
     claims = [c for c in claims if c.score.margin is not None]
     differences = [(c, c.paired) for c in claims if c.paired is not None]
@@ -43,7 +43,7 @@ def needs_of(comparison, power: float = POWER) -> list[Need]:
     for c, difference in differences:
         sd, margin = difference.sd, c.score.scaled_margin
         low, high = deviation_limits(sd, c.pairs)
-        found.append(
+        needs.append(
             Need(
                 arm=c.arm,
                 score=c.score.name,
@@ -58,7 +58,7 @@ def needs_of(comparison, power: float = POWER) -> list[Need]:
                 level=level,
             )
         )
-    return found
+    return needs
 
 
 def at_least(sd, margin, power, level) -> int:

@@ -43,14 +43,14 @@ class Way:
 class Line:
     """What is open: whether an arm differs from the baseline.
 
-    ways: to each later look, and beyond the last one. wanted: the runs until the next look; none
+    ways: to each later look, and beyond the last one. pairs: the runs until the next look; none
     where no seeds are left for it. is_weak: whether there is a verdict, of few pairs.
     """
 
     comparison: Any
     arm: str
     ways: list[Way]
-    wanted: list[tuple[str, int]]
+    pairs: list[tuple[str, int]]
     is_weak: bool = False
 
     def chance(self, left: float) -> float:
@@ -66,21 +66,21 @@ class Line:
 def affordable(lines: list[Line], left: float) -> list[Line]:
     """Those that may well be decided in the seconds left: what is cheapest first, and what would
     only be made firmer last."""
-    able = [line for line in lines if line.wanted and line.chance(left) >= FUTILE]
+    able = [line for line in lines if line.pairs and line.chance(left) >= FUTILE]
     return sorted(able, key=lambda line: (line.is_weak, line.best.price))
 
 
 def lines_of(comparison, decisive: Mapping[str, Claim], lanes: int = 1) -> list[Line]:
     """Those of a comparison with a budget. decisive: what decides on each arm, adjusted; lanes:
     runs at a time."""
-    found, decided = [], sum(map(is_decided, decisive.values()))
+    lines, decided = [], sum(map(is_decided, decisive.values()))
     for arm in comparison.precisions:
         claim = decisive.get(arm)
         if is_control(arm) or arm == comparison.baseline or is_settled(comparison, arm, claim):
             continue
         family = max(1, claim.together - decided) if claim else 1
-        found.append(line_of(comparison, arm, claim, LEVEL / family, lanes))
-    return found
+        lines.append(line_of(comparison, arm, claim, LEVEL / family, lanes))
+    return lines
 
 
 def is_settled(comparison, arm: str, claim: Claim | None) -> bool:
@@ -117,8 +117,8 @@ def line_of(comparison, arm: str, claim: Claim | None, level: float, lanes: int)
     count = next((n - have for n in looks if n > have), len(rounds) + 1)
     if not {*together} <= {run.precision for run in comparison.runs}:
         count = 1  # which shows how long each takes
-    wanted = sum(rounds[:count], []) if count <= len(rounds) else []
-    return Line(comparison, arm, ways, wanted, is_decided(claim))
+    pairs = sum(rounds[:count], []) if count <= len(rounds) else []
+    return Line(comparison, arm, ways, pairs, is_decided(claim))
 
 
 def seconds_of(comparison, arm: str, clock: str = "seconds") -> float:

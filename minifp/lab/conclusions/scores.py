@@ -75,22 +75,22 @@ def primary(comparison) -> Score:
 def scores_of(comparison) -> list[Score]:
     """All scores, the primary first, and those of averaged weights after those of weights."""
     task = comparison.task
-    found = [primary(comparison)]
+    scores = [primary(comparison)]
     for m in task.metrics:
         of = partial(last, m.name)
-        found.append(Score(m.name, "metric", m.unit, m.goal, m.margin, of, relative=m.relative))
+        scores.append(Score(m.name, "metric", m.unit, m.goal, m.margin, of, relative=m.relative))
     if has_loss(comparison):
         margin, note = loss_margin(comparison)
-        found.append(Score(TEST_LOSS, "loss", "", "min", margin, test_loss, note))
-    names = [AVERAGED + score.name for score in found]
-    found += [replace(s, name=n, of=partial(last, n)) for s, n in zip(found, names)]
+        scores.append(Score(TEST_LOSS, "loss", "", "min", margin, test_loss, note))
+    names = [AVERAGED + score.name for score in scores]
+    scores += [replace(s, name=n, of=partial(last, n)) for s, n in zip(scores, names)]
     if task.target is not None:
         name = f"steps to {task.metric_name} {task.target:g}{task.metric_unit and ' '}"
         steps = partial(steps_to_target, task.target, task.goal)
-        found.append(Score(f"{name}{task.metric_unit}", "steps", "steps", "min", None, steps))
+        scores.append(Score(f"{name}{task.metric_unit}", "steps", "steps", "min", None, steps))
     name = f"mean {task.metric_name} over training"
-    found.append(Score(name, "area", task.metric_unit, task.goal, None, area))
-    return [s for s in found if any(s.of(run) is not None for run in comparison.runs)]
+    scores.append(Score(name, "area", task.metric_unit, task.goal, None, area))
+    return [s for s in scores if any(s.of(run) is not None for run in comparison.runs)]
 
 
 def has_loss(comparison) -> bool:
@@ -108,7 +108,7 @@ def loss_margin(comparison) -> tuple[float | None, str]:
     if margin is None:
         return None, ""
     which = "the runs of the first look" if comparison.budget else "these runs"
-    given = "is the task's" if task.loss_margin is not None else f"follows from {which}"
+    source = "is the task's" if task.loss_margin is not None else f"follows from {which}"
     step = f"{task.margin or 0:g} {task.difference_unit}".rstrip()
     falls = {
         f"than where its {task.metric_name} was last {step} worse": measured.apart,
@@ -116,7 +116,7 @@ def loss_margin(comparison) -> tuple[float | None, str]:
     }
     parts = [f"{fall:.2g} {than}" for than, fall in falls.items() if fall is not None]
     lower = f": at its end {base}'s {TEST_LOSS} is lower by {', and by '.join(parts)}"
-    return margin, f"the {TEST_LOSS}'s margin of {margin:.2g} {given}{lower if parts else ''}"
+    return margin, f"the {TEST_LOSS}'s margin of {margin:.2g} {source}{lower if parts else ''}"
 
 
 def measured_margin(comparison) -> LossMargin:

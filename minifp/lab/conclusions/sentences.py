@@ -12,8 +12,8 @@ def verdict_sentence(comparison) -> str:
     claims = claims_of(comparison)
     rows = [r for r in comparison.rows() if r.against is not None and not r.is_control]
     of = {row.precision: [c for c in claims if c.arm == row.precision] for row in rows}
-    told = [sentence(row, of[row.precision], comparison) for row in rows]
-    return " ".join(told) or "There is nothing to compare."
+    texts = [sentence(row, of[row.precision], comparison) for row in rows]
+    return " ".join(texts) or "There is nothing to compare."
 
 
 def sentence(row, claims, comparison) -> str:
@@ -38,8 +38,8 @@ def sentence(row, claims, comparison) -> str:
     text += (
         f", 90% interval {decides.low:+.3g} to {decides.high:+.3g}, {decides.pairs} paired seeds."
     )
-    told = [text, *[f"{WEAK}."] * row.weak, *instead(row, decides)]
-    return " ".join([*told, *beside(decides)])
+    texts = [text, *[f"{WEAK}."] * row.weak, *instead(row, decides)]
+    return " ".join([*texts, *beside(decides)])
 
 
 def instead(row, decides) -> list[str]:
@@ -80,15 +80,15 @@ def after_holm(claim) -> list[str]:
 def limits(claim, decided_by: str = "") -> str:
     """What takes from a verdict, in brackets: few pairs, that another score decided, that it does
     not hold together with the other claims, signs of differences; empty where nothing does."""
-    told = [f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else []
-    told += [f"by its {decided_by}"] if decided_by else []
-    told += look_text(claim)
+    texts = [f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else []
+    texts += [f"by its {decided_by}"] if decided_by else []
+    texts += look_text(claim)
     if not holds_together(claim):
         count, p = words.plural(claim.together, "claim"), claim.holm_of_verdict
-        told.append(f"not with Holm's correction for {count}, adjusted p {p:.2g}")
+        texts.append(f"not with Holm's correction for {count}, adjusted p {p:.2g}")
     if claim.contradicted_by is not None:
-        told.append(f"but sign-flip p {claim.contradicted_by:.2g}")
-    return f" ({'; '.join(told)})" if told else ""
+        texts.append(f"but sign-flip p {claim.contradicted_by:.2g}")
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def look_text(claim) -> list[str]:

@@ -12,8 +12,8 @@ def answer_sentences(comparison) -> list[str]:
 
 def answer_sentence(answer, comparison) -> str:
     """Whether an arm's difference is special, or what any perturbation does."""
-    told = ended_text(answer, comparison)
-    return f"{told}{course_text(answer, comparison.baseline)}"
+    end = ended_text(answer, comparison)
+    return f"{end}{course_text(answer, comparison.baseline)}"
 
 
 def ended_text(answer, comparison) -> str:
@@ -77,12 +77,12 @@ def course_text(answer, baseline) -> str:
 
 def warnings(comparison) -> list[str]:
     """What makes all else doubtful: a repetition that was none."""
-    found = unrepeatable(comparison)
-    if not found:
+    texts = unrepeatable(comparison)
+    if not texts:
         return []
-    more = f", and {len(found) - 1} more" if found[1:] else ""
+    more = f", and {len(texts) - 1} more" if texts[1:] else ""
     return [
-        f"NOT REPEATABLE: {found[0]}{more}. A repeated run must give the same bits. This machine "
+        f"NOT REPEATABLE: {texts[0]}{more}. A repeated run must give the same bits. This machine "
         "does not repeat its own results, so a difference may come from anything: find out why "
         "before you believe any."
     ]

@@ -17,7 +17,7 @@ import numpy as np
 
 from minifp.lab.detection.gathering import (
     NONE,
-    Found,
+    Detections,
     Truth,
     area_of,
     gathered,
@@ -67,14 +67,14 @@ class CocoEvaluation:
     """
 
     def __init__(self, outputs: Sequence[Mapping], targets: Sequence[Mapping]) -> None:
-        found, true = gathered(outputs, targets)
+        detections, true = gathered(outputs, targets)
         labels = np.unique(true.label).tolist()
         self.stats = dict.fromkeys(STATS, math.nan)
         self.by_class = dict.fromkeys(np.unique(true.label[~true.crowd]).tolist(), math.nan)
-        if not found.is_finite:
+        if not detections.is_finite:
             return
-        rank = ranks(found)
-        matches = Matches(found, true, rank)
+        rank = ranks(detections)
+        matches = Matches(detections, true, rank)
         curves: dict[tuple, list] = {}
         for area, most, _ in STATS.values():
             if (area, most) not in curves:
@@ -96,21 +96,21 @@ class Matches:
     taken, skipped: (areas, thresholds, n); what is skipped counts neither as right nor as wrong.
     """
 
-    def __init__(self, found: Found, true: Truth, rank: np.ndarray) -> None:
-        self.found, self.true, self.rank = found, true, rank
+    def __init__(self, detections: Detections, true: Truth, rank: np.ndarray) -> None:
+        self.detections, self.true, self.rank = detections, true, rank
         limits = np.array([*AREAS.values()])[:, :, None]
         self.ignored = true.crowd | (true.area < limits[:, 0]) | (true.area > limits[:, 1])
-        areas = area_of(found.box)
+        areas = area_of(detections.box)
         outside = (areas < limits[:, 0]) | (areas > limits[:, 1])
         shape = len(AREAS), len(THRESHOLDS), len(rank)
         self.taken = np.zeros(shape, bool)
         self.skipped = np.repeat(outside[:, None], len(THRESHOLDS), axis=1)
-        for d, t in groups(found, true, rank, MOST[-1]):
+        for d, t in groups(detections, true, rank, MOST[-1]):
             self._match(d, t)
 
     def _match(self, d, t):
         """Those of some groups."""
-        common = overlaps(self.found, self.true, d, t)
+        common = overlaps(self.detections, self.true, d, t)
         d, common = promising(d, common)
         crowd, ignored = self.true.crowd[t], self.ignored[:, t]
         result = greedy(common, crowd, ignored.transpose(1, 0, 2))
@@ -129,10 +129,10 @@ class Matches:
         positives = np.count_nonzero((self.true.label == label) & ~self.ignored[a])
         if not positives:
             return None
-        which = np.flatnonzero((self.found.label == label) & (self.rank < most))
+        which = np.flatnonzero((self.detections.label == label) & (self.rank < most))
         # of equal scores the first are those of the first pictures, and there of the lowest rank
-        which = which[np.lexsort((self.rank[which], self.found.picture[which]))]
-        which = which[np.argsort(-self.found.score[which], kind="stable")]
+        which = which[np.lexsort((self.rank[which], self.detections.picture[which]))]
+        which = which[np.argsort(-self.detections.score[which], kind="stable")]
         taken, counted = self.taken[a][:, which], ~self.skipped[a][:, which]
         hits = np.cumsum(taken & counted, axis=1, dtype=float)
         misses = np.cumsum(~taken & counted, axis=1, dtype=float)

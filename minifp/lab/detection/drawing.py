@@ -14,7 +14,7 @@ import numpy as np
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, MinifpError
 from minifp.lab.detection.evaluating import from_rows, kept_in
-from minifp.lab.detection.gathering import Found, gathered
+from minifp.lab.detection.gathering import Detections, gathered
 from minifp.lab.detection.voc import judged
 from minifp.report import drawing, look
 
@@ -28,10 +28,14 @@ LEGEND, GAP, LINES = 0.5, 0.06, 0.3
 
 
 def draw_detections(
-    path: str | os.PathLike, pictures: Sequence[np.ndarray], targets: Sequence[Mapping],
-    found: Mapping[str, Sequence[Mapping] | None], classes: Sequence[str] | None = None, *,
+    path: str | os.PathLike,
+    pictures: Sequence[np.ndarray],
+    targets: Sequence[Mapping],
+    found: Mapping[str, Sequence[Mapping] | None],
+    classes: Sequence[str] | None = None,
+    *,
     least: float = 0.5,
-) -> Path:  # fmt: skip
+) -> Path:
     """Draw pictures in rows: with their true boxes, and beside it with those of each of `found`.
 
     path: what to write, .png, .svg or .pdf. pictures: (C, H, W), grey or colours, from 0 to 1.
@@ -50,9 +54,14 @@ def draw_detections(
 
 
 def draw_comparison(
-    path: str | os.PathLike, comparison, test_set, seed: int | None = None, *, count: int = 4,
+    path: str | os.PathLike,
+    comparison,
+    test_set,
+    seed: int | None = None,
+    *,
+    count: int = 4,
     least: float = 0.5,
-) -> Path:  # fmt: skip
+) -> Path:
     """Draw what each precision of a comparison sees in the first test pictures, side by side.
 
     The task's `evaluate` is a DetectionEvaluation(keep=...), which has kept the detections. seed:
@@ -66,28 +75,28 @@ def draw_comparison(
             "task evaluate=DetectionEvaluation(keep=8), and a seed of the comparison"
         )
     items = [test_set[i] for i in range(min(count, len(test_set)))]
-    found = {p: None if r is None else from_rows(r, len(items)) for p, r in rows.items()}
+    detections = {p: None if r is None else from_rows(r, len(items)) for p, r in rows.items()}
     pictures, targets = zip(*items)
     classes = getattr(test_set, "classes", None)
-    return draw_detections(path, pictures, targets, found, classes, least=least)
+    return draw_detections(path, pictures, targets, detections, classes, least=least)
 
 
-def detections_figure(pictures, targets, found, classes=None, *, least: float = 0.5):
+def detections_figure(pictures, targets, detections, classes=None, *, least: float = 0.5):
     """The figure of `draw_detections`, as `drawing.inline_svg` takes it."""
     check_range("least", least)
     if not drawing.is_available():
         raise MinifpError(drawing.HOW_TO_GET)
-    columns = {name: selected(outputs, targets, least) for name, outputs in found.items()}
+    columns = {name: selected(outputs, targets, least) for name, outputs in detections.items()}
     if len(pictures) != len(targets) or not len(pictures):
         raise ArgumentError(f"{len(pictures)} pictures, {len(targets)} targets: expected as many")
     with drawing.settings():
         return panels(pictures, targets, columns, names_of(classes, targets, columns))
 
 
-def detections_text(targets, found, *, least: float = 0.5) -> str:
+def detections_text(targets, detections, *, least: float = 0.5) -> str:
     """What a figure of detections shows, in words, for whom it is not to be seen."""
     lines = []
-    for name, outputs in found.items():
+    for name, outputs in detections.items():
         chosen = selected(outputs, targets, least)
         if chosen is None:
             lines.append(f"{name}: no detections.")
@@ -112,13 +121,15 @@ def selected(outputs, targets, least) -> list[tuple] | None:
     difficult boxes. None where there are no outputs."""
     if outputs is None:
         return None
-    found, true = gathered(list(outputs), list(targets))
-    enough = np.isfinite(found.box).all(1) & (found.score >= least)
-    few = Found(*(a[enough] for a in vars(found).values()))
+    detections, true = gathered(list(outputs), list(targets))
+    enough = np.isfinite(detections.box).all(1) & (detections.score >= least)
+    few = Detections(*(a[enough] for a in vars(detections).values()))
     _, wrong = judged(few, true, 0.5)
     which = [few.picture == i for i in range(len(targets))]
-    return [({"boxes": few.box[w], "labels": few.label[w], "scores": few.score[w]}, ~wrong[w])
-            for w in which]  # fmt: skip
+    return [
+        ({"boxes": few.box[w], "labels": few.label[w], "scores": few.score[w]}, ~wrong[w])
+        for w in which
+    ]
 
 
 def names_of(classes, targets, columns) -> dict[int, str]:
@@ -203,12 +214,8 @@ def draw_boxes(axes, item, colors, names, styles):
         left, top, right, bottom = map(float, box)
         color = colors[int(label)]
         rim = [Stroke(linewidth=2.6, foreground=drawing.PAPER, alpha=0.8), Normal()]
-        axes.add_patch(
-            Rectangle(
-                (left, top), right - left, bottom - top, fill=False, edgecolor=color,
-                linestyle=style, linewidth=1.3, path_effects=rim,
-            )
-        )  # fmt: skip
+        line = {"edgecolor": color, "linestyle": style, "linewidth": 1.3, "path_effects": rim}
+        axes.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, **line))
         text = names[int(label)] + ("" if scores is None else f" {100 * scores[k]:.0f}%")
         size = max(LETTERS[0], look.fitting(text, (right - left) * inches, LETTERS[1]))
         back = {"facecolor": color, "linewidth": 0, "pad": 0.6, "alpha": 0.85}

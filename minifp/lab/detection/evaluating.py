@@ -54,11 +54,11 @@ class DetectionEvaluation:
 
     def __call__(self, state, test_set) -> dict[str, Any]:
         outputs, targets = self.detections(state.model, test_set)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, function in self.metrics.items():
             value = function(outputs, targets)
-            found |= value if isinstance(value, Mapping) else {name: value}
-        return {**found, KEPT: as_rows(outputs[: self.keep])}
+            values |= value if isinstance(value, Mapping) else {name: value}
+        return {**values, KEPT: as_rows(outputs[: self.keep])}
 
     def detections(self, model, test_set) -> tuple[list[dict], list[dict]]:
         """(outputs, targets) of all test pictures. Raises ArgumentError for other outputs."""
@@ -66,8 +66,10 @@ class DetectionEvaluation:
         targets: list[dict] = []
         loader = DataLoader(test_set, self.batch_size, collate_fn=self.collate)
         for pictures, expected in checked(loader, "the test set"):
-            found = model(pictures) if self.detect is None else self.detect(model, pictures)
-            outputs += mapped(wide, list(found) if isinstance(found, (list, tuple)) else [found])
+            detections = model(pictures) if self.detect is None else self.detect(model, pictures)
+            outputs += mapped(
+                wide, list(detections) if isinstance(detections, (list, tuple)) else [detections]
+            )
             targets += mapped(wide, list(expected))
         gathered(outputs, targets)
         return outputs, targets
@@ -107,9 +109,9 @@ def read(folder, name: str) -> np.ndarray | None:
 
 def kept_in(comparison, seed: int) -> dict[str, np.ndarray | None]:
     """For each precision of a comparison the rows that its run with a seed has kept, or None."""
-    found: dict[str, np.ndarray | None] = {}
+    rows: dict[str, np.ndarray | None] = {}
     for precision in comparison.precisions:
         run = next((r for r in comparison.runs_of(precision) if r.seed == seed), None)
-        kept = None if run is None else run.kept.get(KEPT)
-        found[precision] = read(comparison.out, kept) if isinstance(kept, str) else kept
-    return found
+        value = None if run is None else run.kept.get(KEPT)
+        rows[precision] = read(comparison.out, value) if isinstance(value, str) else value
+    return rows

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.lab.kept import as_array
+from minifp.lab.attachments import as_array
 
 NONE = -1  # in the place of an index, where a group has fewer boxes than its array has room for
 
 
 @dataclass
-class Found:
+class Detections:
     """Detections: picture (n,), label (n,), box (n, 4) float64, score (n,) float64."""
 
     picture: np.ndarray
@@ -44,7 +44,7 @@ class Truth:
     crowd: np.ndarray
 
 
-def gathered(outputs: Sequence[Mapping], targets: Sequence[Mapping]) -> tuple[Found, Truth]:
+def gathered(outputs: Sequence[Mapping], targets: Sequence[Mapping]) -> tuple[Detections, Truth]:
     """All detections and true boxes. Raises ArgumentError for what are no lists of such dicts."""
     for name, items in (("outputs", outputs), ("targets", targets)):
         if not isinstance(items, (list, tuple)) or not all(isinstance(i, Mapping) for i in items):
@@ -57,12 +57,12 @@ def gathered(outputs: Sequence[Mapping], targets: Sequence[Mapping]) -> tuple[Fo
             f"outputs of {len(outputs)} pictures, targets of {len(targets)}: expected as many, and "
             "one at least"
         )
-    found = [fields("outputs", i, o, ("boxes", "labels", "scores")) for i, o in enumerate(outputs)]
+    seen = [fields("outputs", i, o, ("boxes", "labels", "scores")) for i, o in enumerate(outputs)]
     true = [fields("targets", i, t, ("boxes", "labels")) for i, t in enumerate(targets)]
     more = [others(target, boxes) for target, (boxes, _) in zip(targets, true)]
     flags = (joined(more, k) for k in range(3))
     return (
-        Found(numbers_of(found), joined(found, 1), joined(found, 0), joined(found, 2)),
+        Detections(numbers_of(seen), joined(seen, 1), joined(seen, 0), joined(seen, 2)),
         Truth(numbers_of(true), joined(true, 1), joined(true, 0), *flags),
     )
 
@@ -114,11 +114,11 @@ def area_of(boxes: np.ndarray) -> np.ndarray:
 # ---- groups --------------------------------------------------------------------------------------
 
 
-def ranks(found: Found) -> np.ndarray:
+def ranks(detections: Detections) -> np.ndarray:
     """For each detection, how many of its picture and class have a larger score, or the same and
     come before it."""
-    order = np.lexsort((-found.score, found.label, found.picture))
-    starts = first_of_runs(found.picture[order], found.label[order])
+    order = np.lexsort((-detections.score, detections.label, detections.picture))
+    starts = first_of_runs(detections.picture[order], detections.label[order])
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
     return rank
@@ -132,15 +132,15 @@ def first_of_runs(*arrays: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_first)
 
 
-def groups(found: Found, true: Truth, rank: np.ndarray, most: float) -> Iterator[tuple]:
+def groups(detections: Detections, true: Truth, rank: np.ndarray, most: float) -> Iterator[tuple]:
     """Yield (d, t): indices of the detections (g, D) and of the true boxes (g, G) of g groups.
 
     Detections are in the order of their rank, those of a rank below `most`. Only groups that have
     both are there. NONE is where there is no box.
     """
     which = np.flatnonzero(rank < most)
-    classes = 1 + max([0, *found.label[which].tolist(), *true.label.tolist()])
-    keys = found.picture[which] * classes + found.label[which]
+    classes = 1 + max([0, *detections.label[which].tolist(), *true.label.tolist()])
+    keys = detections.picture[which] * classes + detections.label[which]
     order = which[np.lexsort((rank[which], keys))]
     true_keys = true.picture * classes + true.label
     true_order = np.argsort(true_keys, kind="stable")
@@ -165,10 +165,10 @@ def padded(indices: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.nd
     return np.where(along < counts[:, None], indices[at], NONE)
 
 
-def overlaps(found: Found, true: Truth, d: np.ndarray, t: np.ndarray) -> np.ndarray:
+def overlaps(detections: Detections, true: Truth, d: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Intersection over union of groups, (g, D, G); -1 where there is no box. Of a crowd's box, the
     intersection over the detection."""
-    a, b = found.box[d][:, :, None], true.box[t][:, None]
+    a, b = detections.box[d][:, :, None], true.box[t][:, None]
     sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
     common = np.maximum(sides, 0).prod(-1)
     whole = area_of(a) + np.where(true.crowd[t][:, None], 0, area_of(b) - common)

@@ -15,7 +15,7 @@ import numpy as np
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
-from minifp.lab.detection.gathering import Found, Truth, gathered, groups, overlaps, ranks
+from minifp.lab.detection.gathering import Detections, Truth, gathered, groups, overlaps, ranks
 
 OUTPUTS = Sequence[Mapping]
 
@@ -45,15 +45,15 @@ def voc_average_precision(
     check_range("iou", iou, high=1.0)
     if points is not None and points != 11:
         raise ArgumentError(f"points={points!r}: expected 11, or None for the area")
-    found, true = gathered(outputs, targets)
+    detections, true = gathered(outputs, targets)
     counted = np.unique(true.label[~true.difficult]).tolist()
-    if not found.is_finite:
+    if not detections.is_finite:
         return dict.fromkeys(counted, math.nan)
-    right, wrong = judged(found, true, iou)
+    right, wrong = judged(detections, true, iou)
     result = {}
     for label in counted:
-        of_class = np.flatnonzero(found.label == label)
-        order = of_class[np.argsort(-found.score[of_class], kind="stable")]
+        of_class = np.flatnonzero(detections.label == label)
+        order = of_class[np.argsort(-detections.score[of_class], kind="stable")]
         hits, misses = np.cumsum(right[order]), np.cumsum(wrong[order])
         recall = hits / np.count_nonzero((true.label == label) & ~true.difficult)
         precision = hits / np.maximum(hits + misses, 1)
@@ -71,24 +71,24 @@ def detection_f1(
     """
     check_range("threshold", threshold)
     check_range("iou", iou, high=1.0)
-    found, true = gathered(outputs, targets)
-    if not found.is_finite:
+    detections, true = gathered(outputs, targets)
+    if not detections.is_finite:
         return math.nan
-    at_least = found.score >= threshold
-    few = Found(*(a[at_least] for a in vars(found).values()))
+    at_least = detections.score >= threshold
+    few = Detections(*(a[at_least] for a in vars(detections).values()))
     right, wrong = (np.count_nonzero(flags) for flags in judged(few, true, iou))
     missed = np.count_nonzero(~true.difficult) - right
     counted = 2 * right + wrong + missed
     return 100.0 * 2 * right / counted if counted else math.nan
 
 
-def judged(found: Found, true: Truth, iou: float) -> tuple[np.ndarray, np.ndarray]:
+def judged(detections: Detections, true: Truth, iou: float) -> tuple[np.ndarray, np.ndarray]:
     """Which detections are right, and which wrong; others belong to difficult boxes."""
-    rank = ranks(found)
+    rank = ranks(detections)
     best = np.full(len(rank), -1)
     plain = Truth(**{**vars(true), "crowd": np.zeros(len(true.crowd), bool)})
-    for d, t in groups(found, plain, rank, math.inf):
-        common = overlaps(found, plain, d, t)
+    for d, t in groups(detections, plain, rank, math.inf):
+        common = overlaps(detections, plain, d, t)
         at, is_there = common.argmax(-1), d >= 0
         enough = common.max(-1) >= iou
         best[d[is_there]] = np.where(enough, np.take_along_axis(t, at, 1), -1)[is_there]

@@ -11,10 +11,10 @@ import numpy as np
 
 from minifp import data, optim
 from minifp.data import TensorDataset
+from minifp.lab.attachments import Picture
 from minifp.lab.exhibits.digit_scorer import scored
 from minifp.lab.exhibits.exhibit import Exhibit, taken_apart
 from minifp.lab.feature_distance import feature_distance
-from minifp.lab.kept import Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task

@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
 from minifp.lab.budget import seeds_within
-from minifp.lab.comparison import Comparison, check_keep_weights, opened, wanted_of
+from minifp.lab.comparison import Comparison, check_keep_weights, opened, requests_of
 from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
@@ -28,9 +28,9 @@ from minifp.lab.settings import canonical, check_data
 from minifp.lab.study import Study
 from minifp.lab.tasks import found_by
 from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.here import Here
+from minifp.lab.workers.in_process import InProcess
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
-from minifp.lab.workers.wanted import Wanted
 from minifp.numerics import policy
 from minifp.report import words
 from minifp.report.content import Document
@@ -160,7 +160,7 @@ def gallery(
     out = None if out is None else files.as_path(out)
     engine = engine_for(jobs, client)
     products = products_of(out, figures)
-    travels = not isinstance(engine, Here)
+    travels = not isinstance(engine, InProcess)
     with alone_in(out):
         shown, wanted = found(
             names, scale, seeds, out, device, travels, keep_weights=keep_weights, budget=budget
@@ -200,7 +200,7 @@ def estimate(
 
 def found(
     names, scale, seeds, out, device=None, travels=False, *, keep_weights=False, budget=None
-) -> tuple[Gallery, list[Wanted]]:
+) -> tuple[Gallery, list[Request]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
     check_keep_weights(keep_weights, out)
@@ -220,7 +220,7 @@ def found(
             shown.ablations[exhibit.name] = Ablation(comparison, factors, cells)
         sent = ticket(task, {}, task) if travels else None
         shown.comparisons.append(comparison)
-        wanted += wanted_of(comparison, task, data, device, sent)
+        wanted += requests_of(comparison, task, data, device, sent)
     return shown, wanted
 
 

@@ -64,13 +64,12 @@ class Grid:
 
     def __post_init__(self):
         if not self.axes:
-            raise ArgumentError(
-                "nothing to vary: give at least one name with its values, such as lr"
-            )
+            hint = "give at least one name with its values, such as lr"
+            raise ArgumentError(f"nothing to vary: {hint}")
         count = math.prod(map(len, self.axes.values()))
         if count > MOST:
-            told = " · ".join(f"{len(values):,} of {name}" for name, values in self.axes.items())
-            raise ArgumentError(f"{told}: a grid of {count:,} points, expected at most {MOST:,}")
+            sizes = " · ".join(f"{len(values):,} of {name}" for name, values in self.axes.items())
+            raise ArgumentError(f"{sizes}: a grid of {count:,} points, expected at most {MOST:,}")
         places = check_axes(self.task, self.precisions, self.axes)
         object.__setattr__(self, "places", places)
         self.cells()
@@ -124,27 +123,29 @@ class Grid:
         }
 
 
+LENGTHS = ("epochs", "steps", "dial")
+
+
 def grid_of(
-    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS, *,
-    epochs=None, steps=None, dial=None, data: str | None = None, source=None,
-) -> Grid:  # fmt: skip
-    """The grid of what `sweep` is called with. Raises ArgumentError."""
+    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS, **others: Any
+) -> Grid:
+    """The grid of what `sweep` is called with. others: LENGTHS; `data` of a built-in task, and the
+    `source` of a grid that was read. Raises ArgumentError."""
     if not isinstance(set, Mapping):
         raise ArgumentError(f"set={set!r}: expected a dict such as {{'lr': '1e-4..1e-1:5'}}")
     axes = {name: values_of(name, values) for name, values in set.items()}
-    lengths = {"epochs": epochs, "steps": steps, "dial": dial}
+    lengths = {name: others.get(name) for name in LENGTHS}
     twice = [name for name, value in lengths.items() if value is not None and name in axes]
     if twice or {"epochs", "steps"} <= axes.keys():
         names = " and ".join(twice or ("epochs", "steps"))
         raise ArgumentError(f"{names}: give it once, as an argument or in set")
-    return Grid(
-        load_task(task, data), axes, canonical(precisions), seed_list(seeds), lengths, source or {}
-    )
+    base, source = load_task(task, others.get("data")), others.get("source", {})
+    return Grid(base, axes, canonical(precisions), seed_list(seeds), lengths, source)
 
 
 # ---- from a file ---------------------------------------------------------------------------------
 
-KEYS = ("task", "data", "precision", "seeds", "epochs", "steps", "dial", "set")
+KEYS = ("task", "data", "precision", "seeds", *LENGTHS, "set")
 
 
 def read_grid(path) -> Grid:
@@ -162,19 +163,19 @@ def read_grid(path) -> Grid:
     path = files.as_path(path)
     try:
         content = path.read_bytes()
-        held = tomllib.loads(content.decode("utf-8"))
+        table = tomllib.loads(content.decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ArgumentError(f"{path} cannot be read as a grid in TOML: {error}") from error
-    for name in held:
+    for name in table:
         if name not in KEYS:
             near = " or ".join(nearest(name, KEYS)) or ", ".join(KEYS)
             raise ArgumentError(f"{path}: no key {name!r}, expected {near}")
-    missing = [name for name in ("task", "set") if name not in held]
+    missing = [name for name in ("task", "set") if name not in table]
     if missing:
         raise ArgumentError(f"{path}: {' and '.join(missing)} is missing: see minifp sweep --help")
-    spec = held.pop("task")
+    spec = table.pop("task")
     if isinstance(spec, str) and ".py" in spec and not Path(spec).is_absolute():
         spec = str(path.parent / spec)
     source = {"name": path.name, "sha256": hashlib.sha256(content).hexdigest()}
-    precisions = held.pop("precision", PRECISIONS)
-    return grid_of(spec, precisions=precisions, source=source, **held)
+    precisions = table.pop("precision", PRECISIONS)
+    return grid_of(spec, precisions=precisions, source=source, **table)

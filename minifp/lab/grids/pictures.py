@@ -136,8 +136,8 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
         if value is not None:
             field[i][j] = value
         places = words.decimals(task.margin)
-        shown = words.fixed if what == METRIC else words.signed
-        text = shown(value, places) if value is not None else ""
+        as_text = words.fixed if what == METRIC else words.signed
+        text = as_text(value, places) if value is not None else ""
         lost = f"{p.diverged}/{p.n} lost" if p.diverged else ""
         texts.append((j, i, "\n".join(part for part in (text, lost) if part)))
     finite = [v for line in field for v in line if math.isfinite(v)]

@@ -10,7 +10,7 @@ from typing import Any
 from minifp.data.downloads import planned
 from minifp.errors import ArgumentError
 from minifp.lab.budget import seeds_within
-from minifp.lab.comparison import Comparison, opened, wanted_of
+from minifp.lab.comparison import Comparison, opened, requests_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
 from minifp.lab.grids.points import Point, points_of
@@ -20,9 +20,9 @@ from minifp.lab.settings import check_data
 from minifp.lab.study import Study
 from minifp.lab.task import Task
 from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.here import Here
+from minifp.lab.workers.in_process import InProcess
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
-from minifp.lab.workers.wanted import Wanted
 from minifp.report.content import Document
 from minifp.saving import files
 
@@ -43,15 +43,12 @@ class Sweep(Study):
 
     def comparison(self, **settings: Any) -> Comparison:
         """That of the cell with these settings, such as lr=0.001. Raises ArgumentError."""
-        found = [
-            c
-            for cell, c in zip(self.grid.cells(), self.comparisons)
-            if all(cell.settings.get(name) == value for name, value in settings.items())
-        ]
-        if len(found) != 1:
-            names = "; ".join(cell.name for cell in self.grid.cells())
-            raise ArgumentError(f"{len(found)} cells have {settings}, expected one of: {names}")
-        return found[0]
+        cells = self.grid.cells()
+        which = [i for i, cell in enumerate(cells) if settings.items() <= cell.settings.items()]
+        if len(which) != 1:
+            names = "; ".join(cell.name for cell in cells)
+            raise ArgumentError(f"{len(which)} cells have {settings}, expected one of: {names}")
+        return self.comparisons[which[0]]
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""
@@ -91,53 +88,53 @@ def sweep(
     Raises ArgumentError for invalid settings, or settings without effect, before anything is
     trained.
     """
-    whole = the_grid(task, set, precisions, seeds, grid, epochs, steps, dial)
+    lengths = {"epochs": epochs, "steps": steps, "dial": dial}
+    whole = the_grid(task, set, precisions, seeds, grid, lengths)
     engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
     products = products_of(out, figures)
     with alone_in(out):
-        swept, wanted = found(whole, out, device, not isinstance(engine, Here))
+        swept, requests = read_sweep(whole, out, device, not isinstance(engine, InProcess))
         swept.budget = seeds_within(budget, whole.seeds, SEEDS)[1]
         swept.begin(products)
         title = f"{whole.task.name}, {len(swept.comparisons)} cells"
-        swept.train(title, wanted, engine, progress, products)
+        swept.train(title, requests, engine, progress, products)
     return swept
 
 
-def the_grid(task, set, precisions, seeds, grid, epochs, steps, dial) -> Grid:
+def the_grid(task, set, precisions, seeds, grid, lengths) -> Grid:
     """The Grid that arguments or a file describe. Raises ArgumentError for both, or none."""
     if grid is None:
         if task is None or set is None:
             raise ArgumentError("sweep: give a task and what to set, or grid='sweep.toml'")
-        return grid_of(task, set, precisions, seeds, epochs=epochs, steps=steps, dial=dial)
-    given = {"task": task, "set": set, "epochs": epochs, "steps": steps, "dial": dial}
-    twice = [name for name, value in given.items() if value is not None]
+        return grid_of(task, set, precisions, seeds, **lengths)
+    arguments = {"task": task, "set": set, **lengths}
+    twice = [name for name, value in arguments.items() if value is not None]
     twice += [] if precisions is PRECISIONS else ["precisions"]
     twice += [] if seeds is SEEDS else ["seeds"]
     if twice:
-        raise ArgumentError(
-            f"{', '.join(twice)} beside grid={str(grid)!r}: the file already sets that"
-        )
+        names = ", ".join(twice)
+        raise ArgumentError(f"{names} beside grid={str(grid)!r}: the file already sets that")
     return grid if isinstance(grid, Grid) else read_grid(grid)
 
 
-def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Wanted]]:
+def read_sweep(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Request]]:
     """The sweep as its folder holds it, and the runs that are missing, all cells of one seed before
     the next seed, so that the whole grid is seen early. Nothing is written."""
     data, arms = check_data(grid.base.data()), list(grid.arms())
-    comparisons, wanted = [], []
+    comparisons, requests = [], []
     for cell in grid.cells():
         task = grid.task_of(cell)
         place = None if out is None else files.place_within(out, CELLS, cell.name)
         comparison = opened(task, data, arms, grid.seeds, place)
         sent = ticket(grid.base, {**grid.lengths, **cell.settings}, task) if travels else None
         comparisons.append(comparison)
-        wanted += wanted_of(comparison, task, data, device, sent)
-    wanted.sort(key=lambda one: grid.seeds.index(one.seed))
-    return Sweep(grid, comparisons, out), wanted
+        requests += requests_of(comparison, task, data, device, sent)
+    requests.sort(key=lambda one: grid.seeds.index(one.seed))
+    return Sweep(grid, comparisons, out), requests
 
 
 @planned()
 def estimate(grid: Grid, out=None, device=None, jobs: int = 1, budget=None) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
     out, limit = None if out is None else files.as_path(out), seeds_within(budget, grid.seeds, 1)[1]
-    return estimate_of(grid.runs, found(grid, out, device)[1], jobs, limit)
+    return estimate_of(grid.runs, read_sweep(grid, out, device)[1], jobs, limit)

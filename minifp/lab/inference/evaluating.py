@@ -178,8 +178,8 @@ def each(trained, precisions, batch, repeats, progress):
     from minifp.runtime.bars import tqdm
 
     total = len(trained) * len(precisions) * (1 + repeats)
-    shown = {"unit": "pass", "mininterval": 0.5, "disable": not progress, "leave": False}
-    with tqdm(total=total, desc="evaluate", **shown) as bar:
+    look = {"unit": "pass", "mininterval": 0.5, "disable": not progress, "leave": False}
+    with tqdm(total=total, desc="evaluate", **look) as bar:
         for one in trained:
             bar.set_postfix_str(one.name)
             yield judge(one, precisions, batch, repeats, bar)

@@ -10,7 +10,7 @@ from minifp.data.items import as_plain
 from minifp.data.pictures import Pictures
 from minifp.data.structure import leaves, mapped
 from minifp.errors import MinifpError
-from minifp.lab.kept import Picture
+from minifp.lab.attachments import Picture
 from minifp.numerics.formats import is_float
 
 

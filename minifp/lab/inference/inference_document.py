@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from markupsafe import Markup
 
+from minifp.lab.attachments import of_picture
 from minifp.lab.inference.examples import each_change, picture_of
-from minifp.lab.kept import of_picture
 from minifp.lab.page.captions import metric_label, metric_places
 from minifp.lab.page.precision_styles import styles_of
 from minifp.report import in_notebook, words
@@ -22,21 +22,12 @@ MOST = 60  # pictures of a checkpoint in a precision
 NO_PILLOW = "Pictures need Pillow: python -m pip install pillow"
 STYLE = part("changed.css", __package__)
 
-
-HEAD = (
-    *("precision", "metric", "change", "loss", "changed", "p"),
-    *("example", "x time", "weights", "activ.", "x memory"),
-)
-
-
+HEAD = "precision,metric,change,loss,changed,p,example,x time,weights,activ.,x memory".split(",")
 RECORD = (
-    *("checkpoint", "task", "precision", "metric", "value", "change", "loss", "changed"),
-    *("gained", "lost", "p", "seconds_per_example", "weights_bytes", "activations_bytes"),
-)
-CHANGE = (
-    *("checkpoint", "task", "precision", "example", "place", "true", "before", "share_before"),
-    *("now", "share_now"),
-)
+    "checkpoint task precision metric value change loss changed gained lost p seconds_per_example "
+    "weights_bytes activations_bytes"
+).split()
+CHANGE = "checkpoint task precision example place true before share_before now share_now".split()
 
 
 def document(inference) -> Document:
@@ -80,7 +71,7 @@ def charts(inference) -> list[Rows]:
     )
     styles = styles_of(inference.precisions, base)
     legend = {precision: styles[precision] for precision in inference.others}
-    shown = []
+    charts_of_all = []
     for name, title, look in measures:
         rows = [
             Row(
@@ -91,8 +82,8 @@ def charts(inference) -> list[Rows]:
         ]
         look = look or {"margin": margin, "x": "shaded: the margin"}
         said = f"{title}: see the table."
-        shown.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
-    return shown
+        charts_of_all.append(Rows(f"{NAME}-{name}", title, rows, said=said, legend=legend, **look))
+    return charts_of_all
 
 
 def measured(judged, precision, name) -> float | None:
@@ -267,7 +258,7 @@ def names_of(inference) -> list[str]:
 def cards(judged, precision, base) -> Markup:
     """A card for each picture whose prediction changed; nothing where examples are no pictures."""
     changed = [*each_change(judged, precision)]
-    shown, missing = [], Markup()
+    items, missing = [], Markup()
     for example, _, true, before, share, now, share_now in changed[:MOST]:
         seen = picture_of(judged.trained.test_set, example)
         if seen is None:
@@ -279,11 +270,11 @@ def cards(judged, precision, base) -> Markup:
         lines = Markup().join(line(*named, true) for named in names)
         drawn = image(content, f"example {example}, {true}")
         item = Markup("<li>{}<span>{} (example {})</span>{}</li>")
-        shown.append(item.format(drawn, true, example, lines))
-    left = len(changed) - len(shown)
+        items.append(item.format(drawn, true, example, lines))
+    left = len(changed) - len(items)
     more = paragraph(f"{left:,} more in changed.csv.") if left > 0 else Markup()
-    listed = Markup('<ul class="changed">{}</ul>').format(Markup().join(shown))
-    return missing + listed + more if shown else Markup()
+    listed = Markup('<ul class="changed">{}</ul>').format(Markup().join(items))
+    return missing + listed + more if items else Markup()
 
 
 def line(precision, named, share, true) -> Markup:

@@ -55,13 +55,13 @@ def chapter(part, comparison) -> Section:
     arranged += [f"The dial. {dial}"] if dial and dial not in part.honest else []
     pages = ((REPORT, "its own page"), (RESULTS, "its results"), (HISTORY, "every step"))
     title = f"({part.key}) {part.title}"
-    shown: list = [part.claim, *arranged]
-    shown += [line_charts.group_of(comparison, ("loss", "metric"), prefix=f"part-{part.key}")]
-    shown += [f"Where to look. {part.look}", verdicts.statements(comparison)]
-    shown += [end_tables.final_table(comparison), cost_text(comparison)]
-    shown += [cost_table(comparison)]
+    parts: list = [part.claim, *arranged]
+    parts += [line_charts.group_of(comparison, ("loss", "metric"), prefix=f"part-{part.key}")]
+    parts += [f"Where to look. {part.look}", verdicts.statements(comparison)]
+    parts += [end_tables.final_table(comparison), cost_text(comparison)]
+    parts += [cost_table(comparison)]
     links = Links([[(f"{part.name}/{name}", text) for name, text in pages]])
-    return Section(title, [*shown, links])
+    return Section(title, [*parts, links])
 
 
 def overview(parts):

@@ -127,13 +127,8 @@ def scale(comparison) -> Panel:
     return Panel("scale", "Loss scale", lines, note=note, marks=marks, **look)
 
 
-HISTORIES = {
-    "loss": loss,
-    "metric": metric,
-    "test-loss": test_loss,
-    "gradients": gradients,
-    "scale": scale,
-}
+HISTORIES = {"loss": loss, "metric": metric, "test-loss": test_loss, "gradients": gradients}
+HISTORIES["scale"] = scale
 
 
 def lines_of(comparison, series) -> list[Line]:

@@ -33,8 +33,8 @@ def section(comparison) -> Section:
     if not needs:
         return Section("What was planned", registered)
     about = paragraph(ABOUT.format(power=POWER), "small")
-    shown: list[Part] = [power_group(comparison, needs), needs_table(needs, brief=()), about]
-    return Section("How many seeds", [*registered, *shown])
+    parts: list[Part] = [power_group(comparison, needs), needs_table(needs, brief=()), about]
+    return Section("How many seeds", [*registered, *parts])
 
 
 def power_group(comparison, needs) -> Group:

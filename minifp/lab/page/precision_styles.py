@@ -5,14 +5,11 @@ from minifp.lab.memory import KINDS
 from minifp.report.drawing import STYLES, Style
 
 # The same in every report, and in every panel of the demonstration.
-FAMILIAR = {
-    "mixed": 1,
-    "float16": 2,
-    "mixed,loss_scale=off": 3,
-    "mixed,master_weights=off": 4,
-    "mixed,loss_scale=128": 5,
-    "mixed,reduce=float16": 6,
-}
+WELL_KNOWN = (
+    "mixed float16 mixed,loss_scale=off mixed,master_weights=off mixed,loss_scale=128 "
+    "mixed,reduce=float16"
+)
+FAMILIAR = {precision: i for i, precision in enumerate(WELL_KNOWN.split(), 1)}
 # Dashes and marker of a control, which has the colour of the precision that it disturbs.
 CONTROLS = {
     "order": ((4, 2), "v"),

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from markupsafe import Markup
 
 from minifp.errors import DataError
-from minifp.lab import kept
+from minifp.lab import attachments
 from minifp.report.markup import code, paragraph
 from minifp.runtime import untrusted
 from minifp.saving import files
@@ -57,7 +57,7 @@ def sample_of(comparison, run, name) -> Sample:
     """What a run saved by a name, from its folder if it is there."""
     value = run.kept[name]
     if comparison.out is None:
-        return Sample(run.precision, *kept.contents(name, value))
+        return Sample(run.precision, *attachments.contents(name, value))
     try:
         content = files.read_within(comparison.out, value, untrusted.LARGEST)
     except DataError:

@@ -70,8 +70,8 @@ def events(run, metrics) -> bytes:
     writer = RecordWriter(content)
     writer.write(Event(wall_time=0.0, file_version=VERSION).SerializeToString())
     for step, values in scalars(run, metrics):
-        told = [Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
+        summaries = [Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
         at = step * (run.seconds_per_step or 0.0)
-        event = Event(wall_time=at, step=step, summary=Summary(value=told))
+        event = Event(wall_time=at, step=step, summary=Summary(value=summaries))
         writer.write(event.SerializeToString())
     return content.getvalue()

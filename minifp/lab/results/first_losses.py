@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from minifp.errors import ArgumentError
 from minifp.lab.run import Run, train
-from minifp.lab.workers.job import here
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.job import this_environment
+from minifp.lab.workers.request import Request
 from minifp.runtime.device import as_device, default_device
 
 STEPS = 20  # of which records keep the losses
@@ -22,10 +22,10 @@ class EnoughSteps(Exception):
     """A run has come as far as was asked."""
 
 
-def check(wanted: Sequence[Wanted]) -> None:
+def check(requests: Sequence[Request]) -> None:
     """Train the first steps of a kept run again, for each comparison that gets more. Raises
     ArgumentError, naming run and step, where a loss is another."""
-    for one in {id(one.comparison): one for one in wanted}.values():
+    for one in {id(one.comparison): one for one in requests}.values():
         run = kept_run(one)
         if run is not None:
             with default_device(one.device):
@@ -33,10 +33,10 @@ def check(wanted: Sequence[Wanted]) -> None:
             check_same(one.comparison, run, losses)
 
 
-def kept_run(one: Wanted) -> Run | None:
+def kept_run(one: Request) -> Run | None:
     """A run in the folder of a comparison that this machine should make alike: one of the baseline
     where there is one. On a GPU, of which folders do not tell the kind, there is none."""
-    c, ours = one.comparison, {**here(), "cores": ""}
+    c, ours = one.comparison, {**this_environment(), "cores": ""}
     if c.out is None or as_device(one.device) != "cpu" or {**c.environment, "cores": ""} != ours:
         return None
     runs = [run for run in c.runs if run.history["loss"] and "environment" not in run.made]

@@ -19,16 +19,7 @@ from minifp.report.json_text import json_text
 from minifp.saving import files
 
 # What may differ between two runs that have the same bits, or is looked at by itself.
-MEASURED = (
-    "seconds",
-    "processor_seconds",
-    "seconds_per_step",
-    "bytes",
-    "made",
-    "snapshots",
-    "weights",
-    "kept",
-)
+MEASURED = "seconds processor_seconds seconds_per_step bytes made snapshots weights kept".split()
 TOLD = ("description", "epochs", "steps", "batch_size", "clip_norm")  # of tasks: settings have it
 SHOWN = 5  # of what differs
 
@@ -88,14 +79,14 @@ def merge(
 
 def check_settings(first, one, second, other) -> None:
     """Refuse comparisons whose runs cannot stand side by side."""
-    told, of_other = (
+    settings, of_other = (
         {**{k: v for k, v in asdict(c.task).items() if k not in TOLD}, **c.config}
         for c in (one, other)
     )
-    differing = store.differing(told, of_other)
+    differing = store.differing(settings, of_other)
     if differing:
         changes = "; ".join(
-            f"{name} is {shorten(repr(told.get(name)), 60)} in {first} and "
+            f"{name} is {shorten(repr(settings.get(name)), 60)} in {first} and "
             f"{shorten(repr(of_other.get(name)), 60)} in {second}"
             for name in differing
         )
@@ -137,9 +128,12 @@ def differences(first, one, second, other) -> list[str]:
 
 def tell_machine(run, first, part) -> None:
     """Note that a run was made on another machine than those of the first folder."""
-    told = [run.made.get("environment"), carry_out.differences(first.environment, part.environment)]
-    if any(told):
-        run.made["environment"] = "; ".join(filter(None, told))
+    machines = [
+        run.made.get("environment"),
+        carry_out.differences(first.environment, part.environment),
+    ]
+    if any(machines):
+        run.made["environment"] = "; ".join(filter(None, machines))
 
 
 def united(parts, runs) -> Comparison:

@@ -12,14 +12,8 @@ from minifp.lab.task import Task
 from minifp.lab.workers.travel import imported_as
 
 # What changes bits. MINIFP_PRECISION does not: an arm says its precision.
-VARIABLES = (
-    "MINIFP_KERNELS",
-    "MINIFP_DEVICE",
-    "MINIFP_GPU_MATH",
-    "MINIFP_CONVOLUTIONS",
-    "NUMBA_CPU_NAME",
-    "NUMBA_CPU_FEATURES",
-)
+VARIABLES = ("MINIFP_KERNELS", "MINIFP_DEVICE", "MINIFP_GPU_MATH", "MINIFP_CONVOLUTIONS")
+VARIABLES += ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -86,12 +80,12 @@ def commit(folder: Path) -> str:
     """The commit of the git repository that a folder is in, and whether files differ from it."""
     command = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
-        told = subprocess.run(
+        lines = subprocess.run(
             command, cwd=folder, capture_output=True, encoding="utf-8", check=True, timeout=10
         ).stdout.splitlines()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return ""
-    oids = [line.split()[-1] for line in told if line.startswith("# branch.oid ")]
-    changed = sum(not line.startswith("#") for line in told)
+    oids = [line.split()[-1] for line in lines if line.startswith("# branch.oid ")]
+    changed = sum(not line.startswith("#") for line in lines)
     more = f", and changes in {changed} file{'s' * (changed != 1)}" if changed else ""
     return "".join(oids[:1]) + more

@@ -68,8 +68,8 @@ def products_of(out, figures, style=None, width=None, font=None, tensorboard=Fal
         if out is None:
             raise ArgumentError(f"{name}={value!r} without out: give the folder to put them in")
     if look and figures is None:
-        told = ", ".join(f"{name}={value!r}" for name, value in look.items())
-        raise ArgumentError(f"{told} without figures: say in which format, as figures='pdf'")
+        settings = ", ".join(f"{name}={value!r}" for name, value in look.items())
+        raise ArgumentError(f"{settings} without figures: say in which format, as figures='pdf'")
     if figures is not None:
         rendering.check_format(figures)
     if tensorboard:

@@ -39,8 +39,8 @@ def script(comparison) -> str:
     else:
         named = join([origin.task, *(["--data", origin.data] if origin.data else [])])
         if origin.file:
-            told = quote(f"run this in the folder where {origin.file} is")
-            task = NO_FILE.format(file=quote(origin.file), told=told)
+            hint = quote(f"run this in the folder where {origin.file} is")
+            task = NO_FILE.format(file=quote(origin.file), told=hint)
     lines = [f"export {name}={quote(value)}" for name, value in origin.variables.items()]
     lines += [command(comparison, named, arms, seeds) for arms, seeds in grids(comparison)]
     return TEXT.format(
@@ -59,8 +59,8 @@ def about(comparison) -> list[str]:
         "commit": comparison.origin.commit,
         **environment,
     }
-    told = [f"# {name}: {value}" for name, value in facts.items() if value]
-    return [" ".join(line.split()) for line in told]
+    lines = [f"# {name}: {value}" for name, value in facts.items() if value]
+    return [" ".join(line.split()) for line in lines]
 
 
 def grids(comparison) -> list[tuple[list[str], list[int]]]:

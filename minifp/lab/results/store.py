@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError, DataError, MinifpError
-from minifp.lab import final_weights, kept, snapshots
+from minifp.lab import attachments, final_weights, snapshots
 from minifp.lab.arms import as_arm
 from minifp.lab.results import schema
 from minifp.lab.results.origin import NOWHERE, Origin
@@ -43,7 +43,7 @@ SEEDS = 2**63  # what seeds are smaller than
 WHOLE = ("step", "skipped")  # columns of a history that count
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NAME = re.compile(r"\w[^/\\\x00-\x1f\x7f]*")  # of an arm: part of a path, and a command's word
-KEPT_FILE = re.compile(r"[\w-][\w.-]{0,254}")  # in the folder of a run: see kept.contents
+KEPT_FILE = re.compile(r"[\w-][\w.-]{0,254}")  # in the folder of a run: see attachments.contents
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
 
@@ -91,7 +91,7 @@ def kept_files(run: Run) -> dict[str, tuple[str, bytes]]:
     """What a run keeps in memory, by name: its file, seen from the folder, and the content."""
     path = run_path(Path(), run.precision, run.seed)
     beside = path.with_name(path.name.removesuffix(".json"))
-    saved = {name: kept.contents(name, value) for name, value in run.kept.items()}
+    saved = {name: attachments.contents(name, value) for name, value in run.kept.items()}
     return {name: ((beside / file).as_posix(), content) for name, (file, content) in saved.items()}
 
 
@@ -209,8 +209,8 @@ def check_arms(path: Path, pairs: Iterable[tuple[Any, Any]]) -> None:
     what is no seed."""
     for precision, seed in pairs:
         if not (isinstance(precision, str) and NAME.fullmatch(precision) and is_arm(precision)):
-            told = shorten(repr(precision), 60)
-            raise DataError(f"{path}: {told} is no name of a precision{EDITED}")
+            text = shorten(repr(precision), 60)
+            raise DataError(f"{path}: {text} is no name of a precision{EDITED}")
         if type(seed) is not int or not 0 <= seed < SEEDS:
             raise DataError(f"{path}: {seed!r} is no seed{EDITED}")
 

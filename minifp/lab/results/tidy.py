@@ -60,7 +60,7 @@ def runs_csv(comparison) -> str:
             *(getattr(run, name) for name in COUNTED),
             *(run.bytes.get(kind) for kind in KINDS),
             *(getattr(run, name) for name in TIMED),
-            "; ".join(f"{name}: {told}" for name, told in run.made.items()),
+            "; ".join(f"{name}: {text}" for name, text in run.made.items()),
         ]
         for run in comparison.runs
     ]

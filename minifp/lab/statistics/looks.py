@@ -71,15 +71,15 @@ def spent(looks: Sequence[int], level: float) -> list[float]:
 @lru_cache(maxsize=1024)
 def bounds(looks: tuple[int, ...], level: float = LEVEL) -> tuple[float, ...]:
     """c_k: what t is beyond at some look with the chance `level`, if nothing is there to find."""
-    found, n, before = [], looks[0], 0.0
+    limits, n, before = [], looks[0], 0.0
     cut, inside = math.pi / 2, Chebyshev([1.0], [-widest(n), widest(n)])
     for look, until in zip(looks, spent(looks, level)):
         while n < look:
             inside, n, cut = one_more(inside, n, cut), n + 1, math.pi / 2
         cut = crossed(inside, n, until - before)
-        found.append(math.sqrt(n - 1) * math.tan(cut))
+        limits.append(math.sqrt(n - 1) * math.tan(cut))
         before = until
-    return tuple(found)
+    return tuple(limits)
 
 
 def widest(n: int) -> float:
@@ -157,9 +157,9 @@ def compare_at_looks(
 
 @lru_cache(maxsize=512)
 def _at_looks(values, baseline, margin, looks):
-    made = sum(n <= len(values) for n in looks)
+    done = sum(n <= len(values) for n in looks)
     low, high, decided, tests = -math.inf, math.inf, None, []
-    for k, (n, c) in enumerate(zip(looks[:made], bounds(looks)), 1):
+    for k, (n, c) in enumerate(zip(looks[:done], bounds(looks)), 1):
         differences = [v - b for v, b in zip(values[:n], baseline)]
         center, error = mean(differences), deviation(differences) / math.sqrt(n)
         ends = max(low, center - c * error), min(high, center + c * error)
@@ -175,13 +175,13 @@ def _at_looks(values, baseline, margin, looks):
     needed = None if decided else min(ways, key=lambda way: (way[0] - last.n) / way[1])[0]
     of_all = {"low": low, "high": high, "p_low": p_low, "p_high": p_high, "verdict": verdict}
     of_all |= {"needed": needed, "p_within": min(p_within)}
-    return AtLooks(**{**vars(last), **of_all}, looks=looks, made=made, decided=decided)
+    return AtLooks(**{**vars(last), **of_all}, looks=looks, made=done, decided=decided)
 
 
 def least_level(test: Sequence[float], looks: tuple[int, ...]) -> float:
     """At which level a one-sided test would have rejected by now, of its t at each look."""
-    found = [np.interp(math.asinh(t), b, SCALES, left=-1) for t, b in zip(test, tabled(looks))]
-    return 1.0 if max(found) < 0 else 1 - normal.cdf(max(found))
+    scales = [np.interp(math.asinh(t), b, SCALES, left=-1) for t, b in zip(test, tabled(looks))]
+    return 1.0 if max(scales) < 0 else 1 - normal.cdf(max(scales))
 
 
 @lru_cache(maxsize=32)
@@ -213,8 +213,10 @@ def chance_at(d: Difference, margin: float, n: int, half: float) -> float:
     spread = d.sd * math.sqrt(1 / d.n - 1 / n)
     if not spread:
         return 1.0
-    inner, outer = ([t_cdf((e - d.mean) / spread, d.n - 1) for e in (-m, m)]
-                    for m in (margin - half, margin + half))  # fmt: skip
+    inner, outer = (
+        [t_cdf((e - d.mean) / spread, d.n - 1) for e in (-m, m)]
+        for m in (margin - half, margin + half)
+    )
     return max(0.0, inner[1] - inner[0]) + outer[0] + 1 - outer[1]
 
 

@@ -50,8 +50,8 @@ def one_of_them_p(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
     )
 
 
-def share(found, seen: float, is_sample: bool = False) -> float:
+def share(sizes, seen: float, is_sample: bool = False) -> float:
     """The share of numbers that are at least as large as the one seen."""
     least = seen * (1 - ROUNDING) if seen else -math.inf
-    count = int((found >= least).sum())
-    return (count + 1) / (len(found) + 1) if is_sample else count / len(found)
+    count = int((sizes >= least).sum())
+    return (count + 1) / (len(sizes) + 1) if is_sample else count / len(sizes)

@@ -4,27 +4,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from minifp.lab.results import first_losses, store
-from minifp.lab.workers.job import Outcome, here
+from minifp.lab.workers.job import Outcome, this_environment
 from minifp.lab.workers.progress import Progress
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 
 
-def carry_out(title: str, wanted: Sequence[Wanted], engine: Any, progress: bool) -> None:
+def carry_out(title: str, requests: Sequence[Request], engine: Any, progress: bool) -> None:
     """Let an engine make runs, and add each to its comparison, and to the folder of that.
 
-    engine: Here, Local or Cluster: its `outcomes` gives runs in whatever order they come home.
+    engine: InProcess, Local or Cluster: its `outcomes` gives runs in whatever order they come home.
     Raises ArgumentError where a run that is kept there would now have other losses.
     """
-    if not wanted:
+    if not requests:
         return
-    first_losses.check(wanted)
-    with engine, Progress(title, wanted, progress) as shown:
-        for one, outcome in engine.outcomes(wanted, shown):
-            shown.end(one)
+    first_losses.check(requests)
+    with engine, Progress(title, requests, progress) as bar:
+        for one, outcome in engine.outcomes(requests, bar):
+            bar.end(one)
             keep(one, outcome)
 
 
-def keep(one: Wanted, outcome: Outcome) -> None:
+def keep(one: Request, outcome: Outcome) -> None:
     """Add a run to its comparison, at the place that it was asked for at, and save it."""
     comparison, run = one.comparison, outcome.run
     differing = differences(comparison.environment, outcome.environment)
@@ -43,5 +43,5 @@ def differences(ours: dict[str, str], theirs: dict[str, str]) -> str:
     return "; ".join(
         f"{name} {value} instead of {ours.get(name)}"
         for name, value in theirs.items()
-        if name != "cores" and value != ours.get(name, here().get(name))
+        if name != "cores" and value != ours.get(name, this_environment().get(name))
     )

@@ -19,7 +19,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.workers.elsewhere import Elsewhere
 from minifp.lab.workers.job import Job, Outcome
 from minifp.lab.workers.lane import DiedAgain, Lane
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 from minifp.runtime.callers import level_of_user
 
 HOW_TO_GET = 'python -m pip install "minifp[cluster]", or distributed'
@@ -103,9 +103,8 @@ class Cluster(Elsewhere):
 
     def __init__(self, client) -> None:
         if not all(hasattr(client, name) for name in ("submit", "nthreads", "subscribe_topic")):
-            raise ArgumentError(
-                f"client is a {type(client).__name__}, expected a distributed.Client"
-            )
+            kind = type(client).__name__
+            raise ArgumentError(f"client is a {kind}, expected a distributed.Client")
         if getattr(client, "asynchronous", False):
             raise ArgumentError("client is asynchronous: create it with Client(address)")
         self.client, self.futures = client, list[Any]()
@@ -129,24 +128,24 @@ class Cluster(Elsewhere):
             self.client.unsubscribe_topic(self.topic)
         self.futures = []
 
-    def prepare(self, wanted: Sequence[Wanted]) -> list:
+    def prepare(self, requests: Sequence[Request]) -> list:
         """Compile for CPUs alone: a GPU may be elsewhere."""
-        return super().prepare([one for one in wanted if one.device in (None, "cpu")])
+        return super().prepare([one for one in requests if one.device in (None, "cpu")])
 
     def has_room(self, running: int) -> bool:
         """Dask has all runs at once."""
         return True
 
-    def send(self, number: int, one: Wanted) -> Any:
+    def send(self, number: int, one: Request) -> Any:
         """Let Dask have a run, those before it first."""
         job, key = one.job(), f"{self.topic}-{number}"
         ticket = self.client.submit(same, job.task, key=f"minifp-task-{job.task.digest}")
-        given = number, self.topic, replace(job, task=None), ticket
-        future = self.client.submit(work, *given, key=key, pure=False, priority=-number)
+        arguments = number, self.topic, replace(job, task=None), ticket
+        future = self.client.submit(work, *arguments, key=key, pure=False, priority=-number)
         self.futures.append(future)
         return future
 
-    def result(self, future: Any, one: Wanted) -> Outcome:
+    def result(self, future: Any, one: Request) -> Outcome:
         """A run, given up where too many of its workers died."""
         from distributed import KilledWorker
 

@@ -11,7 +11,7 @@ from minifp.lab.compile_ahead import compile_for
 from minifp.lab.workers.job import Outcome
 from minifp.lab.workers.lane import GLANCE, DiedAgain
 from minifp.lab.workers.progress import Progress
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 
 
 class Elsewhere:
@@ -24,38 +24,38 @@ class Elsewhere:
     events: SimpleQueue
     places: dict[int, list[str]]  # where each run has begun
 
-    def prepare(self, wanted: Sequence[Wanted]) -> list:
+    def prepare(self, requests: Sequence[Request]) -> list:
         """Compile here before many do so, by steps of which the Runs are returned; and what cannot
         be trained shows here."""
-        return compile_for(wanted)
+        return compile_for(requests)
 
     def has_room(self, running: int) -> bool:
         """Whether one more run can be sent, beside those that are under way."""
         raise NotImplementedError
 
-    def send(self, number: int, one: Wanted) -> Any:
+    def send(self, number: int, one: Request) -> Any:
         """The future of a run."""
         raise NotImplementedError
 
-    def result(self, future: Any, one: Wanted) -> Outcome:
+    def result(self, future: Any, one: Request) -> Outcome:
         """What has come home. Raises DiedAgain where the run is given up."""
         return future.result()
 
     def outcomes(
-        self, wanted: Sequence[Wanted], progress: Progress
-    ) -> Iterator[tuple[Wanted, Outcome]]:
+        self, requests: Sequence[Request], progress: Progress
+    ) -> Iterator[tuple[Request, Outcome]]:
         """Each run as soon as it comes home. Raises TrainingError at the end where runs were given
         up, as their processes have died, and at once what a run raises."""
         self.events, self.places = SimpleQueue(), {}
-        self.prepare(wanted)
-        waiting, running, lost = deque(enumerate(wanted)), 0, list[str]()
+        self.prepare(requests)
+        waiting, running, lost = deque(enumerate(requests)), 0, list[str]()
         while waiting or running:
             while waiting and self.has_room(running):
                 number, one = waiting.popleft()
                 future, running = self.send(number, one), running + 1
                 future.add_done_callback(lambda f, number=number: self.events.put((number, f)))
-            for number, future in self.ended(wanted, progress):
-                one, places, running = wanted[number], self.places.get(number, []), running - 1
+            for number, future in self.ended(requests, progress):
+                one, places, running = requests[number], self.places.get(number, []), running - 1
                 try:
                     outcome = self.result(future, one)
                 except DiedAgain as error:
@@ -66,12 +66,12 @@ class Elsewhere:
                 yield one, outcome
         if lost:
             raise TrainingError(
-                f"{len(lost)} of {len(wanted)} runs were given up, because their processes died "
+                f"{len(lost)} of {len(requests)} runs were given up, because their processes died "
                 f"again: {'; '.join(lost)}. A SIGKILL often means that the machine ran out of "
                 "memory: try fewer jobs. All other runs are saved"
             )
 
-    def ended(self, wanted: Sequence[Wanted], progress: Progress) -> Iterator[tuple[int, Any]]:
+    def ended(self, requests: Sequence[Request], progress: Progress) -> Iterator[tuple[int, Any]]:
         """The runs that have ended, after at most GLANCE seconds; how far others are is shown."""
         with suppress(Empty):
             event = self.events.get(timeout=GLANCE)
@@ -79,9 +79,9 @@ class Elsewhere:
                 number, what = event
                 if isinstance(what, str):
                     self.places.setdefault(number, []).append(what)
-                    progress.begin(wanted[number])
+                    progress.begin(requests[number])
                 elif isinstance(what, int):
-                    progress.reached(wanted[number], what)
+                    progress.reached(requests[number], what)
                 else:
                     yield number, what
                 event = self.events.get_nowait()

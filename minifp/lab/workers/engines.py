@@ -4,7 +4,7 @@ from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.lab.workers.cluster import Cluster
-from minifp.lab.workers.here import Here
+from minifp.lab.workers.in_process import InProcess
 from minifp.lab.workers.local import Local, checked_jobs
 from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.callers import warn_once
@@ -17,7 +17,7 @@ def engine_for(jobs: int = 1, client: Any = None) -> Any:
         if checked_jobs(jobs) != 1:
             raise ArgumentError(f"jobs={jobs} and a client: a cluster has as many jobs as workers")
         return Cluster(client)
-    return Here() if possible_jobs(jobs) == 1 else Local(jobs)
+    return InProcess() if possible_jobs(jobs) == 1 else Local(jobs)
 
 
 def possible_jobs(jobs: int) -> int:

@@ -47,39 +47,39 @@ class Outcome:
 
 
 ALONE = threading.Lock()  # runs share the seed and the observers of their process
-HELD: dict = {}  # what the last job of this process was of: the next one is mostly of the same
+LAST: dict = {}  # what the last job of this process was of: the next one is mostly of the same
 
 
 def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
     """Train as a job says, in this process. Raises DataError where data or settings are others."""
     with ALONE:
         task, data = prepared(job)
+        keeps = {"snapshots": True, "weights": job.keep_weights}
         with default_device(job.device):
-            run = train(
-                *(task, job.arm, job.seed, data, on_step), snapshots=True, weights=job.keep_weights
-            )
-    return Outcome(run, here(), os.getpid(), peak())
+            run = train(task, job.arm, job.seed, data, on_step, **keeps)
+    return Outcome(run, this_environment(), os.getpid(), peak())
 
 
 def prepared(job: Job) -> tuple[Task, tuple]:
     """The task of a job and its data, which are kept for the next job."""
-    if HELD.get("ticket") != job.task or HELD.get("config") != job.config:
-        HELD.clear()
+    if LAST.get("ticket") != job.task or LAST.get("config") != job.config:
+        LAST.clear()
         task = job.task.load()
         data = check_data(task.data())
         check_same(job, settings(task, data))
-        HELD.update(ticket=job.task, config=job.config, task=task, data=data)
-    return HELD["task"], HELD["data"]
+        LAST.update(ticket=job.task, config=job.config, task=task, data=data)
+    return LAST["task"], LAST["data"]
 
 
 def check_same(job: Job, there: dict) -> None:
     """Raise DataError where a task has other settings here than where it was sent from."""
     differing = [key for key in job.config if there.get(key) != job.config[key]]
     if differing:
-        differences = "; ".join(
-            f"{key} is {str(there.get(key))[:SHOWN]!r} instead of {str(job.config[key])[:SHOWN]!r}"
-            for key in differing
+        pairs = ((key, there.get(key), job.config[key]) for key in differing)
+        texts = (
+            f"{key} is {str(a)[:SHOWN]!r} instead of {str(b)[:SHOWN]!r}" for key, a, b in pairs
         )
+        differences = "; ".join(texts)
         raise DataError(
             f"the task {job.config['task']!r} differs in the process that should train it: "
             f"{differences}. A task's data function must return the same data at each call, so "
@@ -94,6 +94,6 @@ def variables() -> dict[str, str]:
 
 
 @cache
-def here() -> dict[str, str]:
+def this_environment() -> dict[str, str]:
     """The environment of this process."""
     return environment()

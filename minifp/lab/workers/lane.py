@@ -87,13 +87,9 @@ class Lane:
         from loky import ProcessPoolExecutor
         from loky.backend import get_context
 
-        self.pool = ProcessPoolExecutor(
-            max_workers=1,
-            context=get_context("loky"),
-            env={**self.variables, **dict.fromkeys(blas.THREADS, "1"), **NO_LEAK},
-            initializer=begin,
-            initargs=(self.folder, os.getpid()),
-        )
+        env = {**self.variables, **dict.fromkeys(blas.THREADS, "1"), **NO_LEAK}
+        first = {"initializer": begin, "initargs": (self.folder, os.getpid())}
+        self.pool = ProcessPoolExecutor(1, context=get_context("loky"), env=env, **first)
         settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
         own = {name: settings.pop(name) for name in ("daemon",) if name in settings}
         try:

@@ -8,9 +8,9 @@ from minifp.errors import ArgumentError
 from minifp.lab.workers.elsewhere import Elsewhere
 from minifp.lab.workers.job import Outcome, variables
 from minifp.lab.workers.lane import Lane
+from minifp.lab.workers.request import Request
 from minifp.lab.workers.room import Room, array_bytes, guess
 from minifp.lab.workers.travel import HOW_TO_GET
-from minifp.lab.workers.wanted import Wanted
 from minifp.runtime.cpu.threads import cores
 
 MOST_A_CORE = 16  # processes, of which each takes its time and memory to begin
@@ -55,11 +55,11 @@ class Local(Elsewhere):
             lane.stop()
         self.threads.shutdown(cancel_futures=True)
 
-    def prepare(self, wanted: Sequence[Wanted]) -> list:
+    def prepare(self, requests: Sequence[Request]) -> list:
         """Begin the processes, and compile while they import minifp."""
-        self.idle = [Lane(variables()) for _ in range(min(self.jobs, len(wanted)))]
-        runs = super().prepare(wanted)
-        data = {id(one.data): array_bytes(one.data) for one in wanted}
+        self.idle = [Lane(variables()) for _ in range(min(self.jobs, len(requests)))]
+        runs = super().prepare(requests)
+        data = {id(one.data): array_bytes(one.data) for one in requests}
         self.room = Room(guess(sum(data.values()), (run.bytes for run in runs)))
         return runs
 
@@ -71,7 +71,7 @@ class Local(Elsewhere):
         count = len(self.idle) + len(busy)
         return self.room.is_for_another(busy, self.idle[0].process, count)
 
-    def send(self, number: int, one: Wanted) -> Future:
+    def send(self, number: int, one: Request) -> Future:
         """Let an idle process make a run."""
         lane = self.idle.pop(0)
         how = "this machine", lambda what: self.events.put((number, what)), lambda: self.is_open
@@ -79,7 +79,7 @@ class Local(Elsewhere):
         self.busy[future] = lane
         return future
 
-    def result(self, future: Future, one: Wanted) -> Outcome:
+    def result(self, future: Future, one: Request) -> Outcome:
         """A run, whose process is idle again."""
         self.idle.append(self.busy.pop(future))
         outcome = future.result()

@@ -2,10 +2,10 @@
 take at the mean rate so far.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 
 TIMES = "[{elapsed}<{remaining}{postfix}]"
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} steps " + TIMES
@@ -14,10 +14,10 @@ FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} steps " + TIMES
 class Progress:
     """The bar. It is entered as a `with` block."""
 
-    def __init__(self, title: str, wanted: Sequence[Wanted], shown: bool) -> None:
-        self.title, self.shown, self.runs, self.finished = title, shown, len(wanted), 0
-        self.left = {id(one): one.steps for one in wanted}
-        self.under_way: dict[int, Wanted] = {}
+    def __init__(self, title: str, requests: Sequence[Request], is_visible: bool) -> None:
+        self.title, self.is_visible, self.runs, self.finished = title, is_visible, len(requests), 0
+        self.left = {id(one): one.steps for one in requests}
+        self.under_way: dict[int, Request] = {}
         self.bar: Any = None
 
     def __enter__(self) -> "Progress":
@@ -25,23 +25,27 @@ class Progress:
 
         settings = {"mininterval": 0.5, "smoothing": 0, "bar_format": FORMAT}
         total = sum(self.left.values())
-        self.bar = tqdm(total=total, desc=self.title, disable=not self.shown, **settings)
+        self.bar = tqdm(total=total, desc=self.title, disable=not self.is_visible, **settings)
         return self
 
     def __exit__(self, *raised: object) -> None:
         self.bar.close()
 
-    def begin(self, one: Wanted) -> None:
+    def begin(self, one: Request) -> None:
         """A run begins, for the first time or once more."""
         self.under_way[id(one)] = one
         self._put(one, one.steps)
         self._tell()
 
-    def reached(self, one: Wanted, steps: int) -> None:
+    def reached(self, one: Request, steps: int) -> None:
         """A run has done so many steps."""
         self._put(one, min(one.steps - steps, self.left[id(one)]))
 
-    def end(self, one: Wanted) -> None:
+    def follower(self, one: Request) -> Callable[[Any], None]:
+        """A function of a Run that is told after each step."""
+        return lambda run: self.reached(one, run.steps)
+
+    def end(self, one: Request) -> None:
         """A run is finished, or was stopped."""
         self.finished += 1
         self._put(one, 0)

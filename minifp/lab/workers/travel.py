@@ -97,12 +97,12 @@ def ticket(base: Task, changes: dict, task: Task) -> Ticket:
 
 def imported_as(task: Task) -> tuple[str, None] | None:
     """("module:name", None) of a task that an imported module holds; None for another."""
-    for module, held in [*sys.modules.items()]:
-        if module in MAIN or module.startswith(FILE_MODULE):
+    for name, module in [*sys.modules.items()]:
+        if name in MAIN or name.startswith(FILE_MODULE):
             continue  # which another process cannot import
-        for name, value in [*getattr(held, "__dict__", {}).items()]:
+        for own, value in [*getattr(module, "__dict__", {}).items()]:
             if value is task:
-                return f"{module}:{name}", None
+                return f"{name}:{own}", None
     return None
 
 

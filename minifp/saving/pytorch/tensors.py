@@ -69,10 +69,7 @@ class Tensors:
             raise ValueError(f"the storage {name[:40]!r}, of two lengths")
         return Stored(name, kind.dtype)
 
-    def tensor(
-        self, stored: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, hooks: Any,
-        metadata: Any = None,
-    ) -> Tensor:  # fmt: skip
+    def tensor(self, stored, offset, sizes, strides, requires_grad, hooks, metadata=None) -> Tensor:
         """A tensor in a storage; sizes, strides and offset count numbers. Raises ValueError for one
         that is not within it, or takes too much where it is copied."""
         if type(stored) is not Stored or hooks or metadata or type(requires_grad) is not bool:
@@ -85,9 +82,8 @@ class Tensors:
         return Tensor(array, requires_grad=requires_grad, storage=storage)
 
     def any_tensor(
-        self, stored: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, hooks: Any,
-        dtype: Any, metadata: Any = None,
-    ) -> Tensor:  # fmt: skip
+        self, stored, offset, sizes, strides, requires_grad, hooks, dtype, metadata=None
+    ) -> Tensor:
         """The same, of a dtype that is said."""
         if type(stored) is not Stored or not isinstance(dtype, Dtype):
             raise ValueError("a tensor of no storage, or of no dtype")

@@ -11,10 +11,10 @@ from minifp.teach import collecting
 
 
 @click.command(name="collect")
-@click.argument("paths", nargs=-1, required=True, metavar="FILES...",
-                type=options.Place(exists=True))  # fmt: skip
-@click.option("--out", type=options.Place(dir_okay=False), default="guesses.html",
-              show_default=True, metavar="PATH", help="Write the page here.")  # fmt: skip
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="FILES...", type=options.Place(exists=True)
+)
+@options.checkpoint("--out", "Write the page here.", default="guesses.html")
 def teach_collect(paths, out):
     """Show a class what it guessed: a histogram for each question, on one page for the projector.
 

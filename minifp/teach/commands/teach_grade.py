@@ -13,22 +13,31 @@ from minifp.teach.grading.grade import read_class
 from minifp.teach.grading.process import Limits
 
 SEEDS = 2**32
+ABOVE_0 = click.FloatRange(min=0.1)
 
 
 @click.command(name="grade")
 @click.argument("folder", type=options.Place(exists=True, file_okay=False))
 @options.checkpoint("--out", "Also write the points and reasons to this file, as CSV.")
-@click.option(
-    "--lesson", "lessons", multiple=True, metavar="NAME",
-    help="Grade the exercises of this lesson (repeat it for others).  [default: of all lessons of "
-    "which a file has an exercise]",
-)  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True,
-              metavar="S", help="Time for an exercise, all its calls together.")  # fmt: skip
-@click.option("--memory", type=click.FloatRange(min=0.1), default=2, show_default=True,
-              metavar="GIB", help="Memory for a student's code, beside Python's.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, SEEDS), metavar="N",
-              help="Draw the same cases as an earlier grading.  [default: new cases]")  # fmt: skip
+@options.option(
+    "--lesson lessons",
+    "NAME",
+    "Grade the exercises of this lesson (repeat it for others).  [default: of all lessons of which "
+    "a file has an exercise]",
+    multiple=True,
+)
+@options.option(
+    "--seconds", "S", "Time for an exercise, all its calls together.", type=ABOVE_0, default=10
+)
+@options.option(
+    "--memory", "GIB", "Memory for a student's code, beside Python's.", type=ABOVE_0, default=2
+)
+@options.option(
+    "--seed",
+    "N",
+    "Draw the same cases as an earlier grading.  [default: new cases]",
+    type=click.IntRange(0, SEEDS),
+)
 @options.quiet
 def teach_grade(folder, out, lessons, seconds, memory, seed, progress):
     """Grade a class's exercises: a point for each that is right.

@@ -20,9 +20,11 @@ def table(scores: Mapping[int, Sequence[float]], dead: Sequence[int]) -> list[tu
 
 
 def bathtub(
-    scores: Mapping[int, Sequence[float]], dead: Sequence[int], float32: Sequence[float],
+    scores: Mapping[int, Sequence[float]],
+    dead: Sequence[int],
+    float32: Sequence[float],
     walls: Mapping[str, float],
-) -> Any:  # fmt: skip
+) -> Any:
     """The figure. scores: F1 of each seed, by log2 S. dead: of those at which every step was
     skipped. float32: its F1 of each seed. walls: where, as log2 S, they were predicted, by what."""
     from matplotlib.figure import Figure
@@ -37,10 +39,8 @@ def bathtub(
     axes.plot(ks, [mean(scores[k]) for k in ks], color=blue.color, lw=blue.width)
     for alive, style in ((True, blue), (False, red)):
         some = [(k, f1) for k in ks if (k not in dead) == alive for f1 in scores[k]]
-        axes.plot(
-            [k for k, _ in some], [f1 for _, f1 in some], "s" if alive else "X", ms=4.5,
-            color=style.color, mec="white", mew=0.4, zorder=3,
-        )  # fmt: skip
+        look: Any = {"ms": 4.5, "color": style.color, "mec": "white", "mew": 0.4, "zorder": 3}
+        axes.plot([k for k, _ in some], [f1 for _, f1 in some], "s" if alive else "X", **look)
     if dead:
         axes.text(min(dead) - 1, 0, SKIPPED, color=red.color, ha="right", fontsize=LETTERS)
     top = 1.12 * max([*float32, *(f1 for of in scores.values() for f1 in of)])

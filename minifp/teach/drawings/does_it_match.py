@@ -32,10 +32,9 @@ def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> No
         axes.plot([row.low, row.high], [y + 0.1] * 2, color=style.color, lw=2.5)
         axes.plot(row.difference, y + 0.1, "|", color=INK, ms=11, mew=1.8)
     axes.set_yticks(range(len(names)), names.values())
-    axes.set_ylim(len(names) - 0.4, -0.8)
     axes.grid(False, axis="y")
-    axes.set_xlabel(f"points from float32; bar: 90% interval, grey: ±{margin:g}")
-    axes.set_title("Where runs end, seed by seed")
+    words = f"points from float32; bar: 90% interval, grey: ±{margin:g}"
+    axes.set(ylim=(len(names) - 0.4, -0.8), xlabel=words, title="Where runs end, seed by seed")
 
 
 def ranks_of_equals(values: list[float]) -> np.ndarray:
@@ -55,9 +54,7 @@ def draw_distances(axes: Any, comparison: Any, names: Mapping[str, str]) -> None
         middle = np.median([d.weights for d in mine], axis=0)
         marks = {"marker": style.marker, "ms": 4, "markevery": 4}
         axes.plot(mine[0].steps, middle, label=names[arm], **marks, **style.look)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("step")
-    axes.set_ylabel("|w - float32's w| / |float32's w|")
+    ratio = "|w - float32's w| / |float32's w|"
+    axes.set(xscale="log", yscale="log", xlabel="step", ylabel=ratio)
     axes.set_title("How runs part on the way")
     axes.legend(loc="center left", bbox_to_anchor=(0, 0.42), fontsize=8)

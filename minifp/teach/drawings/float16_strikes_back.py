@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minifp.report.drawing import GRID, MUTED, STYLES
+from minifp.teach.drawings import note
 
 COLUMNS = "format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"
 NAMED = {10: "float16", 7: "bfloat16", 23: "float32"}
@@ -46,14 +47,11 @@ def draw_mismatch(axes: Any, mismatch: Mapping[int, float]) -> None:
         style = STYLES[{10: 1, 7: 2}.get(b, 0)]
         axes.plot(b, mismatch[b], style.marker, color=style.color, ms=6)
         if b in NAMED:
-            axes.annotate(
-                NAMED[b], (b, mismatch[b]), (5, 5), textcoords="offset points", color=style.color
-            )
+            note(axes, NAMED[b], (b, mismatch[b]), (5, 5), color=style.color, fontsize=None)
     axes.set_yscale("log")
     axes.set_xticks([int(b) for b in bits])
     axes.margins(x=0.14)
-    axes.set_xlabel("bits of mantissa")
-    axes.set_ylabel("|log p, sampler - trainer|")
+    axes.set(xlabel="bits of mantissa", ylabel="|log p, sampler - trainer|")
     axes.set_title("Mismatch of a letter")
     axes.legend(loc="lower left")
 
@@ -66,7 +64,5 @@ def draw_rewards(axes: Any, rewards: Mapping[str, Sequence[Sequence[float]]]) ->
         marks = {"marker": style.marker, "ms": 4, "markevery": max(1, curves.shape[1] // 6)}
         axes.plot(curves.mean(0), label=name, **marks, **style.look)
     axes.axhline(1, color=GRID, lw=1)
-    axes.set_xlabel("step")
-    axes.set_ylabel("reward of a letter")
-    axes.set_title("Reward")
+    axes.set(xlabel="step", ylabel="reward of a letter", title="Reward")
     axes.legend(loc="lower right")

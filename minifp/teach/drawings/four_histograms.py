@@ -49,13 +49,8 @@ def lost_percent(scope: Findings, log2_S: int) -> float:
 
 def table(rows: list[Row]) -> list[tuple]:
     """What the figure shows, by COLUMNS."""
-    return [
-        (
-            *(row.kind, row.layer, 100 * row.histogram.zeros / row.histogram.total),
-            *(100 * row.histogram.lost(), row.lost),
-        )
-        for row in rows
-    ]
+    shares = [(100 * r.histogram.zeros / r.histogram.total, 100 * r.histogram.lost()) for r in rows]
+    return [(row.kind, row.layer, *of, row.lost) for row, of in zip(rows, shares)]
 
 
 def ridges(rows: list[Row], title: str) -> Any:
@@ -99,14 +94,12 @@ def ridge(axes, row: Row, base: float):
     """One histogram on its line, the highest bin 0.85 high."""
     counts = row.histogram.shifted(row.shift).exponents
     most = max(counts.values(), default=1)
-    for held, color, hatch in ((True, KEPT, None), (False, LOST, "////")):
-        some = {e: n for e, n in counts.items() if (ZERO <= e < WALL) == held}
-        axes.bar(
-            [e + 0.5 for e in some], [0.85 * n / most for n in some.values()], 1.0, base,
-            color=color if held else "white", edgecolor=color, lw=0.4, hatch=hatch,
-        )  # fmt: skip
+    for fits, color, hatch in ((True, KEPT, None), (False, LOST, "////")):
+        some = {e: n for e, n in counts.items() if (ZERO <= e < WALL) == fits}
+        heights = [0.85 * n / most for n in some.values()]
+        look = {"color": color if fits else "white", "edgecolor": color, "lw": 0.4, "hatch": hatch}
+        axes.bar([e + 0.5 for e in some], heights, 1.0, base, **look)
     axes.axhline(base, color=MUTED, lw=0.5)
-    says = "0" if row.lost == 0 else "<0.1%" if row.lost < 0.1 else f"{row.lost:.1f}%"
-    axes.text(
-        1.02, base + 0.1, says, transform=axes.get_yaxis_transform(), fontsize=LETTERS, color=INK,
-    )  # fmt: skip
+    share = "0" if row.lost == 0 else "<0.1%" if row.lost < 0.1 else f"{row.lost:.1f}%"
+    right = axes.get_yaxis_transform()
+    axes.text(1.02, base + 0.1, share, transform=right, fontsize=LETTERS, color=INK)

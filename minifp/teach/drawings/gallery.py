@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minifp.report.drawing import GRID, INK, MUTED, STYLES
+from minifp.teach.drawings import FRACTION_ACROSS
 
 NAMES = {"float32": "float32", "mixed,loss_scale=1": "mixed, S = 1"}
 NAMES["mixed,loss_scale=128"] = "mixed, S = 128"
@@ -33,10 +34,9 @@ def draw_panel(axes: Any, comparison: Any) -> None:
         axes.plot(metrics, [y] * len(metrics), style.marker, color=style.color, ms=6, alpha=0.85)
         failed = sum(not run.finished for run in runs)
         if failed:
-            axes.annotate(
-                f"{failed} of {len(runs)} diverged", (0.98, y - 0.28), color=INK, fontsize=8,
-                xycoords=("axes fraction", "data"), ha="right", va="center",
-            )  # fmt: skip
+            look = {"color": INK, "fontsize": 8, "ha": "right", "va": "center"}
+            text, at = f"{failed} of {len(runs)} diverged", (0.98, y - 0.28)
+            axes.annotate(text, at, xycoords=FRACTION_ACROSS, **look)
     axes.set_yticks(range(len(arms)), [NAMES.get(arm, arm) for arm in arms])
     axes.set_ylim(len(arms) - 0.4, -0.6)
     axes.margins(x=0.08)

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.report.drawing import INK, MUTED, STYLES
+from minifp.report.drawing import INK, STYLES
+from minifp.teach.drawings import FRACTION_ACROSS, note
 
 LARGEST = 65504.0  # of float16
 LANES = (3, 1.1, 2.4)  # their heights
@@ -29,10 +30,8 @@ def timeline(runs: Sequence[Run]) -> Any:
     """A figure: log2 S of all runs, their skipped steps, and max |S g| of the first."""
     import matplotlib.pyplot as plt
 
-    figure, lanes = plt.subplots(
-        3, 1, figsize=(4.8, 6.0), sharex=True, layout="constrained",
-        gridspec_kw={"height_ratios": LANES},
-    )  # fmt: skip
+    look = {"figsize": (4.8, 6.0), "layout": "constrained"}
+    figure, lanes = plt.subplots(3, 1, sharex=True, height_ratios=LANES, **look)
     draw_scales(lanes[0], runs)
     draw_skips(lanes[1], runs)
     draw_stored(lanes[2], runs[0])
@@ -45,8 +44,7 @@ def draw_scales(axes: Any, runs: Sequence[Run]) -> None:
     for run, style in zip(runs, STYLES[1:]):
         steps = np.arange(1, len(run.scale) + 1)
         axes.step(steps, np.log2(run.scale), where="post", label=run.name, **style.look)
-    axes.set_ylabel("log2 S")
-    axes.set_title("The loss scale")
+    axes.set(ylabel="log2 S", title="The loss scale")
     axes.legend(fontsize=8, loc="best", handlelength=2.4)
 
 
@@ -56,10 +54,8 @@ def draw_skips(axes: Any, runs: Sequence[Run]) -> None:
         steps = 1 + np.flatnonzero(run.skipped)
         axes.plot(steps, np.full(len(steps), row), "|", color=style.color, ms=9, mew=1.6)
     axes.set_yticks(range(len(runs)), [str(sum(run.skipped)) for run in runs])
-    axes.set_ylabel("how many")
-    axes.set_ylim(len(runs) - 0.4, -0.6)
+    axes.set(ylabel="how many", ylim=(len(runs) - 0.4, -0.6), title="Skipped steps")
     axes.grid(False, axis="y")
-    axes.set_title("Skipped steps")
 
 
 def draw_stored(axes: Any, run: Run) -> None:
@@ -71,13 +67,10 @@ def draw_stored(axes: Any, run: Run) -> None:
     above = np.full((~is_finite).sum(), top + 2)
     axes.plot(step[~is_finite], above, "^", color=INK, ms=5, clip_on=False)
     axes.axhline(top, color=INK, lw=1, ls="--")
-    axes.annotate(
-        "65504; above it: Inf", (1, top), (-2, 2), xycoords=("axes fraction", "data"), ha="right",
-        va="bottom", textcoords="offset points", fontsize=7.5, color=MUTED,
-    )  # fmt: skip
+    look = {"xycoords": FRACTION_ACROSS, "ha": "right", "va": "bottom"}
+    note(axes, "65504; above it: Inf", (1, top), (-2, 2), **look)
     axes.set_ylim(top=top + 2.8)
-    axes.set_ylabel("log2 max |S g|")
-    axes.set_title(f"The largest stored gradient ({run.name})")
+    axes.set(ylabel="log2 max |S g|", title=f"The largest stored gradient ({run.name})")
 
 
 COLUMNS = ("loss scale", "step", "log2 S", "what happened")

@@ -29,9 +29,8 @@ def accuracy_by_rate(
         axes.plot(rates, of, label=name, marker=style.marker, ms=5.5, **style.look)
     for name, lr in limits.items():
         axes.axvline(lr, color=INK, lw=0.8, ls=(0, (1, 2)))
-        axes.text(
-            lr, 101, f"half a gap,\n{name}", fontsize=7.5, color=INK, ha="center", va="bottom"
-        )
+        look: Any = {"fontsize": 7.5, "color": INK, "ha": "center", "va": "bottom"}
+        axes.text(lr, 101, f"half a gap,\n{name}", **look)
     axes.set(xscale="log", ylim=(0, 101), xlabel="learning rate of Adam", ylabel="accuracy, %")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minifp.report.drawing import INK, MUTED, PAPER, STYLES
+from minifp.teach.drawings import note
 
 KINDS = ("weights", "masters", "optimizer_state", "gradients", "activations")
 HATCHES = ("", "///", "...", "\\\\\\", "xx")
@@ -36,21 +37,17 @@ def draw_bytes(axes: Any, bytes_of: Mapping[str, Mapping[str, int]]) -> None:
         left = 0.0
         for kind, style, hatch in zip(KINDS, STYLES, HATCHES):
             width = 100 * bytes_of[name][kind] / whole
-            axes.barh(
-                y, width, left=left, color=style.color, hatch=hatch, edgecolor=PAPER, lw=0.6,
-                label=kind.replace("_", " ") if y == 0 else None,
-            )  # fmt: skip
+            look = {"color": style.color, "hatch": hatch, "edgecolor": PAPER, "lw": 0.6}
+            label = kind.replace("_", " ") if y == 0 else None
+            axes.barh(y, width, left=left, label=label, **look)
             left += width
         axes.text(left + 1.5, y, f"{left:.0f}%", va="center", color=INK)
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlim(0, 116)
     axes.invert_yaxis()
     axes.grid(False, axis="y")
-    axes.set_xlabel("% of the bytes in float32")
-    axes.set_title("What a step holds")
-    axes.legend(
-        ncols=2, loc="upper center", bbox_to_anchor=(0.4, -0.24), fontsize=8, handlelength=1.4
-    )
+    axes.set(xlim=(0, 116), xlabel="% of the bytes in float32", title="What a step holds")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.24)}
+    axes.legend(ncols=2, fontsize=8, handlelength=1.4, **below)
 
 
 def draw_roofline(axes: Any, machines: list, products: list) -> None:
@@ -62,22 +59,14 @@ def draw_roofline(axes: Any, machines: list, products: list) -> None:
         axes.plot(x, roof, **style.look)
         top = machine.half_rate / 1e9
         label = f"{machine.name}, ridge at {machine.ridge():.3g}"
-        axes.annotate(
-            label, (most, top), (-2, -5), textcoords="offset points", color=style.color, va="top",
-            ha="right", fontsize=8,
-        )  # fmt: skip
+        look = {"color": style.color, "va": "top", "ha": "right", "fontsize": 8}
+        note(axes, label, (most, top), (-2, -5), **look)
         at = [(f, min(machine.half_rate, f * machine.bandwidth) / 1e9) for _, f in products]
         axes.plot(*zip(*at), style.marker, color=style.color, ms=5)
     for name, intensity in products:
         axes.axvline(intensity, color=MUTED, lw=0.7, ls=":")
-        axes.annotate(
-            name, (intensity, 0.03), (-2, 0), xycoords=("data", "axes fraction"), ha="right",
-            textcoords="offset points", rotation=90, fontsize=7.5, color=MUTED, va="bottom",
-        )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(LEAST, most)
+        upright = {"rotation": 90, "ha": "right", "va": "bottom"}
+        note(axes, name, (intensity, 0.03), (-2, 0), xycoords=("data", "axes fraction"), **upright)
+    axes.set(xscale="log", yscale="log", xlim=(LEAST, most), title="How fast it can be")
     axes.set_ylim(bottom=machines[0].bandwidth * LEAST / 1e10)
-    axes.set_xlabel("flop for each byte, in float16")
-    axes.set_ylabel("Gflop/s at most")
-    axes.set_title("How fast it can be")
+    axes.set(xlabel="flop for each byte, in float16", ylabel="Gflop/s at most")

@@ -54,7 +54,6 @@ def label_ends(axes: Any) -> None:
     axes.text(16.5, -36, "65,504\nis the last", color=INK, fontsize=8, va="bottom")
     axes.vlines(-24, -32, -24, color=color, lw=1.2, ls=(0, (1, 2)))
     axes.text(-24.5, -23.5, "$2^{-24}$ is\nthe first", color=INK, fontsize=8, va="top", ha="right")
-    axes.annotate(
-        "subnormal numbers:\nthe gap stays $2^{-24}$", (-18, -24), (-33, -13), fontsize=8,
-        color=INK, arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 0.8},
-    )  # fmt: skip
+    line = {"arrowstyle": "-", "color": MUTED, "lw": 0.8}
+    words = "subnormal numbers:\nthe gap stays $2^{-24}$"
+    axes.annotate(words, (-18, -24), (-33, -13), fontsize=8, color=INK, arrowprops=line)

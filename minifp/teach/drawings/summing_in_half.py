@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minifp.report.drawing import MUTED, PAPER, STYLES
+from minifp.teach.drawings import FRACTION_ACROSS, note
 
 INSET = (0.2, 0.61, 0.4, 0.3)  # left, bottom, width, height, as shares of the axes
 ROUNDING = 2.0**-11  # at most, of the result as it is stored in float16
@@ -32,19 +33,13 @@ def draw_errors(axes: Any, lengths: Sequence[int], errors: Mapping[str, Sequence
     for (name, of_lengths), style in zip(errors.items(), STYLES[1:]):
         axes.plot(lengths, of_lengths, label=name, marker=style.marker, ms=4, **style.look)
     axes.axhline(ROUNDING, color=MUTED, lw=0.8, ls=":")
-    axes.annotate(
-        "half a unit in the last place", (1, ROUNDING), (-2, 2), ha="right", color=MUTED,
-        xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7.5,
-    )  # fmt: skip
+    look = {"xycoords": FRACTION_ACROSS, "ha": "right"}
+    note(axes, "half a unit in the last place", (1, ROUNDING), (-2, 2), **look)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_ylim(5e-5, 3)
-    axes.set_xlabel("K, numbers in the sum")
-    axes.set_ylabel("relative error")
+    axes.set(yscale="log", ylim=(5e-5, 3), xlabel="K, numbers in the sum", ylabel="relative error")
     axes.set_title("A dot product, summed in three ways")
-    axes.legend(
-        fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.46, -0.16), columnspacing=1.2
-    )
+    below = {"loc": "upper center", "bbox_to_anchor": (0.46, -0.16)}
+    axes.legend(fontsize=8, ncols=3, columnspacing=1.2, **below)
 
 
 def draw_losses(axes: Any, losses: Mapping[str, tuple[float, float]]) -> None:
@@ -54,11 +49,9 @@ def draw_losses(axes: Any, losses: Mapping[str, tuple[float, float]]) -> None:
         axes.plot(pair, [y, y], color=MUTED, lw=1, zorder=1)
         for x, style in zip(pair, (half, single)):
             axes.plot(x, y, style.marker, color=style.color, ms=5)
-            above = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center"}
-            axes.annotate(f"{x:.2f}", (x, y), fontsize=7, **above)
+            note(axes, f"{x:.2f}", (x, y), (0, 5), ha="center", fontsize=7, color=None)
     axes.set_yticks(range(len(losses)), list(losses), fontsize=7)
-    axes.set_xlim(6.9, 11.2)
-    axes.set_ylim(len(losses) - 0.5, -0.8)
+    axes.set(xlim=(6.9, 11.2), ylim=(len(losses) - 0.5, -0.8))
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(False, axis="y")
     axes.set_facecolor(PAPER)

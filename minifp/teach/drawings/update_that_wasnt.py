@@ -55,9 +55,8 @@ def draw_regions(axes: Any) -> None:
     smaller update is lost, up or down but at powers of two, whose gap below is half as wide."""
     e = np.arange(-17, 3)
     stairs = np.log2(FORMATS["float16"].ulp(2.0**e) / 2)
-    axes.fill_between(
-        e, stairs, -40, step="post", facecolor="white", edgecolor=GRID, hatch="////", lw=0
-    )
+    look = {"facecolor": "white", "edgecolor": GRID, "hatch": "////", "lw": 0}
+    axes.fill_between(e, stairs, -40, step="post", **look)
     axes.step(e, stairs, where="post", color=INK, lw=1.4)
     for ratio in (2048, 4096):
         axes.plot(e, e - np.log2(ratio), color=INK, lw=0.8, ls=(0, (1, 2)))

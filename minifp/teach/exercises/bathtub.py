@@ -76,11 +76,9 @@ def not_gradients(said, right) -> str:
     if said is None or right is None:
         if said is right:
             return ""
-        return (
-            "you say None, but all gradients are finite"
-            if said is None
-            else "a stored gradient is Inf: expected None, so that the step is skipped"
-        )
+        if said is None:
+            return "you say None, but all gradients are finite"
+        return "a stored gradient is Inf: expected None, so that the step is skipped"
     if len(said) != len(right):
         return f"you return {len(said)} gradients for {len(right)} parameters"
     for i, (a, b) in enumerate(zip(said, right)):
@@ -105,15 +103,15 @@ def step_of(random: np.random.Generator) -> dict[str, np.ndarray]:
     """Gradients of one step by name: of activations, and of weights, which are sums of them; of
     any sign, and in any order."""
     size = 2.0 ** random.uniform(-30, -6)
-    found = {}
+    gradients = {}
     for i in range(int(random.integers(2, 5))):
         dy = (size * random.standard_normal((64, 6))).astype(np.float32)
         x = random.random((64, 4)).astype(np.float32) * np.float32(2.0 ** random.uniform(-5, 3))
-        found[f"activation {i}"], found[f"weight {i}"] = dy, dy.T @ x
+        gradients[f"activation {i}"], gradients[f"weight {i}"] = dy, dy.T @ x
     if random.random() < 0.3:  # the largest one is negative
-        found = {name: -np.abs(g) for name, g in found.items()}
-    names = random.permutation([*found])
-    return {str(name): found[str(name)] for name in names}
+        gradients = {name: -np.abs(g) for name, g in gradients.items()}
+    names = random.permutation([*gradients])
+    return {str(name): gradients[str(name)] for name in names}
 
 
 @exercise(LESSON)
@@ -121,9 +119,8 @@ def ceiling_of(answer):
     """A function from gradients by name to which overflows first, and log2 of the last S."""
     random = random_of(5)
     cases = [step_of(random) for _ in range(CASES)]
-    cases.append(
-        {"activation": np.array([1.0, -MAX], np.float32), "weight": np.ones(3, np.float32)}
-    )
+    negative = np.array([1.0, -MAX], np.float32)
+    cases.append({"activation": negative, "weight": np.ones(3, np.float32)})
     for gradients in cases:
         said = answer({name: g.copy() for name, g in gradients.items()})
         largest = {name: float(np.abs(g).max()) for name, g in gradients.items()}
@@ -131,13 +128,13 @@ def ceiling_of(answer):
         right = first, math.frexp(MAX / largest[first])[1] - 1
         if not isinstance(said, (tuple, list)) or len(said) != 2:
             return f"expected a name and a power, such as {right!r}, and you say {said!r}"
-        found = ", ".join(f"{name} {x:.3g}" for name, x in largest.items())
+        sizes = ", ".join(f"{name} {x:.3g}" for name, x in largest.items())
         if said[0] != first:
-            return f"of largest magnitudes {found} you name {said[0]!r}, and {first!r} is first"
+            return f"of largest magnitudes {sizes} you name {said[0]!r}, and {first!r} is first"
         if said[1] != right[1]:
             at = largest[first] * 2.0 ** float(said[1])
             return (
-                f"of largest magnitudes {found} you say 2^{said[1]}, where {first} becomes "
+                f"of largest magnitudes {sizes} you say 2^{said[1]}, where {first} becomes "
                 f"{at:,.6g}; the last S is 2^{right[1]}"
             )
     return None
@@ -154,9 +151,9 @@ CLOSE = (NUMBERS / 2 + 4) * 2.0**-24
 def stored_of(random: np.random.Generator, length: float, S: float) -> list[np.ndarray]:
     """Gradients of this length together, multiplied by S, in float16."""
     sizes = random.integers(1, NUMBERS // 3, 3)
-    found = [random.standard_normal(n) * 2.0 ** random.uniform(-3, 3) for n in sizes]
-    norm = math.sqrt(sum(float(np.sum(g * g)) for g in found))
-    return [(g * (S * length / norm)).astype(np.float16) for g in found]
+    gradients = [random.standard_normal(n) * 2.0 ** random.uniform(-3, 3) for n in sizes]
+    norm = math.sqrt(sum(float(np.sum(g * g)) for g in gradients))
+    return [(g * (S * length / norm)).astype(np.float16) for g in gradients]
 
 
 @exercise(LESSON)
@@ -186,9 +183,9 @@ def not_clipped(said, stored, S: float, max_norm: float) -> str:
         return f"gradients have the shapes {', '.join(str(np.shape(g)) for g in said)}"
     if any(np.asarray(g).dtype == np.float16 for g in said):
         return "gradients are float16, and should be float32"
-    got, wanted = length_of(said), length_of(right)
-    if not abs(got - wanted) <= CLOSE * wanted:
-        return f"the length of all together becomes {got:.5g}, and should be {wanted:.5g}"
+    got, expected = length_of(said), length_of(right)
+    if not abs(got - expected) <= CLOSE * expected:
+        return f"the length of all together becomes {got:.5g}, and should be {expected:.5g}"
     for i, (a, b) in enumerate(zip(said, right)):
         if not np.all(np.abs(a - b) <= CLOSE * np.abs(b)):
             return f"the direction has changed: gradient {i} is not as long as it should be"

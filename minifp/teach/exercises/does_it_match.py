@@ -28,13 +28,13 @@ def tost_p(answer):
     for seed, (n, bias) in enumerate([(10, 0.0), (10, 0.4), (10, -0.4), (5, 0.1), (24, -0.2)]):
         values, baseline = samples(seed, n, bias, 1.0)
         right = compare_paired(values.tolist(), baseline.tolist(), MARGIN).p_equivalent
-        given = float(answer(values - baseline, MARGIN))
-        if not abs(given - right) <= CLOSE:
+        result = float(answer(values - baseline, MARGIN))
+        if not abs(result - right) <= CLOSE:
             center = float((values - baseline).mean())
             return (
                 f"for {n} differences of mean {center:+.3f} and deviation "
                 f"{deviation((values - baseline).tolist()):.3f}, at a margin of {MARGIN}, it is "
-                f"{right:.5f}, not {given:.5f}"
+                f"{right:.5f}, not {result:.5f}"
             )
     return None
 
@@ -49,11 +49,11 @@ def seeds_for(answer):
         exact = (quantiles * sd / margin) ** 2
         right = max(3, math.ceil(exact))
         allowed = {right, max(3, math.ceil(exact * 1.001))}  # quantiles of three digits will do
-        given = answer(float(sd), float(margin))
-        if given not in allowed:
+        result = answer(float(sd), float(margin))
+        if result not in allowed:
             return (
                 f"differences with a deviation of {sd:.3g}, a margin of {margin:.3g}: {right} "
-                f"pairs are needed, not {given}"
+                f"pairs are needed, not {result}"
             )
     return None
 
@@ -64,11 +64,11 @@ def pairing_gain(answer):
     for seed, shared in enumerate([1.0, 0.0, 3.0, 0.3]):
         values, baseline = samples(10 + seed, 8, 0.2, shared)
         right = differ_by(values.tolist(), baseline.tolist()).pairing_gain
-        given = float(answer(values.copy(), baseline.copy()))
-        if not abs(given - right) <= CLOSE * right:
+        result = float(answer(values.copy(), baseline.copy()))
+        if not abs(result - right) <= CLOSE * right:
             return (
                 f"8 seeds whose runs have a deviation of {values.std(ddof=1):.3f} and "
                 f"{baseline.std(ddof=1):.3f}, their differences "
-                f"{(values - baseline).std(ddof=1):.3f}: the gain is {right:.4g}, not {given:.4g}"
+                f"{(values - baseline).std(ddof=1):.3f}: the gain is {right:.4g}, not {result:.4g}"
             )
     return None

@@ -15,9 +15,9 @@ def pairs(seed: int, rows: int, length: int, apart: float) -> tuple[np.ndarray, 
     return sampler + apart * rng.normal(size=(rows, length)), sampler
 
 
-def first_wrong(given: np.ndarray, right: np.ndarray) -> int | None:
+def first_wrong(result: np.ndarray, right: np.ndarray) -> int | None:
     """The place of the first number that is off by more than CLOSE of itself."""
-    wrong = ~(np.abs(given - right) <= CLOSE * np.abs(right))
+    wrong = ~(np.abs(result - right) <= CLOSE * np.abs(right))
     return int(np.flatnonzero(wrong)[0]) if wrong.any() else None
 
 
@@ -28,13 +28,13 @@ def sequence_ratio(answer):
     for length, apart in ((1, 1.0), (16, 1e-3), (16, 0.3), (2000, 1e-2)):
         trainer, sampler = pairs(length, 5, length, apart)
         right = np.exp((trainer - sampler).sum(1))
-        given = np.asarray(answer(trainer.copy(), sampler.copy()), np.float64)
-        if given.shape != right.shape:
-            return f"it returns the shape {given.shape} for 5 sequences, and should return (5,)"
-        row = first_wrong(given, right)
+        result = np.asarray(answer(trainer.copy(), sampler.copy()), np.float64)
+        if result.shape != right.shape:
+            return f"it returns the shape {result.shape} for 5 sequences, and should return (5,)"
+        row = first_wrong(result, right)
         if row is not None:
             return (
-                f"for sequences of {length} letters the ratio of row {row} is {given[row]:.6g}, "
+                f"for sequences of {length} letters the ratio of row {row} is {result[row]:.6g}, "
                 f"and should be {right[row]:.6g}"
             )
     return None
@@ -48,13 +48,13 @@ def kl_estimate(answer):
         trainer, sampler = pairs(7, 8, 16, apart)
         d = trainer - sampler
         right = float((np.expm1(d) - d).mean())
-        given = float(answer(trainer.copy(), sampler.copy()))
-        if given < 0:
-            return f"where d has a deviation of {apart:g} it is negative: {given:.6g}"
-        if not abs(given - right) <= CLOSE * right:
+        result = float(answer(trainer.copy(), sampler.copy()))
+        if result < 0:
+            return f"where d has a deviation of {apart:g} it is negative: {result:.6g}"
+        if not abs(result - right) <= CLOSE * right:
             return (
                 f"where d = log p_trainer - log p_sampler has a deviation of {apart:g}, it is "
-                f"{given:.6g}, and should be {right:.6g}"
+                f"{result:.6g}, and should be {right:.6g}"
             )
     return None
 
@@ -65,10 +65,10 @@ def rounding_error(answer):
     for bits in (10, 7, 23, 3, 2, *random_of(0).integers(4, 40, 5)):
         step = 2.0 ** -int(bits)
         right = step - step / 2  # from the middle of two neighbours to the nearer of them
-        given = float(answer(int(bits)))
-        if given != right:
+        result = float(answer(int(bits)))
+        if result != right:
             return (
                 f"with {bits} bits of mantissa the neighbours of 1 + {step / 2:.4g} are 1 and "
-                f"1 + {step:.4g}: it is {right:.6g} away from both, and you say {given:.6g}"
+                f"1 + {step:.4g}: it is {right:.6g} away from both, and you say {result:.6g}"
             )
     return None

@@ -18,12 +18,12 @@ def tables(seed: int, failing: float = 0.0) -> list[dict]:
     of NaN, for a run that failed."""
     rng = random_of(seed)
     keys = list(product((True, False), repeat=3))
-    found = []
+    combinations = []
     for _ in range(12):
         metrics = 90 + rng.choice([0.1, 2.0], 8) * rng.normal(size=8)
         metrics[1:][rng.random(7) < failing] = math.nan  # never that of all three
-        found.append({key: float(m) for key, m in zip(keys, metrics)})
-    return found
+        combinations.append({key: float(m) for key, m in zip(keys, metrics)})
+    return combinations
 
 
 @exercise(LESSON)
@@ -37,10 +37,10 @@ def within_spread(answer):
     for values, baseline in cases:
         ends = [b for b in baseline if not math.isnan(b)]
         right = sum(min(ends) <= v <= max(ends) for v in values)
-        given = answer(list(values), list(baseline))
-        if given != right:
-            told = [", ".join(f"{v:.3g}" for v in x) for x in (values, baseline)]
-            return f"of {told[0]}, beside float32's {told[1]}, {right} are within, not {given}"
+        result = answer(list(values), list(baseline))
+        if result != right:
+            lists = [", ".join(f"{v:.3g}" for v in x) for x in (values, baseline)]
+            return f"of {lists[0]}, beside float32's {lists[1]}, {right} are within, not {result}"
     return None
 
 
@@ -49,17 +49,17 @@ def main_effects(answer):
     """Of the metric of each combination, by (masters, scaling, sums), the average effects of the
     three techniques."""
     for cells in tables(6):
-        given = list(answer(dict(cells)))
-        if len(given) != 3:
-            return f"it returns {len(given)} numbers, expected 3"
+        result = list(answer(dict(cells)))
+        if len(result) != 3:
+            return f"it returns {len(result)} numbers, expected 3"
         for i, technique in enumerate(TECHNIQUES):
             there = np.mean([m for key, m in cells.items() if key[i]])
             right = there - np.mean([m for key, m in cells.items() if not key[i]])
-            if not abs(given[i] - right) <= CLOSE * 100:
-                shown = ", ".join(f"{m:.2f}" for m in cells.values())
+            if not abs(result[i] - right) <= CLOSE * 100:
+                metrics = ", ".join(f"{m:.2f}" for m in cells.values())
                 return (
-                    f"with the metrics {shown} (from all three there to none, the last changing "
-                    f"fastest), {technique} give {right:+.4f} on average, not {given[i]:+.4f}"
+                    f"with the metrics {metrics} (from all three there to none, the last changing "
+                    f"fastest), {technique} give {right:+.4f} on average, not {result[i]:+.4f}"
                 )
     return None
 
@@ -73,12 +73,12 @@ def needed(answer):
         for i, technique in enumerate(TECHNIQUES):
             left = cells[tuple(j != i for j in range(3))]
             right |= {technique} if not left >= whole - MARGIN else set()
-        given = set(answer(dict(cells), MARGIN))
-        if given != right:
+        result = set(answer(dict(cells), MARGIN))
+        if result != right:
             alone = {t: cells[tuple(j != i for j in range(3))] for i, t in enumerate(TECHNIQUES)}
-            shown = ", ".join(f"{m:.2f} without {t}" for t, m in alone.items())
+            results = ", ".join(f"{m:.2f} without {t}" for t, m in alone.items())
             return (
-                f"with all three the accuracy is {whole:.2f}, and {shown}: at a margin of "
-                f"{MARGIN:g}, needed are {sorted(right) or 'none'}, not {sorted(given) or 'none'}"
+                f"with all three the accuracy is {whole:.2f}, and {results}: at a margin of "
+                f"{MARGIN:g}, needed are {sorted(right) or 'none'}, not {sorted(result) or 'none'}"
             )
     return None

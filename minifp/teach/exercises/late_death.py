@@ -63,12 +63,12 @@ def recorded_runs() -> list[dict]:
 
 def thinned_more(run: dict) -> dict:
     """As if of all gradients that are not zero nine of ten were dropped."""
-    found = deepcopy(run)
-    for look in found["looks"]:
+    thinner = deepcopy(run)
+    for look in thinner["looks"]:
         for layer in look["layers"].values():
             layer["zeros"] = 1 - (1 - layer["zeros"]) / 10
             layer["subnormal"] /= 10
-    return {**found, "name": "digits, thinned ten times more"}
+    return {**thinner, "name": "digits, thinned ten times more"}
 
 
 def alarm_of(rule, run: dict) -> int | None:
@@ -133,11 +133,8 @@ def fate(answer):
     """A function (losses, references) that returns one of FATES."""
     wrong, first, count = 0, "", 0
     for losses, references in curves():
-        said, right, count = (
-            answer([*losses], [*references]),
-            true_fate(losses, references),
-            count + 1,
-        )
+        count += 1
+        said, right = answer([*losses], [*references]), true_fate(losses, references)
         if said not in FATES:
             return f"you say {said!r}: expected one of {', '.join(map(repr, FATES))}"
         if said != right:

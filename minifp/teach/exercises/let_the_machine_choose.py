@@ -37,16 +37,16 @@ def next_scale(answer):
         bounds = interval, 2.0**low, 2.0 ** int(low + random.integers(2, 9))
         share = random.choice([0.0, 0.1, 0.5, 1.0])  # of steps that overflow
         first = 2.0 ** math.floor(math.log2(bounds[1] * bounds[2]) / 2)
-        scale, S, good, told = rule(first, *bounds), first, 0, []
+        scale, S, good, steps = rule(first, *bounds), first, 0, []
         for finite in random.random(60) >= share:
-            told.append("good" if finite else "overflow")
+            steps.append("good" if finite else "overflow")
             scale.update(bool(finite))
             right = scale.value, scale.good_steps
             said = tuple(answer(S, good, bool(finite), *bounds))
             if said != right:
                 return (
                     f"interval={bounds[0]}, least={bounds[1]:g}, most={bounds[2]:g}, after the "
-                    f"steps {', '.join(told[-6:])}: S={S:g}, good={good} became {said!r}, and "
+                    f"steps {', '.join(steps[-6:])}: S={S:g}, good={good} became {said!r}, and "
                     f"should be {right!r}"
                 )
             S, good = right
@@ -125,13 +125,13 @@ def log_normal_scale(answer):
         S, mean, deviation = answer(x.copy()), x.mean(), x.std()
         if not (isinstance(S, (int, float, np.number)) and S > 0 and math.frexp(S)[0] == 0.5):
             return f"{n} steps: you say S = {S!r}, which is no power of two"
-        told = f"x has mean {mean:.2f} and standard deviation {deviation:.2f}: S = {S:g} overflows"
+        case = f"x has mean {mean:.2f} and standard deviation {deviation:.2f}: S = {S:g} overflows"
         chance = chance_of_overflow(S, mean, deviation)
         if chance > MOST_OVERFLOW * (1 + 1e-9):
-            return f"{told} with a probability of {chance:.2g}"
+            return f"{case} with a probability of {chance:.2g}"
         larger = chance_of_overflow(2 * S, mean, deviation)
         if larger <= MOST_OVERFLOW * (1 - 1e-9):
-            return f"{told} with a probability of {chance:.2g}, but 2 S with only {larger:.2g}"
+            return f"{case} with a probability of {chance:.2g}, but 2 S with only {larger:.2g}"
     return None
 
 

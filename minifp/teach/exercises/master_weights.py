@@ -54,7 +54,7 @@ def bowls() -> list[Bowl]:
     small for float16 unless they are multiplied by S; one in which updates are even then; and one
     in which the gradient changes on the way."""
     random = random_of(3)
-    made = []
+    all_bowls = []
     for size, slope, S, lr, curve in (
         (1.0, 2.0**-4, 1.0, 2.0**-9, 1 / 64),
         (2.0**-4, 2.0**-27, 4096.0, 512.0, 1 / 64),
@@ -63,8 +63,8 @@ def bowls() -> list[Bowl]:
     ):
         weights = (size * random.uniform(1, 2, 40)).astype(np.float16)
         slopes = (slope * random.uniform(1, 2, 40) * random.choice([-1, 1], 40)).astype(np.float32)
-        made.append(Bowl(weights, slopes, S, lr, curve))
-    return made
+        all_bowls.append(Bowl(weights, slopes, S, lr, curve))
+    return all_bowls
 
 
 @exercise(LESSON)
@@ -72,43 +72,43 @@ def descend_with_master(answer):
     """A function from float16 weights, a function that gives S times the gradient, a number of
     steps, lr and S, to the float16 weights after these steps."""
     for bowl in bowls():
-        given = np.asarray(answer(bowl.weights.copy(), bowl, STEPS, bowl.lr, bowl.S))
-        asked, bowl.asked = bowl.asked, []
-        said = wrong_calls(asked, given) or wrong_weights(bowl, given)
+        result = np.asarray(answer(bowl.weights.copy(), bowl, STEPS, bowl.lr, bowl.S))
+        formats, bowl.asked = bowl.asked, []
+        said = wrong_calls(formats, result) or wrong_weights(bowl, result)
         if said:
             return said
     return None
 
 
-def wrong_calls(asked: list, given: np.ndarray) -> str | None:
+def wrong_calls(formats: list, result: np.ndarray) -> str | None:
     """What is wrong with how the gradient was asked for, and with the format of the result."""
-    if len(asked) != STEPS:
-        return f"the gradient was asked for {len(asked)} times in {STEPS} steps"
-    if others := {dtype for dtype in asked if dtype != np.float16}:
+    if len(formats) != STEPS:
+        return f"the gradient was asked for {len(formats)} times in {STEPS} steps"
+    if others := {dtype for dtype in formats if dtype != np.float16}:
         return f"the gradient was asked for at weights in {others.pop()}, not float16"
-    if given.dtype != np.float16:
-        return f"it returns weights in {given.dtype}, not float16"
+    if result.dtype != np.float16:
+        return f"it returns weights in {result.dtype}, not float16"
     return None
 
 
-def wrong_weights(bowl: Bowl, given: np.ndarray) -> str | None:
+def wrong_weights(bowl: Bowl, result: np.ndarray) -> str | None:
     """What is wrong with the weights.
 
     In float32 the order of operations moves a master by less than 2^-13 of a float16 gap in each
     step, and by less than half a gap in all: so the rounded weights differ by one gap at most.
     """
     right = bowl.descended()
-    if said := wrong_shape(given, right):
+    if said := wrong_shape(result, right):
         return said
-    away = np.abs(given.astype(np.float64) - right.astype(np.float64))
+    away = np.abs(result.astype(np.float64) - right.astype(np.float64))
     wrong = np.flatnonzero(~(away <= np.spacing(right)))
     if not wrong.size:
         return None
     i = wrong[0]
-    said = f"with S = {bowl.S:g} and lr = {bowl.lr:g}, {wrong.size} of {given.size} weights are"
+    said = f"with S = {bowl.S:g} and lr = {bowl.lr:g}, {wrong.size} of {result.size} weights are"
     return (
         f"{said} wrong after {STEPS} steps. The first began as {bowl.weights[i]}, became "
-        f"{given[i]}, and should be {right[i]}"
+        f"{result[i]}, and should be {right[i]}"
     )
 
 
@@ -148,21 +148,21 @@ def stochastic(answer):
     return None
 
 
-def not_neighbours(x: np.ndarray, given: np.ndarray) -> str | None:
+def not_neighbours(x: np.ndarray, result: np.ndarray) -> str | None:
     """What to say if a number became something else than one of its neighbours."""
     low, high = neighbours(x)
-    if given.dtype != np.float16:
-        return f"it returns numbers in {given.dtype}, not float16"
-    if said := wrong_shape(given, low):
+    if result.dtype != np.float16:
+        return f"it returns numbers in {result.dtype}, not float16"
+    if said := wrong_shape(result, low):
         return said
-    wrong = np.flatnonzero((given != low) & (given != high))
+    wrong = np.flatnonzero((result != low) & (result != high))
     if not wrong.size:
         return None
     i = wrong[0]
     ends = f"{low[i]}" if low[i] == high[i] else f"{low[i]} or {high[i]}"
     return (
         f"{wrong.size} of {x.size} numbers did not go to a neighbour. The first: {x[i]!s} became "
-        f"{given[i]}, and may become {ends}"
+        f"{result[i]}, and may become {ends}"
     )
 
 
@@ -170,10 +170,10 @@ def wrong_share(answer, low, share, random) -> str | None:
     """What to say if a number goes up more or less often than it should: the number that does, of
     DRAWS, has the standard deviation sqrt(DRAWS share (1 - share))."""
     x = np.full(DRAWS, between(low, share))
-    given = np.asarray(answer(x.copy(), random))
-    if told := wrong_shape(given, x):
-        return told
-    went_up = float(np.mean(given > x))
+    result = np.asarray(answer(x.copy(), random))
+    if problem := wrong_shape(result, x):
+        return problem
+    went_up = float(np.mean(result > x))
     if abs(went_up - share) <= DEVIATIONS * (share * (1 - share) / DRAWS) ** 0.5:
         return None
     return (

@@ -24,9 +24,9 @@ def whole_numbers(seed: int, columns: int, largest: int, rows: int = 12) -> Iter
     yield from np.exp(drawn).astype(int).tolist()
 
 
-def is_close(given: float, right: float) -> bool:
+def is_close(result: float, right: float) -> bool:
     """Whether two numbers are the same but for rounding in float64."""
-    return abs(given - right) <= CLOSE * abs(right)
+    return abs(result - right) <= CLOSE * abs(right)
 
 
 @exercise(LESSON)
@@ -36,16 +36,16 @@ def ledger(answer):
     activations."""
     for weights, activations in [[1, 0], *whole_numbers(0, 2, 10**9)]:
         for precision, bytes_of in HELD.items():
-            given = dict(answer(precision, weights, activations))
-            if {*given} != {*bytes_of}:
-                return f"it has {sorted(given)}, expected the kinds {sorted(bytes_of)}"
+            result = dict(answer(precision, weights, activations))
+            if {*result} != {*bytes_of}:
+                return f"it has {sorted(result)}, expected the kinds {sorted(bytes_of)}"
             for kind, size in bytes_of.items():
                 right = size * (activations if kind == "activations" else weights)
-                if given[kind] != right:
+                if result[kind] != right:
                     return (
                         f"in {precision}, {kind.replace('_', ' ')} of a network with {weights:,} "
                         f"weights and {activations:,} activations hold {right:,} bytes, not "
-                        f"{given[kind]:,}"
+                        f"{result[kind]:,}"
                     )
     return None
 
@@ -56,11 +56,11 @@ def break_even_batch(answer):
     saves at least that share with Adam; None if there is none."""
     cases = product(SHARES, [[1, 10**6], *whole_numbers(1, 2, 10**6)])
     for saved, (weights, activations) in cases:
-        given, right = answer(weights, activations, saved), smallest(weights, activations, saved)
-        if given != right:
+        result, right = answer(weights, activations, saved), smallest(weights, activations, saved)
+        if result != right:
             return (
                 f"{weights:,} weights, {activations:,} activations an example and {saved:.4g} to "
-                f"be saved: it is {right if right is None else format(right, ',')}, not {given}"
+                f"be saved: it is {right if right is None else format(right, ',')}, not {result}"
             )
     return None
 
@@ -77,9 +77,9 @@ def wasted_work(answer):
     """Of M, N, K, the share of the multiplications of the padded product that are of padding."""
     for m, n, k in [[8, 16, 64], [9, 8, 8], [8, 8, 65], *whole_numbers(2, 3, 2000)]:
         right = 1 - m * n * k / math.prod(-(-size // 8) * 8 for size in (m, n, k))
-        given = float(answer(m, n, k))
-        if not abs(given - right) <= CLOSE:
-            return f"for M, N, K = {m}, {n}, {k} it is {right:.6g}, not {given:.6g}"
+        result = float(answer(m, n, k))
+        if not abs(result - right) <= CLOSE:
+            return f"for M, N, K = {m}, {n}, {k} it is {right:.6g}, not {result:.6g}"
     return None
 
 
@@ -90,10 +90,10 @@ def amdahl(answer):
     drawn = zip(rng.uniform(0, 1, 10), 2 ** rng.uniform(-1, 5, 10))
     for share, times in [(0.5, 5.0), (0.0, 8.0), (1.0, 8.0), *drawn]:
         right = 1 / (1 - share + share / times)
-        given = float(answer(float(share), float(times)))
-        if not is_close(given, right):
+        result = float(answer(float(share), float(times)))
+        if not is_close(result, right):
             return (
                 f"{share:.3g} of the time made {times:.3g} times faster: the whole is {right:.4g} "
-                f"times as fast, not {given:.4g}"
+                f"times as fast, not {result:.4g}"
             )
     return None

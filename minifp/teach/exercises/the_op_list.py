@@ -185,9 +185,9 @@ def largest_without_decay(answer):
         w = answer(decay)
         larger = math.nextafter(w, math.inf)
         rounded, above = (float(np.float16(2 * decay * v)) for v in (w, larger))
-        told = f"decay = 2^-{k}: you say {w!r}"
+        case = f"decay = 2^-{k}: you say {w!r}"
         if rounded:
-            return f"{told}, whose decay becomes {rounded!r}, which is not zero"
+            return f"{case}, whose decay becomes {rounded!r}, which is not zero"
         if not above:
-            return f"{told}, but the next larger w also has a decay of zero"
+            return f"{case}, but the next larger w also has a decay of zero"
     return None

@@ -26,14 +26,14 @@ def lost_up_to(answer):
     """A function from float16 numbers above zero, in float64 (n), to half the way down from each,
     float64 (n), and whether an update of just that is lost too, bool (n)."""
     w = halves()[1:].astype(np.float64)
-    given = answer(w.copy())
-    if not isinstance(given, tuple) or len(given) != 2:
+    result = answer(w.copy())
+    if not isinstance(result, tuple) or len(result) != 2:
         return "it does not return two arrays, half the way and whether a tie is lost"
     half = np.diff(halves().astype(np.float64)) / 2
-    if said := counterexample(w, given[0], half, "half the way down from each float16 number"):
+    if said := counterexample(w, result[0], half, "half the way down from each float16 number"):
         return said
     return counterexample(
-        w, given[1], stays(w, -half), "whether a tie is lost, for each float16 number"
+        w, result[1], stays(w, -half), "whether a tie is lost, for each float16 number"
     )
 
 
@@ -43,13 +43,13 @@ def adam_stands_still_above(answer):
     kept."""
     w = normal_weights()
     for lr in RATES:
-        given = float(answer(lr))
+        result = float(answer(lr))
         moving = w[~(stays(w, lr) & stays(w, -lr))]
-        if not given > moving[-1]:
-            return f"lr={lr:.4g}: you say {given:.5g}, but a weight of {moving[-1]:.5g} moves"
+        if not result > moving[-1]:
+            return f"lr={lr:.4g}: you say {result:.5g}, but a weight of {moving[-1]:.5g} moves"
         surely = w[np.searchsorted(w, moving[-1]) + 1]
-        if given > max(surely, 4096 * lr) * (1 + 1e-9):
-            return f"lr={lr:.4g}: you say {given:.5g}, but from {surely:.5g} on no weight moves"
+        if result > max(surely, 4096 * lr) * (1 + 1e-9):
+            return f"lr={lr:.4g}: you say {result:.5g}, but from {surely:.5g} on no weight moves"
     return None
 
 
@@ -58,14 +58,14 @@ def decay_dead_up_to(answer):
     """A function from a learning rate to the largest weight decay by which no weight ever moves."""
     w = normal_weights()
     for lr in RATES:
-        given, right = float(answer(lr)), 2.0**-12 / lr
-        moved = w[~stays(w, -lr * given * w)]
+        result, right = float(answer(lr)), 2.0**-12 / lr
+        moved = w[~stays(w, -lr * result * w)]
         if moved.size:
             count = f"{moved.size:,} of {w.size:,} weights move"
-            return f"lr={lr:.4g}: with a decay of {given:.4g} {count}, such as {moved[0]:.4g}"
-        if not given >= right * (1 - 1e-6):
-            larger = (max(given, 0.0) + right) / 2
-            return f"lr={lr:.4g}: a decay of {larger:.4g} > {given:.4g} moves no weight either"
+            return f"lr={lr:.4g}: with a decay of {result:.4g} {count}, such as {moved[0]:.4g}"
+        if not result >= right * (1 - 1e-6):
+            larger = (max(result, 0.0) + right) / 2
+            return f"lr={lr:.4g}: a decay of {larger:.4g} > {result:.4g} moves no weight either"
     return None
 
 
@@ -74,11 +74,11 @@ def after_200(answer):
     """What is left in float32, to two decimals, and in float16."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         return "expected two numbers: what is left in float32, and what in float16"
-    for format, given, tolerance in zip((np.float32, np.float16), answer, (0.00501, 0.0)):
-        away = abs(float(given) - float(subtracted(format)))
+    for format, result, tolerance in zip((np.float32, np.float16), answer, (0.00501, 0.0)):
+        away = abs(float(result) - float(subtracted(format)))
         if not away <= tolerance:
             name = np.dtype(format).name
-            return f"{name}: {given!r} is {away / 0.009:.0f} subtractions away from what comes out"
+            return f"{name}: {result!r} is {away / 0.009:.0f} subtractions away from what comes out"
     return None
 
 

@@ -119,7 +119,7 @@ class Class:
             for exercise in tried:
                 row.put(exercise.name, runner.mark(exercise))
         self.held = runner.held
-        row.remarks += [told for told in runner.broken if told not in row.remarks]
+        row.remarks += [problem for problem in runner.broken if problem not in row.remarks]
 
 
 def read_class(folder: Path, lessons: Sequence[str], seed: int, limits: Limits) -> Class:

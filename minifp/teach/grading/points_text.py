@@ -31,10 +31,12 @@ def text_of(rows: Sequence[Row], exercises: Sequence[str]) -> str:
         named = ", ".join(f"{i} {name}" for i, name in zip(numbers, exercises))
         parts = [columns([("student", *numbers, "points"), *marks]), fill(f"Exercises: {named}.")]
     for row in rows:
-        told = [f"  {e}: {m.reason}" for e, m in row.marks.items() if m.reason not in ("", MISSING)]
-        told += [f"  {remark}" for remark in row.remarks]
-        if told:
-            parts.append("\n".join([row.student, *(fill(line, "    ") for line in told)]))
+        remarks = [
+            f"  {e}: {m.reason}" for e, m in row.marks.items() if m.reason not in ("", MISSING)
+        ]
+        remarks += [f"  {remark}" for remark in row.remarks]
+        if remarks:
+            parts.append("\n".join([row.student, *(fill(line, "    ") for line in remarks)]))
     return "\n\n".join(parts)
 
 

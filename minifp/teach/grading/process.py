@@ -68,13 +68,12 @@ class Process:
 
     def _begin(self) -> None:
         seconds = int(self.limits.seconds * 60 + START)  # of all exercises of a file together
-        given = self.folder, readable(), self.limits.memory, seconds
-        program = PROGRAM.format(path=paths()) + f"serve(*{given!r})"
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", program], bufsize=-1, cwd=self.folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment(self.folder), start_new_session=True,
-        )  # fmt: skip
+        settings = self.folder, readable(), self.limits.memory, seconds
+        program = PROGRAM.format(path=paths()) + f"serve(*{settings!r})"
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        own: dict[str, Any] = {"cwd": self.folder, "env": environment(self.folder), **pipes}
+        command = [sys.executable, "-I", "-c", program]
+        self.process = subprocess.Popen(command, bufsize=-1, start_new_session=True, **own)
         self.inbox: queue.Queue = queue.Queue(maxsize=2)
         self.outbox: queue.Queue = queue.Queue()
         out, into = self.process.stdout, self.process.stdin
@@ -132,10 +131,10 @@ class Process:
             return self.call
         return self._result(kind, "value", rest)
 
-    def call(self, *given: Any) -> Any:
+    def call(self, *inputs: Any) -> Any:
         """What the student's function returns for these inputs."""
         self.functions = []
-        self._send("call", [*given])
+        self._send("call", [*inputs])
         while True:
             kind, *rest = self._hear()
             if kind != "ask":
@@ -145,8 +144,8 @@ class Process:
     def _reply(self, asked: list) -> None:
         """Answer a question at a function that was an input."""
         try:
-            place, given = asked
-            self._send("answer", self.functions[place](*given))
+            place, inputs = asked
+            self._send("answer", self.functions[place](*inputs))
         except Exception as error:
             self._send("raise", str(error))
 
@@ -210,11 +209,9 @@ def paths() -> list[str]:
 def installed() -> list[str]:
     """Folders of the standard library and of packages."""
     standard = [*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix]
-    return [
-        p for p in sys.path
-        if p and (Path(p).name in ("site-packages", "dist-packages")
-                  or any(Path(p) == Path(s) or Path(s) in Path(p).parents for s in standard))
-    ]  # fmt: skip
+    above = {p: {Path(p), *Path(p).parents} for p in sys.path if p}
+    packages, own = ("site-packages", "dist-packages"), {*map(Path, standard)}
+    return [p for p, folders in above.items() if Path(p).name in packages or folders & own]
 
 
 def readable() -> list[str]:

@@ -37,8 +37,8 @@ class Line:
     def function(self, place: int) -> Callable[..., Any]:
         """What stands here for a function of the other process."""
 
-        def ask(*given: Any) -> Any:
-            self.send("ask", place, [*given])
+        def ask(*inputs: Any) -> Any:
+            self.send("ask", place, [*inputs])
             kind, value = self.hear()
             if kind == "raise":
                 raise ValueError(value)
@@ -57,19 +57,19 @@ def serve(folder: str, readable: Sequence[str], memory: int, seconds: int) -> No
     answer: Any = None
     while True:
         try:
-            kind, *given = line.hear()
+            kind, *parts = line.hear()
         except EOFError:
             return
         try:
             if kind == "cells":
-                cells = [(place, text.tobytes().decode()) for place, text in given[0]]
+                cells = [(place, text.tobytes().decode()) for place, text in parts[0]]
                 pieces, broken = pieces_of(cells)
                 line.send("read", broken)
             elif kind == "define":
-                name, through = given
+                name, through = parts
                 answer = defined(name, through, pieces, line)
             else:
-                line.send("result", answer(*given[0]))
+                line.send("result", answer(*parts[0]))
         except NotImplementedError:
             line.send("unwritten")
         except BaseException as error:

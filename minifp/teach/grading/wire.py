@@ -31,14 +31,14 @@ def packed(value: Any, functions: list | None = None) -> bytes:
     message is too long.
     """
     arrays: list[bytes] = []
-    text = json.dumps([told(value, arrays, functions), [len(a) for a in arrays]]).encode("ascii")
+    text = json.dumps([coded(value, arrays, functions), [len(a) for a in arrays]]).encode("ascii")
     content = b"".join([struct.pack("<I", len(text)), text, *arrays])
     if len(content) > MOST or len(text) > MOST_TEXT:
         raise ValueError(f"{len(content):,} bytes: expected at most {MOST:,} of arrays")
     return struct.pack("<Q", len(content)) + content
 
 
-def told(value: Any, arrays: list[bytes], functions: list | None) -> Any:
+def coded(value: Any, arrays: list[bytes], functions: list | None) -> Any:
     """A value as JSON has it; arrays are put aside."""
     if value is None or isinstance(value, bool):
         return value
@@ -47,10 +47,10 @@ def told(value: Any, arrays: list[bytes], functions: list | None) -> Any:
     if isinstance(value, np.random.Generator):
         return ["generator", int(value.integers(2**62))]
     if isinstance(value, dict):
-        return ["dict", *([told(x, arrays, functions) for x in pair] for pair in value.items())]
+        return ["dict", *([coded(x, arrays, functions) for x in pair] for pair in value.items())]
     for name, kinds in (("list", list), ("tuple", tuple), ("set", (set, frozenset))):
         if isinstance(value, kinds):
-            return [name, *(told(x, arrays, functions) for x in value)]
+            return [name, *(coded(x, arrays, functions) for x in value)]
     if isinstance(value, Integral) and not isinstance(value, np.generic):
         if abs(int(value)) >= WIDEST:
             raise TypeError("an integer of more than 64 bits")
@@ -58,20 +58,20 @@ def told(value: Any, arrays: list[bytes], functions: list | None) -> Any:
     if isinstance(value, Real) and not isinstance(value, np.generic):
         return float(value)
     if hasattr(value, "__array__") or isinstance(value, (np.generic, complex)):
-        return told_array(value, arrays, functions)
+        return coded_array(value, arrays, functions)
     if callable(value) and functions is not None:
         functions.append(value)
         return ["function", len(functions) - 1]
     if hasattr(value, "__iter__"):
-        return ["list", *(told(x, arrays, functions) for x in value)]
+        return ["list", *(coded(x, arrays, functions) for x in value)]
     raise TypeError(f"a {type(value).__name__}")
 
 
-def told_array(value: Any, arrays: list[bytes], functions: list | None) -> Any:
+def coded_array(value: Any, arrays: list[bytes], functions: list | None) -> Any:
     """The place of an array, or of a number of NumPy's; texts become a list."""
     array = np.asarray(value)
     if array.dtype.kind == "U":
-        return told(array.tolist(), arrays, functions)
+        return coded(array.tolist(), arrays, functions)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"an array of {array.dtype}")
     file = BytesIO()
@@ -101,13 +101,13 @@ def unpacked(content: bytes, function: Callable[[int], Any] | None = None) -> An
         raise DataError(f"{SENDER} is no value: {error}") from error
 
 
-def value_of(told: Any, arrays: list[np.ndarray], function: Callable[[int], Any] | None) -> Any:
+def value_of(content: Any, arrays: list[np.ndarray], function: Callable[[int], Any] | None) -> Any:
     """The value that JSON and arrays say."""
-    if not isinstance(told, list):
-        if isinstance(told, dict):
+    if not isinstance(content, list):
+        if isinstance(content, dict):
             raise ValueError("an object of JSON")
-        return told
-    kind, *rest = told
+        return content
+    kind, *rest = content
     if kind in BOXES:
         return BOXES[kind](value_of(x, arrays, function) for x in rest)
     if kind == "dict":

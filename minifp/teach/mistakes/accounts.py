@@ -58,9 +58,10 @@ def alone(cells, i):
 def where(is_needed):
     """The techniques for which is_needed(result without it, whole, margin)."""
     return lambda cells, margin: {
-        t for i, t in enumerate(TECHNIQUES)
+        t
+        for i, t in enumerate(TECHNIQUES)
         if is_needed(alone(cells, i), cells[True, True, True], margin)
-    }  # fmt: skip
+    }
 
 
 def on_average(cells, margin):

@@ -184,12 +184,12 @@ MISTAKES: dict[str, Mistakes] = {
         "rounded to nearest": largest_by(lambda g: np.abs(g).max(), round),
     },
     "clipped": {
-        "clips first": lambda found, S, most: single(shortened(single(found, 1), most), S),
-        "each by itself": lambda found, S, most: [
-            shortened([g], most)[0] for g in single(found, S)
+        "clips first": lambda stored, S, most: single(shortened(single(stored, 1), most), S),
+        "each by itself": lambda stored, S, most: [
+            shortened([g], most)[0] for g in single(stored, S)
         ],
-        "longer": lambda found, S, most: [
-            g * np.float32(most / length_of(single(found, S))) for g in single(found, S)
+        "longer": lambda stored, S, most: [
+            g * np.float32(most / length_of(single(stored, S))) for g in single(stored, S)
         ],
         "float16": Said("gradients are float16"),
     },

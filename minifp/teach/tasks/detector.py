@@ -35,12 +35,9 @@ def in_cells(scenes: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def detector() -> Any:
     """Pictures (n, 1, 32, 32) -> scores (n, 11, 8, 8)."""
-    return nn.Sequential(
-        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
-        nn.Conv2d(32, 11, 3, padding=1),
-    )  # fmt: skip
+    sizes = (1, 16, 2), (16, 32, 2), (32, 32, 1), (32, 11, 1)  # channels, and the stride
+    convs = [nn.Conv2d(i, o, 3, stride=stride, padding=1) for i, o, stride in sizes]
+    return nn.Sequential(*[layer for conv in convs for layer in (conv, nn.ReLU())][:-1])
 
 
 def mined(scores: np.ndarray, cells: np.ndarray) -> np.ndarray:

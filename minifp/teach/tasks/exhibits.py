@@ -7,20 +7,12 @@ from math import inf
 from typing import Any
 
 from minifp import models
-from minifp.data.whereabouts import whereabouts
+from minifp.data.whereabouts import is_there
 from minifp.lab.tasks import load_task
 from minifp.teach.mode import fast_or
 
-FACTORS = {
-    "master_weights": "master weights",
-    "loss_scale": "loss scaling",
-    "accumulate": "float32 sums",
-}
-
-
-def is_here(dataset: str) -> bool:
-    """Whether a data set can be read without downloading it."""
-    return whereabouts(dataset).startswith("in ")
+FACTORS = {"master_weights": "master weights", "loss_scale": "loss scaling"}
+FACTORS["accumulate"] = "float32 sums"
 
 
 def chosen() -> list[tuple[str, Any]]:
@@ -28,31 +20,29 @@ def chosen() -> list[tuple[str, Any]]:
     and tasks."""
     fast = fast_or(False, True)
     return [
-        speech(not fast and is_here("fsdd")),
-        translation(not fast and is_here("multi30k") and bool(find_spec("sacrebleu"))),
+        speech(not fast and is_there("fsdd")),
+        translation(not fast and is_there("multi30k") and bool(find_spec("sacrebleu"))),
         ("A GAN", replace(load_task("gan-digits:quick"), steps=fast_or(None, 4))),
     ]
 
 
-def speech(is_there: bool) -> tuple[str, Any]:
+def speech(has_data: bool) -> tuple[str, Any]:
     """Spoken digits, or LeNet on written ones."""
-    if is_there:
+    if has_data:
         return "Speech", "spoken-digits:quick"
     lenet = replace(load_task("lenet"), steps=fast_or(200, 25))
     return "In place of speech: digits", lenet
 
 
-def translation(is_there: bool) -> tuple[str, Any]:
+def translation(has_data: bool) -> tuple[str, Any]:
     """Sentences, judged by their perplexity, with the dial at 10; or an LSTM on Shakespeare."""
-    if is_there:
+    if has_data:
         by_surprise: dict = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5}
         sentences = load_task("translation-en-fr:quick")
         return "Translation", replace(sentences, dial=10, steps=200, **by_surprise)
-    stand_in = replace(
-        load_task("charlstm"), model=lambda: models.CharLSTM(65, hidden=64), schedule=None, dial=14,
-        steps=fast_or(600, 25),
-    )  # fmt: skip
-    return "In place of translation: Shakespeare", stand_in
+    settings: dict = {"model": lambda: models.CharLSTM(65, hidden=64), "schedule": None, "dial": 14}
+    letters = replace(load_task("charlstm"), steps=fast_or(600, 25), **settings)
+    return "In place of translation: Shakespeare", letters
 
 
 def costs(ablation: Any) -> dict[str, float]:

@@ -24,19 +24,19 @@ def batches(steps: int, seed: int = 0) -> Iterator[Any]:
     return islice(loader, steps)
 
 
-def begun(precision: str, hidden: int, seed: int = 0, **settings: Any) -> tuple[Any, Any]:
+def begun(precision: str, units: int, seed: int = 0, **settings: Any) -> tuple[Any, Any]:
     """A model with so many units and the first weights of a seed, and its MixedOptimizer, with Adam
     and these settings."""
-    build = partial(models.CharLSTM, len(texts()[0].vocabulary), hidden=hidden)
+    build = partial(models.CharLSTM, len(texts()[0].vocabulary), hidden=units)
     return training.begun(build, precision, partial(optim.Adam, lr=2e-3), seed, **settings)
 
 
 def watched(
-    precision: str, hidden: int, seed: int, dial: int, steps: int, every: int
+    precision: str, units: int, seed: int, dial: int, steps: int, every: int
 ) -> tuple[list[float], Any]:
     """Train under the microscope, which looks at one step in `every`, after each of which the model
     is judged. Returns these losses, and what the microscope saw."""
-    model, optimizer = begun(precision, hidden, seed, dial=dial)
+    model, optimizer = begun(precision, units, seed, dial=dial)
     losses = []
     with microscope(model, optimizer, every=every) as scope:
         for step, (x, t) in enumerate(batches(steps, seed)):

@@ -4,9 +4,8 @@ from contextlib import nullcontext
 
 from minifp.compat.torch.nothing import answers
 
-__all__ = [
-    "allow_tf32", "benchmark", "deterministic", "enabled", "flags", "is_available", "version"
-]  # fmt: skip
+__all__ = ["allow_tf32", "benchmark", "deterministic", "enabled", "flags", "is_available"]
+__all__ += ["version"]
 benchmark = deterministic = enabled = allow_tf32 = False
 is_available = answers(False)
 version = answers(None)

@@ -10,6 +10,7 @@ from minifp.compat.torch.distributions.base import Distribution, as_floats
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops import rand, randn, where, zeros_like
 
+__all__ = ["Independent", "MultivariateNormal", "Normal", "Uniform"]
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -96,15 +97,15 @@ class Independent(Distribution):
     """A distribution whose last axes are one event: their logarithms are added."""
 
     def __init__(
-        self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
+        self,
+        base_distribution: Distribution,
+        reinterpreted_batch_ndims: int,
         validate_args: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.base_dist, self.added = base_distribution, int(reinterpreted_batch_ndims)
-        shape = base_distribution.batch_shape
-        if not 0 <= self.added <= len(shape):
-            raise ArgumentError(
-                f"Independent: {self.added} axes of {shape}: expected these or less"
-            )
+        shape, count = base_distribution.batch_shape, self.added
+        if not 0 <= count <= len(shape):
+            raise ArgumentError(f"Independent: {count} axes of {shape}: expected these or less")
         split = len(shape) - self.added
         self.batch_shape = shape[:split]
         self.event_shape = (*shape[split:], *base_distribution.event_shape)

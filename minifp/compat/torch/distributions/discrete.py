@@ -12,6 +12,8 @@ from minifp.errors import ArgumentError
 from minifp.nn import functional as F
 from minifp.ops import as_tensor, bernoulli, log_softmax, multinomial, ones_like, zeros_like
 
+__all__ = ["Bernoulli", "Binomial", "Categorical", "OneHotCategorical"]
+
 
 class Categorical(Distribution):
     """Of numbers from 0 to k - 1, by probabilities or logits (..., k), one of both."""
@@ -117,9 +119,6 @@ class Binomial(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """ln of the probability of each count."""
         ways = [math.comb(self.total_count, int(k)) for k in value.detach().reshape(-1).tolist()]
-        of_one = (
-            self.each.log_prob(ones_like(self.probs)),
-            self.each.log_prob(zeros_like(self.probs)),
-        )
+        of_1, of_0 = (self.each.log_prob(like(self.probs)) for like in (ones_like, zeros_like))
         order = as_tensor(np.log(ways)).reshape(tuple(value.shape))
-        return value * of_one[0] + (self.total_count - value) * of_one[1] + order
+        return value * of_1 + (self.total_count - value) * of_0 + order

@@ -17,17 +17,19 @@ from minifp.nn import functional as F
 from minifp.ops import rand_like, zeros_like
 from minifp.ops.windows import as_sizes
 
-__all__ = [
-    "adaptive_avg_pool3d", "avg_pool3d", "conv3d", "conv_transpose3d", "dropout3d",
-    "gumbel_softmax", "interpolate", "max_pool3d", "max_unpool2d", "upsample",
-]  # fmt: skip
+__all__ = ["adaptive_avg_pool3d", "avg_pool3d", "conv3d", "conv_transpose3d", "dropout3d"]
+__all__ += ["gumbel_softmax", "interpolate", "max_pool3d", "max_unpool2d", "upsample"]
 
 
 def interpolate(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """minifp's, of volumes (N, C, D, H, W) too, and with the mode "area"."""
     if mode == "area":
         factors = _each(1 if scale_factor is None else scale_factor, input.ndim - 2)
@@ -56,9 +58,13 @@ upsample = interpolate  # as it was called before PyTorch 0.4.1
 
 
 def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
     output_size: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Zeros, and each number where max_pool2d with return_indices=True found it."""
     sizes = as_sizes(kernel_size, "max_unpool2d: kernel_size", 1, 2)
     steps = sizes if stride is None else as_sizes(stride, "max_unpool2d: stride", 1, 2)

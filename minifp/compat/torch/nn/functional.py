@@ -33,9 +33,12 @@ def middles(count: int, align_corners: bool) -> Tensor:
 
 
 def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Pictures (N, C, H, W) read at places (N, h, w, 2), x and y: (N, C, h, w), by the four nearest
     pixels ("bilinear") or the nearest one. What lies outside is 0 ("zeros") or the nearest pixel
     ("border"). Raises ArgumentError for other modes, and ShapeError for volumes."""
@@ -52,12 +55,15 @@ def grid_sample(
         return read(input, *near)
     (x, y), (left, top) = places, [p.detach().floor() for p in places]
     right, low = x - left, y - top  # parts of the pixels there
-    rows = [
-        read(input, left, row) * (1 - right).unsqueeze(1)
-        + read(input, left + 1, row) * right.unsqueeze(1)
-        for row in (top, top + 1)
-    ]
-    return rows[0] * (1 - low).unsqueeze(1) + rows[1] * low.unsqueeze(1)
+    above, below = (
+        between(read(input, left, row), read(input, left + 1, row), right) for row in (top, top + 1)
+    )
+    return between(above, below, low)
+
+
+def between(a: Tensor, b: Tensor, part: Tensor) -> Tensor:
+    """Pixels (N, C, h, w) a where the part (N, h, w) is 0, and b where it is 1."""
+    return a * (1 - part).unsqueeze(1) + b * part.unsqueeze(1)
 
 
 def pixels(place: Tensor, count: int, align_corners: bool, padding_mode: str) -> Tensor:

@@ -24,8 +24,13 @@ class DataParallel(Module):
 
 
 def data_parallel(
-    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+    module: Module,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The module's own result."""
-    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+    args = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*args, **(module_kwargs or {}))

@@ -14,16 +14,19 @@ from minifp.numerics.dtypes import float64
 from minifp.ops import arange
 from minifp.ops.windows import as_sizes, window_count
 
-__all__ = [
-    "AdaptiveAvgPool3d", "AvgPool3d", "BatchNorm3d", "Conv3d", "ConvTranspose3d", "Dropout3d",
-    "InstanceNorm3d", "MaxPool3d",
-]  # fmt: skip
+__all__ = ["AdaptiveAvgPool3d", "AvgPool3d", "BatchNorm3d", "Conv3d", "ConvTranspose3d"]
+__all__ += ["Dropout3d", "InstanceNorm3d", "MaxPool3d"]
 
 
-def depth_first(name: str, value: Any, least: int = 0) -> tuple[int, tuple[int, ...]]:
-    """What holds along D, and along H and W."""
-    depth, *others = as_sizes(value, name, least, 3)
-    return depth, tuple(others)
+def depth_first(function: str, least: int, **values: Any) -> list[tuple[Any, Any]]:
+    """What holds along D, and along H and W; None for None. least: the smallest that may be."""
+    pairs: list[tuple[Any, Any]] = []
+    for name, value in values.items():
+        depth, *plane = (
+            as_sizes(value, f"{function}: {name}", least, 3) if value is not None else [None]
+        )
+        pairs.append((depth, tuple(plane) or None))
+    return pairs
 
 
 def as_volumes(name: str, x: Tensor) -> Tensor:
@@ -49,19 +52,22 @@ def slicewise(x: Tensor, function: Any) -> Tensor:
 
 
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
     """weight (out, in / groups, KD, KH, KW): each output is rounded once."""
     x, size = as_volumes("conv3d", input), weight.shape[2]
-    (step, steps), (apart, aparts) = (
-        depth_first(f"conv3d: {n}", v, 1) for n, v in (("stride", stride), ("dilation", dilation))
-    )
+    (step, steps), (apart, aparts) = depth_first("conv3d", 1, stride=stride, dilation=dilation)
     if isinstance(padding, str):
         total = apart * (size - 1) if padding == "same" else 0
         around, arounds = (total // 2, total - total // 2), padding
     else:
-        before, arounds = depth_first("conv3d: padding", padding)
+        [(before, arounds)] = depth_first("conv3d", 0, padding=padding)
         around = before, before
     parts = windows(F.pad(x, (0, 0, 0, 0, *around)), size, step, apart)
     kernel = weight.flatten(1, 2)
@@ -70,23 +76,24 @@ def conv3d(
 
 
 def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """weight (in, out / groups, KD, KH, KW): zeros go between slices, then as conv3d."""
     x, size = as_volumes("conv_transpose3d", input), weight.shape[2]
-    (step, steps), (apart, aparts) = (
-        depth_first(f"conv_transpose3d: {n}", v, 1)
-        for n, v in (("stride", stride), ("dilation", dilation))
-    )
-    (before, arounds), (added, more) = (
-        depth_first(f"conv_transpose3d: {n}", v)
-        for n, v in (("padding", padding), ("output_padding", output_padding))
-    )
+    name, ends = "conv_transpose3d", {"padding": padding, "output_padding": output_padding}
+    (step, steps), (apart, aparts) = depth_first(name, 1, stride=stride, dilation=dilation)
+    (before, arounds), (added, more) = depth_first(name, 0, **ends)
     if step > 1:  # zeros between slices
         x = F.pad(x.unsqueeze(3), (0, 0, 0, 0, 0, step - 1)).flatten(2, 3)[:, :, : 1 - step]
-    ends = apart * (size - 1) - before
-    x = F.pad(x, (0, 0, 0, 0, ends, ends + added))
+    around = apart * (size - 1) - before
+    x = F.pad(x, (0, 0, 0, 0, around, around + added))
     kernel = weight.flip(2).transpose(1, 2).flatten(0, 1)
     y = slicewise(
         windows(x, size, 1, apart),
@@ -121,63 +128,57 @@ class InstanceNorm3d(_InstanceNorm):
     ndims = (4, 5)
 
 
-def pooled(input: Tensor, planes: Any, along: Any) -> Tensor:
-    """(N, C, D, H, W) or (C, D, H, W) with slices pooled by `planes`, then all along D."""
-    y = slicewise(as_volumes("pooling", input).transpose(1, 2), planes)
+def pooled(input: Tensor, kind: str, sizes: list[tuple[Any, Any]], **settings: Any) -> Tensor:
+    """(N, C, D, H, W) or (C, D, H, W) with slices pooled by F's function of pictures, then all
+    along D by that of sequences. sizes: what holds along D, and along H and W."""
+    along, planes = zip(*sizes)
+    of_pictures, of_sequences = vars(F)[f"{kind}_pool2d"], vars(F)[f"{kind}_pool1d"]
+    x = as_volumes(f"{kind}_pool3d", input).transpose(1, 2)
+    y = slicewise(x, lambda x: of_pictures(x, *planes, **settings))
     n, channels, depth, *places = y.shape
-    y = along(y.flatten(3).transpose(2, 3).reshape(n, -1, depth))
+    y = of_sequences(y.flatten(3).transpose(2, 3).reshape(n, -1, depth), *along, **settings)
     y = y.reshape(n, channels, -1, y.shape[-1]).transpose(2, 3).unflatten(3, tuple(places))
     return y if input.ndim == 5 else y.squeeze(0)
 
 
-def depth_last(values: dict[str, Any]) -> Any:
-    """What holds along H and W, and what along D; None for what is not given."""
-    both = [(None, None) if v is None else depth_first(n, v) for n, v in values.items()]
-    return zip(*((others, depth) for depth, others in both))
-
-
 def max_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
     """The largest of each window. Raises ArgumentError for return_indices=True."""
     if return_indices:
         raise ArgumentError("max_pool3d: return_indices=True: expected False")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-    planes, along = depth_last(named)
-    counted = {"ceil_mode": ceil_mode}
-    return pooled(
-        input,
-        lambda x: F.max_pool2d(x, *planes, **counted),
-        lambda x: F.max_pool1d(x, *along, **counted),
-    )
+    return pooled(input, "max", depth_first("max_pool3d", 0, **named), ceil_mode=ceil_mode)
 
 
 def avg_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window, in float32. Raises ArgumentError for a divisor_override."""
     if divisor_override is not None:
         raise ArgumentError(f"avg_pool3d: divisor_override={divisor_override}: expected None")
     named = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
-    planes, along = depth_last(named)
-    counted = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
-    return pooled(
-        wide(input),
-        lambda x: F.avg_pool2d(x, *planes, **counted),
-        lambda x: F.avg_pool1d(x, *along, **counted),
-    ).to(input.dtype)
+    sizes = depth_first("avg_pool3d", 0, **named)
+    counting = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+    return pooled(wide(input), "avg", sizes, **counting).to(input.dtype)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, in float32."""
-    depth, places = sizes_of(input, output_size)
-    return pooled(
-        wide(input),
-        lambda x: F.adaptive_avg_pool2d(x, places),
-        lambda x: F.adaptive_avg_pool1d(x, depth),
-    ).to(input.dtype)
+    sizes = [sizes_of(input, output_size)]
+    return pooled(wide(input), "adaptive_avg", sizes).to(input.dtype)
 
 
 def wide(x: Tensor) -> Tensor:

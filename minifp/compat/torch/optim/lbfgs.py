@@ -31,10 +31,16 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self, params: Any, lr: float = 1.0, max_iter: int = 20, max_eval: int | None = None,
-        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        self,
+        params: Any,
+        lr: float = 1.0,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
         line_search_fn: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if line_search_fn is not None:
             raise ArgumentError(f"LBFGS: line_search_fn={line_search_fn!r}: expected None")
         settings = {"lr": lr, "max_iter": max_iter, "max_eval": max_eval or max_iter * 5 // 4}

@@ -5,7 +5,5 @@ from minifp.compat.torchvision.datasets.base import VisionDataset
 from minifp.compat.torchvision.datasets.folder import DatasetFolder, ImageFolder
 from minifp.compat.torchvision.datasets.published import CIFAR10, CIFAR100, MNIST, FashionMNIST
 
-__all__ = [
-    "CIFAR10", "CIFAR100", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "MNIST",
-    "VisionDataset",
-]  # fmt: skip
+__all__ = ["CIFAR10", "CIFAR100", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder"]
+__all__ += ["MNIST", "VisionDataset"]

@@ -16,10 +16,14 @@ class FakeData(VisionDataset):
     """
 
     def __init__(
-        self, size: int = 1000, image_size: tuple[int, int, int] = (3, 224, 224),
-        num_classes: int = 10, transform: Change = None, target_transform: Change = None,
+        self,
+        size: int = 1000,
+        image_size: tuple[int, int, int] = (3, 224, 224),
+        num_classes: int = 10,
+        transform: Change = None,
+        target_transform: Change = None,
         random_offset: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(None, None, transform, target_transform)
         self.size, self.image_size, self.num_classes = size, tuple(image_size), num_classes
         self.random_offset = random_offset
@@ -29,9 +33,7 @@ class FakeData(VisionDataset):
 
     def __getitem__(self, index: Any) -> Any:
         if not 0 <= index < self.size:
-            raise IndexError(
-                f"FakeData has no item {index}: expected one from 0 to {self.size - 1}"
-            )
+            raise IndexError(f"FakeData has no item {index}: it has 0 to {self.size - 1}")
         draws = random.Streams(int(index) + self.random_offset)
         pixels = draws.integers(0, 256, self.image_size, purpose="picture").astype(np.uint8)
         target = int(draws.integers(0, self.num_classes, (), purpose="class"))

@@ -19,9 +19,12 @@ class VisionDataset(Dataset):
     """
 
     def __init__(
-        self, root: Any = None, transforms: Change = None, transform: Change = None,
+        self,
+        root: Any = None,
+        transforms: Change = None,
+        transform: Change = None,
         target_transform: Change = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         need_pillow(type(self).__name__)
         if transforms is not None and (transform is not None or target_transform is not None):
             raise ArgumentError("transforms with transform, or target_transform: expected one kind")

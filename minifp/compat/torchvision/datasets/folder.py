@@ -32,10 +32,15 @@ class DatasetFolder(VisionDataset):
     """
 
     def __init__(
-        self, root: Any, loader: Callable[[str], Any], extensions: Any = None,
-        transform: Change = None, target_transform: Change = None,
-        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        root: Any,
+        loader: Callable[[str], Any],
+        extensions: Any = None,
+        transform: Change = None,
+        target_transform: Change = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
         super().__init__(root, None, transform, target_transform)
         if (extensions is None) == (is_valid_file is None):
             raise ArgumentError("expected extensions or is_valid_file, one of both")
@@ -52,9 +57,9 @@ class DatasetFolder(VisionDataset):
         self.targets = [label for _, label in self.samples]
         empty = [name for name, i in self.class_to_idx.items() if i not in {*self.targets}]
         if empty and not allow_empty:
-            told = f" (expected {', '.join(ends)})" if ends else ""
+            expected = f" (expected {', '.join(ends)})" if ends else ""
             what = type(self).__name__
-            raise DataError(f"{what}: {self.root} has no file in {', '.join(empty)}{told}")
+            raise DataError(f"{what}: {self.root} has no file in {', '.join(empty)}{expected}")
 
     def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
         """The names of the classes, and their numbers. Raises DataError where there is none."""
@@ -77,14 +82,16 @@ class ImageFolder(DatasetFolder):
     """A DatasetFolder of pictures. imgs: its samples."""
 
     def __init__(
-        self, root: Any, transform: Change = None, target_transform: Change = None,
+        self,
+        root: Any,
+        transform: Change = None,
+        target_transform: Change = None,
         loader: Callable[[str], Any] = default_loader,
-        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
-    ) -> None:  # fmt: skip
-        ends = None if is_valid_file else IMG_EXTENSIONS
-        super().__init__(
-            root, loader, ends, transform, target_transform, is_valid_file, allow_empty
-        )
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        ends, changes = None if is_valid_file else IMG_EXTENSIONS, (transform, target_transform)
+        super().__init__(root, loader, ends, *changes, is_valid_file, allow_empty)
         self.imgs = self.samples
 
 

@@ -30,13 +30,17 @@ class Published(VisionDataset):
     has = staticmethod(images.mnist)  # minifp.data's function
 
     def __init__(
-        self, root: Any, train: bool = True, transform: Change = None,
-        target_transform: Change = None, download: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Change = None,
+        target_transform: Change = None,
+        download: bool = False,
+    ) -> None:
         super().__init__(root, None, transform, target_transform)
         self.train = bool(train)
         pixels, labels = self.in_root() or self.of_minifp(download)
-        self.data, self.targets = self.held(pixels, labels)
+        self.data, self.targets = self.in_memory(pixels, labels)
 
     def in_root(self) -> Part | None:
         """What lies in the root as torchvision lays it out; None where nothing does."""
@@ -54,7 +58,7 @@ class Published(VisionDataset):
         pixels, labels = part.held
         return pixels.transpose(0, 2, 3, 1), labels
 
-    def held(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    def in_memory(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
         """The pictures and classes as torchvision has them."""
         return np.ascontiguousarray(pixels), labels.tolist()
 
@@ -77,9 +81,8 @@ class MNIST(Published):
     """Pictures of digits, 28 x 28, grey. data: (n, 28, 28) uint8; targets: (n,) int64; tensors."""
 
     dataset, folder = "mnist", "MNIST"
-    classes = [f"{i} - {name}" for i, name in enumerate(
-        "zero one two three four five six seven eight nine".split()
-    )]  # fmt: skip
+    digits = "zero one two three four five six seven eight nine"
+    classes = [f"{i} - {name}" for i, name in enumerate(digits.split())]
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 
@@ -94,7 +97,7 @@ class MNIST(Published):
                 return pixels, files.read_idx(paths[names[1]], (len(pixels),))
         return None
 
-    def held(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:
+    def in_memory(self, pixels: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:
         """Tensors."""
         return Tensor(pixels.reshape(pixels.shape[:3]).copy()), Tensor(labels.astype(np.int64))
 
@@ -117,11 +120,11 @@ class CIFAR10(Published):
     def in_root(self) -> Part | None:
         """What the publication for Python has in ROOT: pickles, of which nothing runs."""
         folder = Path(self.root, self.publication.pickled[0])
-        wanted = self.train_files if self.train else self.test_files
-        if not (folder / wanted[0]).is_file():
+        files = self.train_files if self.train else self.test_files
+        if not (folder / files[0]).is_file():
             return None
         self.classes = [*plain_dict(folder / self.meta).get(self.names, ())]
-        batches = [self.batch(folder / name) for name in wanted]
+        batches = [self.batch(folder / name) for name in files]
         pixels, labels = (np.concatenate(arrays) for arrays in zip(*batches))
         return pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
 

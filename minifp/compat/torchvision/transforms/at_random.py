@@ -17,6 +17,9 @@ from minifp.compat.torchvision.transforms.functional import InterpolationMode
 from minifp.errors import ArgumentError
 from minifp.runtime import random
 
+__all__ = ["ColorJitter", "RandomAffine", "RandomApply", "RandomCrop", "RandomErasing"]
+__all__ += ["RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation"]
+__all__ += ["RandomVerticalFlip"]
 PURPOSE = "torchvision.transforms"
 ATTEMPTS = 10  # to draw a window that fits
 Window = tuple[int, int, int, int]  # top, left, height, width
@@ -207,9 +210,9 @@ class RandomAffine:
 
     def __call__(self, img: Any) -> Any:
         _, height, width = F.get_dimensions(img)
-        asked = self.degrees, self.translate, self.scale, self.shear, (width, height)
-        drawn = self.get_params(*asked)
-        return F.affine(img, *drawn, self.interpolation, self.fill, self.center)
+        ranges = self.degrees, self.translate, self.scale, self.shear
+        change = self.get_params(*ranges, (width, height))
+        return F.affine(img, *change, self.interpolation, self.fill, self.center)
 
 
 @dataclass(eq=False)

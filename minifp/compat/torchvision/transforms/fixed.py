@@ -7,6 +7,9 @@ from typing import Any
 
 from minifp.compat.torchvision.transforms import functional as F
 
+__all__ = ["CenterCrop", "Compose", "Grayscale", "Lambda", "Normalize", "PILToTensor", "Pad"]
+__all__ += ["Resize", "ToPILImage", "ToTensor"]
+
 
 @dataclass(eq=False)
 class Compose:
@@ -36,6 +39,9 @@ class Applied:
 
     function: Callable[..., Any]
 
+    def __init_subclass__(cls, of: Callable[..., Any]) -> None:
+        cls.function = staticmethod(of)
+
     def __init__(self, *args: Any, **settings: Any) -> None:
         bound = signature(self.function).bind(None, *args, **settings)
         bound.apply_defaults()
@@ -50,49 +56,33 @@ class Applied:
         return f"{type(self).__name__}({settings})"
 
 
-class ToTensor(Applied):
+class ToTensor(Applied, of=F.to_tensor):
     """A picture, or an array (H, W, C), as a tensor (C, H, W) of floats; of bytes 0 to 1."""
 
-    function = staticmethod(F.to_tensor)
 
-
-class PILToTensor(Applied):
+class PILToTensor(Applied, of=F.pil_to_tensor):
     """A picture as a tensor (C, H, W) of its own numbers."""
 
-    function = staticmethod(F.pil_to_tensor)
 
-
-class ToPILImage(Applied):
+class ToPILImage(Applied, of=F.to_pil_image):
     """A tensor (C, H, W), or an array (H, W, C), as a picture."""
 
-    function = staticmethod(F.to_pil_image)
 
-
-class Normalize(Applied):
+class Normalize(Applied, of=F.normalize):
     """(tensor - mean) / std, of each channel."""
 
-    function = staticmethod(F.normalize)
 
-
-class Resize(Applied):
+class Resize(Applied, of=F.resize):
     """In another size: (height, width), or a number for the shorter side."""
 
-    function = staticmethod(F.resize)
 
-
-class CenterCrop(Applied):
+class CenterCrop(Applied, of=F.center_crop):
     """The window of this size in the middle."""
 
-    function = staticmethod(F.center_crop)
 
-
-class Pad(Applied):
+class Pad(Applied, of=F.pad):
     """With pixels around it."""
 
-    function = staticmethod(F.pad)
 
-
-class Grayscale(Applied):
+class Grayscale(Applied, of=F.rgb_to_grayscale):
     """In grey, of 1 or 3 channels."""
-
-    function = staticmethod(F.rgb_to_grayscale)

@@ -24,6 +24,7 @@ OF_PILLOW["nearest-exact"] = 0
 MODES = {name.upper().replace("-", "_"): name for name in OF_PILLOW}
 make_enum: Any = Enum
 InterpolationMode = make_enum("InterpolationMode", MODES)
+BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 DEEP = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # pictures of other than bytes
 OTHERS = {"RGB": ("YCbCr", "HSV"), "RGBA": ("CMYK", "RGBX")}  # with as many channels
 PADDING = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "symmetric": None}
@@ -64,17 +65,21 @@ def get_dimensions(img: Any) -> list[int]:
 # ---- pictures, arrays, tensors -------------------------------------------------------------------
 
 
+def channels_first(pixels: np.ndarray) -> np.ndarray:
+    """A copy (C, H, W) of pixels (H, W, C) or (H, W)."""
+    return np.array(np.atleast_3d(pixels).transpose(2, 0, 1), order="C")
+
+
 def pil_to_tensor(pic: Any) -> Tensor:
     """The numbers of a picture, (C, H, W), as they are."""
     need("pil_to_tensor", pic, "picture")
-    pixels = np.array(pic, DEEP.get(pic.mode, np.uint8))
-    return Tensor(np.array(pixels.reshape(*pixels.shape[:2], -1).transpose(2, 0, 1), order="C"))
+    return Tensor(channels_first(np.array(pic, DEEP.get(pic.mode, np.uint8))))
 
 
 def to_tensor(pic: Any) -> Tensor:
     """A picture, or an array (H, W) or (H, W, C), as a tensor (C, H, W); of bytes 0 to 1."""
     if isinstance(pic, np.ndarray) and pic.ndim in (2, 3):
-        array = np.array(np.atleast_3d(pic).transpose(2, 0, 1), order="C")
+        array = channels_first(pic)
     elif is_picture(pic):
         array = pil_to_tensor(pic.convert("L") if pic.mode == "1" else pic).array
     else:
@@ -122,10 +127,8 @@ def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Ten
         raise ArgumentError(f"normalize: std={std!r}: expected numbers other than 0")
     channels = get_dimensions(tensor)[0]
     if any(len(n) not in (1, channels) for n in numbers):
-        raise ShapeError(
-            f"normalize: mean={mean!r}, std={std!r}: expected one number of each, or "
-            f"{channels}, one for each channel"
-        )
+        expected = f"one number of each, or {channels}, one for each channel"
+        raise ShapeError(f"normalize: mean={mean!r}, std={std!r}: expected {expected}")
     by, over = (Tensor(n).to(tensor.dtype) for n in numbers)
     changed = (tensor - by) / over
     return tensor.copy_(changed) if inplace else changed
@@ -174,25 +177,28 @@ def resized(height: int, width: int, size: Any, max_size: int | None) -> tuple[i
 
 
 def resize(
-    img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
-    max_size: int | None = None, antialias: bool | None = True,
-) -> Any:  # fmt: skip
+    img: Any,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
     """img in another size. Of a tensor each channel is resized by Pillow, which is torchvision's
     antialias=True but for the rounding of its weights. Raises ArgumentError for other tensors."""
     _, height, width = get_dimensions(img)
-    wanted = resized(height, width, size, max_size)
-    if wanted == (height, width):
+    new = resized(height, width, size, max_size)
+    if new == (height, width):
         return img
     if is_picture(img):
-        return img.resize(wanted[::-1], resampling(interpolation))
+        return img.resize(new[::-1], resampling(interpolation))
     is_plain = img.dtype == float32 and not img.requires_grad
     if not (antialias and is_plain and resampling(interpolation)):
-        raise ArgumentError("resize of a tensor: expected float32 without a gradient, and bilinear "
-                            "or bicubic with antialias: F.interpolate does others")  # fmt: skip
+        expected = "float32 without a gradient, and bilinear or bicubic with antialias"
+        raise ArgumentError(f"resize of a tensor: expected {expected}: F.interpolate does others")
     planes = np.ascontiguousarray(img.numpy()).reshape(-1, height, width)
     image = import_module("PIL.Image")
-    pictures = (resize(image.fromarray(p), wanted, interpolation) for p in planes)
-    return Tensor(np.stack([np.asarray(p) for p in pictures]).reshape(*img.shape[:-2], *wanted))
+    pictures = (resize(image.fromarray(p), new, interpolation) for p in planes)
+    return Tensor(np.stack([np.asarray(p) for p in pictures]).reshape(*img.shape[:-2], *new))
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
@@ -254,9 +260,15 @@ def center_crop(img: Any, size: Any) -> Any:
 
 
 def resized_crop(
-    img: Any, top: int, left: int, height: int, width: int, size: Any,
-    interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True,
-) -> Any:  # fmt: skip
+    img: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
     """`resize` of `crop`."""
     return resize(crop(img, top, left, height, width), pair(size), interpolation, None, antialias)
 
@@ -277,9 +289,13 @@ def vflip(img: Any) -> Any:
 
 
 def rotate(
-    img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-    center: Any = None, fill: Any = None,
-) -> Any:  # fmt: skip
+    img: Any,
+    angle: float,
+    interpolation: Any = NEAREST,
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> Any:
     """A picture turned counterclockwise by degrees around its middle, or center, (x, y)."""
     need("rotate", img, "picture")
     how = resampling(interpolation)
@@ -304,9 +320,15 @@ def backwards(center: Any, angle: float, translate: Any, scale: float, shear: An
 
 
 def affine(
-    img: Any, angle: float, translate: Any, scale: float, shear: Any,
-    interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None,
-) -> Any:  # fmt: skip
+    img: Any,
+    angle: float,
+    translate: Any,
+    scale: float,
+    shear: Any,
+    interpolation: Any = NEAREST,
+    fill: Any = None,
+    center: Any = None,
+) -> Any:
     """A picture turned clockwise by degrees, moved by (right, down) pixels, scaled, and sheared by
     degrees along x, or along x and y; around its middle, or center, (x, y)."""
     need("affine", img, "picture")
@@ -324,7 +346,7 @@ def affine(
 def enhanced(kind: str, img: Any, factor: float) -> Any:
     """A picture as a class of Pillow's ImageEnhance changes it."""
     need(f"a change of {kind.lower()}", img, "picture")
-    return getattr(import_module("PIL.ImageEnhance"), kind)(img).enhance(factor)
+    return vars(import_module("PIL.ImageEnhance"))[kind](img).enhance(factor)
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:

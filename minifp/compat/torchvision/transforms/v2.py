@@ -34,7 +34,7 @@ class ToImage:
 
     def __call__(self, img: Any) -> Tensor:
         if isinstance(img, np.ndarray) and img.ndim in (2, 3):
-            return Tensor(np.array(np.atleast_3d(img).transpose(2, 0, 1), order="C"))
+            return Tensor(F.channels_first(img))
         return img if isinstance(img, Tensor) else F.pil_to_tensor(img)
 
 

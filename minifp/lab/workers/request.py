@@ -11,7 +11,7 @@ from minifp.runtime.device import as_device
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class Request:
     """One run of a Comparison. ticket: how its task gets to other processes, where it does."""
 
     comparison: Any

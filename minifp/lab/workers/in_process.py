@@ -3,33 +3,30 @@
 from collections.abc import Iterator, Sequence
 
 from minifp.lab.run import train
-from minifp.lab.workers.job import Outcome, here
+from minifp.lab.workers.job import Outcome, this_environment
 from minifp.lab.workers.progress import Progress
-from minifp.lab.workers.wanted import Wanted
+from minifp.lab.workers.request import Request
 from minifp.runtime.device import default_device
 
 
-class Here:
+class InProcess:
     """Trains in this process, with all threads of the kernels."""
 
     lanes = 1  # runs at a time
 
-    def __enter__(self) -> "Here":
+    def __enter__(self) -> "InProcess":
         return self
 
     def __exit__(self, *raised: object) -> None:
         pass
 
     def outcomes(
-        self, wanted: Sequence[Wanted], progress: Progress
-    ) -> Iterator[tuple[Wanted, Outcome]]:
+        self, requests: Sequence[Request], progress: Progress
+    ) -> Iterator[tuple[Request, Outcome]]:
         """Each run as soon as it is made."""
-        for one in wanted:
+        for one in requests:
             progress.begin(one)
+            keeps = {"snapshots": True, "weights": one.comparison.keeps_weights}
             with default_device(one.device):
-                run = train(
-                    one.task, one.arm, one.seed, one.data,
-                    lambda run, one=one: progress.reached(one, run.steps),
-                    snapshots=True, weights=one.comparison.keeps_weights,
-                )  # fmt: skip
-            yield one, Outcome(run, here())
+                run = train(one.task, one.arm, one.seed, one.data, progress.follower(one), **keeps)
+            yield one, Outcome(run, this_environment())
