@@ -39,11 +39,9 @@ from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from minifp.ops import as_tensor, from_dlpack, from_numpy, tensor
 
 # factories
-from minifp.ops import (
-    arange, bernoulli, empty, empty_like, eye, full, full_like, linspace, multinomial, normal, ones,
-    ones_like, rand, rand_like, randint, randint_like, randn, randn_like, randperm, zeros,
-    zeros_like,
-)  # fmt: skip
+from minifp.ops import arange, bernoulli, empty, empty_like, eye, full, full_like, linspace
+from minifp.ops import multinomial, normal, ones, ones_like, rand, rand_like, randint, randint_like
+from minifp.ops import randn, randn_like, randperm, zeros, zeros_like
 
 # inspection
 from minifp.ops import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
@@ -55,15 +53,15 @@ from minifp.ops import binary_cross_entropy_with_logits, cosine_embedding_loss, 
 from minifp.ops import batch_norm, group_norm, layer_norm, log_softmax, rms_norm, softmax
 
 # pointwise
-from minifp.ops import (
-    abs, absolute, acos, add, addcdiv, addcmul, allclose, arccos, arcsin, arctan, asin, atan,
-    bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, celu, clamp, clip, cos, cosh, div,
-    divide, dropout, eq, equal, erf, exp, expm1, fix, floor, floor_divide, ge, greater,
-    greater_equal, gt, isclose, isfinite, isinf, isnan, le, less, less_equal, log, log10, log1p,
-    log2, logical_and, logical_not, logical_or, logical_xor, lt, maximum, minimum, mul, multiply,
-    ne, neg, negative, not_equal, pow, prelu, reciprocal, relu, remainder, round, rsqrt, selu,
-    sigmoid, sign, sin, sinh, sqrt, square, sub, subtract, tan, tanh, true_divide, trunc,
-)  # fmt: skip
+from minifp.ops import abs, absolute, acos, add, addcdiv, addcmul, allclose, arccos, arcsin, arctan
+from minifp.ops import asin, atan, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, celu
+from minifp.ops import clamp, clip, cos, cosh, div, divide, dropout, eq, equal, erf, exp, expm1
+from minifp.ops import fix, floor, floor_divide, ge, greater, greater_equal, gt, isclose, isfinite
+from minifp.ops import isinf, isnan, le, less, less_equal, log, log10, log1p, log2, logical_and
+from minifp.ops import logical_not, logical_or, logical_xor, lt, maximum, minimum, mul, multiply
+from minifp.ops import ne, neg, negative, not_equal, pow, prelu, reciprocal, relu, remainder, round
+from minifp.ops import rsqrt, selu, sigmoid, sign, sin, sinh, sqrt, square, sub, subtract, tan
+from minifp.ops import tanh, true_divide, trunc
 
 # pooling
 from minifp.ops import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool2d
@@ -75,20 +73,18 @@ from minifp.ops import addmm, bmm, dot, einsum, ger, matmul, mm, mv, outer
 from minifp.ops import all, any, count_nonzero, mean, sum
 
 # reductions
-from minifp.ops import (
-    amax, amin, argmax, argmin, argsort, bincount, cosine_similarity, cumprod, cumsum, diff,
-    logsumexp, max, median, min, norm, pairwise_distance, prod, sort, std, topk, unique, var,
-)  # fmt: skip
+from minifp.ops import amax, amin, argmax, argmin, argsort, bincount, cosine_similarity, cumprod
+from minifp.ops import cumsum, diff, logsumexp, max, median, min, norm, pairwise_distance, prod
+from minifp.ops import sort, std, topk, unique, var
 
 # shaping
-from minifp.ops import (
-    broadcast_to, cat, chunk, concat, concatenate, diag, diagonal, embedding, expand, flatten, flip,
-    gather, hstack, index_add, index_select, lerp, masked_fill, masked_select, meshgrid, moveaxis,
-    movedim, narrow, nonzero, permute, pixel_shuffle, pixel_unshuffle, ravel, repeat_interleave,
-    reshape, roll, scatter, scatter_add, select, split, squeeze, stack, swapaxes, swapdims, t, take,
-    take_along_dim, tile, trace, transpose, tril, tril_indices, triu, triu_indices, unbind,
-    unflatten, unsqueeze, vstack, where,
-)  # fmt: skip
+from minifp.ops import broadcast_to, cat, chunk, concat, concatenate, diag, diagonal, embedding
+from minifp.ops import expand, flatten, flip, gather, hstack, index_add, index_select, lerp
+from minifp.ops import masked_fill, masked_select, meshgrid, moveaxis, movedim, narrow, nonzero
+from minifp.ops import permute, pixel_shuffle, pixel_unshuffle, ravel, repeat_interleave, reshape
+from minifp.ops import roll, scatter, scatter_add, select, split, squeeze, stack, swapaxes
+from minifp.ops import swapdims, t, take, take_along_dim, tile, trace, transpose, tril
+from minifp.ops import tril_indices, triu, triu_indices, unbind, unflatten, unsqueeze, vstack, where
 
 # ---- written until here ----
 from minifp.ops import in_place
@@ -183,35 +179,36 @@ __all__ = [
     "set_state", "summary", "sweep", "uint8", "utils",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
-__all__ += [
-    "abs", "absolute", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addcdiv",
-    "addcmul", "addmm", "all", "allclose", "amax", "amin", "any", "arange", "arccos", "arcsin",
-    "arctan", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan", "avg_pool1d",
-    "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bincount", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu",
-    "chunk", "clamp", "clip", "clone", "concat", "concatenate", "conv1d", "conv2d",
-    "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
-    "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "detach", "diag",
-    "diagonal", "diff", "div", "divide", "dot", "dropout", "einsum", "embedding", "empty",
-    "empty_like", "eq", "equal", "erf", "exp", "expand", "expm1", "eye", "finfo", "fix", "flatten",
-    "flip", "floor", "floor_divide", "from_dlpack", "from_numpy", "full", "full_like", "gather",
-    "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hstack", "iinfo", "index_add",
-    "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite", "isinf", "isnan",
-    "kl_div", "layer_norm", "le", "lerp", "less", "less_equal", "linspace", "log", "log10", "log1p",
-    "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
-    "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum",
-    "mean", "median", "meshgrid", "min", "minimum", "mm", "moveaxis", "movedim", "mul",
-    "multinomial", "multiply", "mv", "narrow", "ne", "neg", "negative", "nonzero", "norm", "normal",
-    "not_equal", "numel", "ones", "ones_like", "outer", "pairwise_distance", "permute",
-    "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu", "remainder",
-    "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter", "scatter_add",
-    "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt",
-    "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "swapaxes", "swapdims", "t",
-    "take", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "trace", "transpose", "tril",
-    "tril_indices", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unflatten", "unique",
-    "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
-]  # fmt: skip
+__all__ += ["abs", "absolute", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add"]
+__all__ += ["addcdiv", "addcmul", "addmm", "all", "allclose", "amax", "amin", "any", "arange"]
+__all__ += ["arccos", "arcsin", "arctan", "argmax", "argmin", "argsort", "as_tensor", "asin"]
+__all__ += ["atan", "avg_pool1d", "batch_norm", "bernoulli", "binary_cross_entropy_with_logits"]
+__all__ += ["bincount", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm"]
+__all__ += ["broadcast_to", "cat", "ceil", "celu", "chunk", "clamp", "clip", "clone", "concat"]
+__all__ += ["concatenate", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "cos"]
+__all__ += ["cosh", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "ctc_loss"]
+__all__ += ["cumprod", "cumsum", "detach", "diag", "diagonal", "diff", "div", "divide", "dot"]
+__all__ += ["dropout", "einsum", "embedding", "empty", "empty_like", "eq", "equal", "erf", "exp"]
+__all__ += ["expand", "expm1", "eye", "finfo", "fix", "flatten", "flip", "floor", "floor_divide"]
+__all__ += ["from_dlpack", "from_numpy", "full", "full_like", "gather", "ge", "ger", "greater"]
+__all__ += ["greater_equal", "group_norm", "gt", "hstack", "iinfo", "index_add", "index_select"]
+__all__ += ["is_floating_point", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "kl_div"]
+__all__ += ["layer_norm", "le", "lerp", "less", "less_equal", "linspace", "log", "log10", "log1p"]
+__all__ += ["log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor"]
+__all__ += ["logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max", "max_pool1d"]
+__all__ += ["max_pool2d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm"]
+__all__ += ["moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "ne", "neg"]
+__all__ += ["negative", "nonzero", "norm", "normal", "not_equal", "numel", "ones", "ones_like"]
+__all__ += ["outer", "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "pow"]
+__all__ += ["prelu", "prod", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like"]
+__all__ += ["randperm", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave", "reshape"]
+__all__ += ["rms_norm", "roll", "round", "rsqrt", "scatter", "scatter_add", "select", "selu"]
+__all__ += ["sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square"]
+__all__ += ["squeeze", "stack", "std", "sub", "subtract", "sum", "swapaxes", "swapdims", "t"]
+__all__ += ["take", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "trace"]
+__all__ += ["transpose", "tril", "tril_indices", "triu", "triu_indices", "true_divide", "trunc"]
+__all__ += ["unbind", "unflatten", "unique", "unsqueeze", "var", "vstack", "where", "zeros"]
+__all__ += ["zeros_like"]
 # ---- written until here ----
 
 variables.check()

@@ -47,20 +47,21 @@ def in_lines(words: list[str], indent: str = "    ") -> str:
     return "\n".join(wrap(" ".join(words), 100, initial_indent=indent, subsequent_indent=indent))
 
 
+def statements(before: str, words: list[str], after: str = "") -> str:
+    """As many statements of at most 100 columns as it takes to name all words, in their order."""
+    joined = ", ".join(word.replace(" ", "\0") for word in words)  # "as" stays beside its names
+    lines = wrap(joined, 100 - len(before) - len(after), break_long_words=False)
+    return "".join(f"{before}{line.rstrip(',')}{after}\n" for line in lines).replace("\0", " ")
+
+
 def import_of(module: str, names: list[str]) -> str:
-    """An import of names, each of which may be written "name as other"."""
-    whole = f"from {module} import {', '.join(names)}"
-    if len(whole) <= 100:
-        return f"{whole}\n"
-    listed = ", ".join(name.replace(" ", "\0") for name in names)  # "as" stays beside its names
-    lines = in_lines([f"{listed},"]).replace("\0", " ")
-    return f"from {module} import (\n{lines}\n)  # fmt: skip\n"
+    """The imports of names, each of which may be written "name as other"."""
+    return statements(f"from {module} import ", names)
 
 
-def all_of(names: list[str], sign: str = "=") -> str:
-    """The assignment of __all__, or what adds to it."""
-    quoted = [f'"{name}",' for name in sorted(names)]
-    return f"__all__ {sign} [\n{in_lines(quoted)}\n]  # fmt: skip\n"
+def all_of(names: list[str]) -> str:
+    """What adds names to __all__, each statement for itself, as type checkers read it."""
+    return statements("__all__ += [", [f'"{name}"' for name in sorted(names)], "]")
 
 
 def by_kind(declared: list) -> dict[str, list[str]]:
@@ -96,13 +97,13 @@ def of_ops(declared: list) -> list[str]:
 def of_fp(declared: list) -> list[str]:
     """minifp/__init__.py: the imports, and what they add to __all__."""
     imports, names = imported("fp", declared)
-    return [imports, all_of(names, "+=")]
+    return [imports, all_of(names)]
 
 
 def of_functional(declared: list) -> list[str]:
     """minifp/nn/functional.py."""
     imports, names = imported("F", declared)
-    return [f"{imports}{all_of(names)}"]
+    return [imports + all_of(names).replace("+=", "=", 1)]
 
 
 def of_autocast(declared: list) -> list[str]:

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from minifp.models.vit import ViTTiny
 late.attach(__name__)
 
-__all__ = [
-    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DCGAN", "DCGAN128", "DeepSpeech2",
-    "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GPT", "GPTConfig", "GoogLeNet",
-    "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18",
-    "ResNet34", "ResNet50", "SSD300", "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
-]  # fmt: skip
+__all__ = ["AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DCGAN", "DCGAN128"]
+__all__ += ["DeepSpeech2", "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GPT", "GPTConfig"]
+__all__ += ["GoogLeNet", "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2"]
+__all__ += ["PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300", "Seq2Seq", "VGG"]
+__all__ += ["VGG16", "VGG16BN", "ViTTiny"]

@@ -30,22 +30,8 @@ import numpy as np
 from minifp.errors import ArgumentError
 from minifp.typing import F, Ints
 
-__all__ = [
-    "Streams",
-    "advance",
-    "bits",
-    "calls",
-    "get_state",
-    "integers",
-    "key",
-    "manual_seed",
-    "next_call",
-    "normal",
-    "permutation",
-    "philox",
-    "set_state",
-    "uniform",
-]
+__all__ = ["Streams", "advance", "bits", "calls", "get_state", "integers", "key", "manual_seed"]
+__all__ += ["next_call", "normal", "permutation", "philox", "set_state", "uniform"]
 
 MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
 KEY_STEPS = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint64)

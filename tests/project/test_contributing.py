@@ -40,11 +40,10 @@ def write(folder, block):
         path.write_text(body, encoding="utf-8")
         return
     text = path.read_text(encoding="utf-8")
-    docstring, imports, settings = '"""\n\n', "__all__ = [\n", "SETTINGS = {\n"
+    docstring, settings = '"""\n\n', "SETTINGS = {\n"
     places = {
         **{"at the end of": lambda: text + body, "a line of": lambda: text + body},
         "among the imports of": lambda: text.replace(docstring, docstring + body, 1),
-        "in __all__ of": lambda: text.replace(imports, imports + body, 1),
         "in SETTINGS of": lambda: text.replace(settings, settings + body, 1),
     }
     changed = places[where]()
