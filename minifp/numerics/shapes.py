@@ -59,12 +59,9 @@ SEVERAL: dict[str, Callable[..., list[tuple]]] = {
     ],
     "lstm_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [gates.shape, dh.shape, dc.shape],
     "lstm_projected_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [
-        *(gates.shape, dy.shape, dh.shape, dc.shape),
+        *(gates.shape, dy.shape, dh.shape, dc.shape)
     ],
-    "gru_forward": lambda x, h, *_, **__: [
-        *((len(x), n * h.shape[1]) for n in (1, 4)),
-        h.shape,
-    ],
+    "gru_forward": lambda x, h, *_, **__: [*((len(x), n * h.shape[1]) for n in (1, 4)), h.shape],
     "gru_da": lambda dy, dh, *_, **__: [*[(len(dy), 3 * dh.shape[1])] * 2, dh.shape],
     "rnn_forward": lambda x, h, *_, **__: [(len(x), h.shape[1]), h.shape],
     "rnn_dz": lambda dy, dh, *_, **__: [dy.shape, dh.shape],

@@ -7,12 +7,7 @@ from minifp.errors import PrecisionError
 from minifp.numerics.autocast import LOWS
 from minifp.numerics.formats import names
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
-from minifp.numerics.number_format import (
-    OPERAND_FORMATS,
-    format_named,
-    not_stored,
-    operand_format,
-)
+from minifp.numerics.number_format import OPERAND_FORMATS, format_named, not_stored, operand_format
 from minifp.numerics.operands import (
     BY_DIVISION,
     CURRENT,
@@ -132,25 +127,19 @@ TABLE = {
         written_count(DELAYED, 16),
     ),
     "saved": Switch(
-        "what backward reads, as it was stored or as it was multiplied",
-        one_of(SAVED),
-        "operands",
+        "what backward reads, as it was stored or as it was multiplied", one_of(SAVED), "operands"
     ),
     "norm_parameters": Switch(
         "scale, shift and statistics of normalisation layers", FORMAT, "float16"
     ),
     "master_weights": Switch("a float32 copy of narrow weights, for updates", FLAG, ON),
     "update_rounding": Switch(
-        "how weights without that copy are rounded",
-        one_of(UPDATE_ROUNDINGS),
-        "stochastic",
+        "how weights without that copy are rounded", one_of(UPDATE_ROUNDINGS), "stochastic"
     ),
     "compensated": Switch("these rounding errors enter the next update", FLAG, ON),
     "optimizer_state": Switch("momentum and moments", FORMAT, "float16"),
     "second_moment": Switch(
-        "second moments, if not the same",
-        formats(format_named, is_optional=True),
-        "float16",
+        "second moments, if not the same", formats(format_named, is_optional=True), "float16"
     ),
     STATE_SCALE: Switch(
         "which numbers of both share a scale",

@@ -10,14 +10,7 @@ from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
-from minifp.numerics.formats import (
-    as_dtype,
-    as_native,
-    downcast,
-    format_of,
-    is_float,
-    of_numbers,
-)
+from minifp.numerics.formats import as_dtype, as_native, downcast, format_of, is_float, of_numbers
 from minifp.numerics.policy import get_precision
 from minifp.ops.plain_data import check_plain
 from minifp.ops.public import public

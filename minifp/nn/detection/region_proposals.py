@@ -19,13 +19,7 @@ from minifp.nn import functional as F
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.coordinates import beside, coordinate_format
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher, batch_overlaps
-from minifp.nn.detection.predictions import (
-    clipped,
-    decoded,
-    encoded,
-    warn_of_nan,
-    without_repeats,
-)
+from minifp.nn.detection.predictions import clipped, decoded, encoded, warn_of_nan, without_repeats
 from minifp.nn.detection.sampling import BalancedSampler
 from minifp.nn.detection.targets import Objects
 from minifp.nn.detection.transform import ImageBatch, size_of

@@ -14,11 +14,7 @@ from math import prod
 import numpy as np
 
 from minifp.ops.convolution.conv_correlation_numba import zero_of
-from minifp.ops.convolution.conv_depthwise_plan_numba import (
-    backward_lanes,
-    forward_lanes,
-    sum_plan,
-)
+from minifp.ops.convolution.conv_depthwise_plan_numba import backward_lanes, forward_lanes, sum_plan
 from minifp.runtime.cpu.compile.decorators import compiled, inline
 from minifp.runtime.cpu.kernels.half import load, store
 from minifp.runtime.cpu.kernels.lanes import OUTPUTS, TAPS, collect, spread, weighted, weighted_sums

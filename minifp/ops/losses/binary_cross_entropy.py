@@ -146,10 +146,7 @@ def binary_cross_entropy(
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
-        return probabilities_op(
-            *(input.float(), target.float(), weight, None),
-            divisor=divisor,
-        )
+        return probabilities_op(*(input.float(), target.float(), weight, None), divisor=divisor)
 
 
 @cache

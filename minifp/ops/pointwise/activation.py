@@ -147,10 +147,7 @@ def _log_of_sum(z):
 
 
 silu = activation(
-    "silu",
-    lambda x: x / (1 + np.exp(-x)),
-    _silu_slope,
-    "x times its sigmoid; also called swish.",
+    "silu", lambda x: x / (1 + np.exp(-x)), _silu_slope, "x times its sigmoid; also called swish."
 )
 mish = activation("mish", lambda x: x * _mish_parts(x)[0], _mish_slope, "x tanh(softplus(x)).")
 logsigmoid = activation(
@@ -200,10 +197,7 @@ def _hardswish_slope(dy, x):
 
 
 hardtanh_op = operation(
-    "hardtanh",
-    lambda x, min_val, max_val: np.clip(x, min_val, max_val),
-    _hardtanh_slope,
-    saves="x",
+    "hardtanh", lambda x, min_val, max_val: np.clip(x, min_val, max_val), _hardtanh_slope, saves="x"
 )
 relu6 = activation(
     "relu6",
@@ -218,10 +212,7 @@ hardsigmoid = activation(
     "(x + 3) / 6 between 0 and 1.",
 )
 hardswish = activation(
-    "hardswish",
-    lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    _hardswish_slope,
-    "x hardsigmoid(x).",
+    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6, _hardswish_slope, "x hardsigmoid(x)."
 )
 
 

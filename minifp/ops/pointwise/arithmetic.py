@@ -13,14 +13,7 @@ from minifp.errors import ArgumentError, DTypeError
 from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.elementwise import (
-    Binary,
-    Operand,
-    as_numbers,
-    binary,
-    pass_to,
-    unary,
-)
+from minifp.ops.elementwise import Binary, Operand, as_numbers, binary, pass_to, unary
 from minifp.ops.public import public
 from minifp.runtime.device import device_of, moved
 

@@ -57,8 +57,7 @@ log1p = floating(
     autocast="steep",
 )
 sqrt = floating(
-    *("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root."),
-    autocast="pointwise",
+    *("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root."), autocast="pointwise"
 )
 rsqrt = floating(
     *("rsqrt", lambda x: 1 / np.sqrt(x), lambda dy, y: dy * (-0.5 * y * y * y)),
@@ -133,6 +132,5 @@ floor = steps("floor", whole(np.floor), "The largest whole number up to x. Its g
 ceil = steps("ceil", whole(np.ceil), "The smallest whole number from x on. Its gradient is 0.")
 trunc = steps("trunc", whole(np.trunc), "x without its fraction. Its gradient is 0.")
 round = steps(
-    *("round", whole(np.rint)),
-    "The nearest whole number, of two the even one. Its gradient is 0.",
+    *("round", whole(np.rint)), "The nearest whole number, of two the even one. Its gradient is 0."
 )

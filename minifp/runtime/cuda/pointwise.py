@@ -16,13 +16,7 @@ import numpy as np
 from minifp.derive.cuda import function_text
 from minifp.derive.dtypes import CODED, COMPILED
 from minifp.derive.trace import Formula, Formulas
-from minifp.runtime.cuda.arrays import (
-    collapsed,
-    empty,
-    is_aligned,
-    is_whole,
-    steps_of,
-)
+from minifp.runtime.cuda.arrays import collapsed, empty, is_aligned, is_whole, steps_of
 from minifp.runtime.cuda.source import THREADS, blocks_for, module_of, type_of
 from minifp.runtime.shapes import stretched
 
