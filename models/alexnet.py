@@ -28,9 +28,14 @@ class AlexNet(nn.Module):
     linear layers."""
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        original: bool = False, dropout: float = 0.5,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        original: bool = False,
+        dropout: float = 0.5,
+    ) -> None:
         halvings = check_stem(stem)
         check_flag("AlexNet: original", original)
         counts = [scaled(n, width, 16) for n in (FIRST if original else TODAY)]

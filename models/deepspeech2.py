@@ -97,11 +97,20 @@ class DeepSpeech2(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 29, features: int = 161, hidden: int = 2560, layers: int = 3,
-        bidirectional: bool = False, *, context: int = 80, fully_connected: int | None = None,
-        channels: Sequence[int] = (32, 32), kernels: Sequence[Pair] = ((11, 41), (11, 21)),
-        strides: Sequence[Pair] = ((2, 2), (1, 2)), dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 29,
+        features: int = 161,
+        hidden: int = 2560,
+        layers: int = 3,
+        bidirectional: bool = False,
+        *,
+        context: int = 80,
+        fully_connected: int | None = None,
+        channels: Sequence[int] = (32, 32),
+        kernels: Sequence[Pair] = ((11, 41), (11, 21)),
+        strides: Sequence[Pair] = ((2, 2), (1, 2)),
+        dropout: float = 0.0,
+    ) -> None:
         check_count("DeepSpeech2: layers", layers)
         if not len(channels) == len(kernels) == len(strides) > 0:
             raise ArgumentError(

@@ -58,15 +58,27 @@ class FasterRCNN(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 21, channels: int = 3, stem: str = "large", width: float = 1.0,
-        norm: bool = False, *, min_size: int | None = None, max_size: int | None = None,
+        self,
+        classes: int = 21,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        norm: bool = False,
+        *,
+        min_size: int | None = None,
+        max_size: int | None = None,
         anchor_sizes: tuple[float, ...] | None = None,
-        aspect_ratios: tuple[float, ...] = (0.5, 1.0, 2.0), pool: str = "pool",
-        dropout: float = 0.5, image_mean: tuple[float, ...] | None = None,
-        image_std: tuple[float, ...] | None = None, rpn_batch_size_per_image: int = 256,
-        box_batch_size_per_image: int = 128, score_thresh: float = 0.05, nms_thresh: float = 0.5,
+        aspect_ratios: tuple[float, ...] = (0.5, 1.0, 2.0),
+        pool: str = "pool",
+        dropout: float = 0.5,
+        image_mean: tuple[float, ...] | None = None,
+        image_std: tuple[float, ...] | None = None,
+        rpn_batch_size_per_image: int = 256,
+        box_batch_size_per_image: int = 128,
+        score_thresh: float = 0.05,
+        nms_thresh: float = 0.5,
         detections_per_img: int = 100,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_stem(stem)
         check_flag("FasterRCNN: norm", norm)
         check_choice("FasterRCNN: pool", pool, ("pool", "align"))

@@ -171,9 +171,14 @@ class InceptionV3(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        auxiliary: bool = False, dropout: float = 0.5,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        auxiliary: bool = False,
+        dropout: float = 0.5,
+    ) -> None:
         halvings = check_stem(stem)
         large = stem == "large"
 

@@ -160,14 +160,25 @@ class SSD300(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 21, channels: int = 3, size: int | tuple[int, int] = 300,
-        stem: str = "large", width: float = 1.0, norm: bool = False, *,
+        self,
+        classes: int = 21,
+        channels: int = 3,
+        size: int | tuple[int, int] = 300,
+        stem: str = "large",
+        width: float = 1.0,
+        norm: bool = False,
+        *,
         scales: tuple[float, ...] | None = None,
         aspect_ratios: tuple[tuple[float, ...], ...] | None = None,
-        image_mean: tuple[float, ...] | None = None, image_std: tuple[float, ...] | None = None,
-        iou_thresh: float = 0.5, negative_ratio: float = 3.0, score_thresh: float = 0.01,
-        nms_thresh: float = 0.45, topk_candidates: int = 400, detections_per_img: int = 200,
-    ) -> None:  # fmt: skip
+        image_mean: tuple[float, ...] | None = None,
+        image_std: tuple[float, ...] | None = None,
+        iou_thresh: float = 0.5,
+        negative_ratio: float = 3.0,
+        score_thresh: float = 0.01,
+        nms_thresh: float = 0.45,
+        topk_candidates: int = 400,
+        detections_per_img: int = 200,
+    ) -> None:
         check_stem(stem)
         check_flag("SSD300: norm", norm)
         self.classes = check_count("SSD300: classes", classes, least=2)

@@ -62,9 +62,15 @@ class ViTTiny(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        size: int | None = None, depth: int = DEPTH, dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        size: int | None = None,
+        depth: int = DEPTH,
+        dropout: float = 0.0,
+    ) -> None:
         check_stem(stem)
         self.patch = {"large": 16, "small": 4, "smaller": 8}[stem]
         self.size = size or (224 if stem == "large" else 32)

@@ -61,10 +61,17 @@ class _Straight(_Conv):
     convolve = staticmethod(ops.conv2d)
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
-        padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1, bias: bool = True,
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
         padding_mode: str = "zeros",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._set_up(
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
@@ -112,10 +119,18 @@ class _Transposed(_Conv):
     convolve = staticmethod(ops.conv_transpose2d)
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
-        padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, bias: bool = True,
-        dilation: Ints = 1, padding_mode: str = "zeros",
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+    ) -> None:
         self._set_up(
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,

@@ -48,9 +48,14 @@ class _Norm(Module):
     shapes = ""
 
     def __init__(
-        self, num_features: int, eps: float, momentum: float | None, affine: bool,
-        track_running_stats: bool, bias: bool,
-    ) -> None:  # fmt: skip
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        bias: bool,
+    ) -> None:
         layer = type(self).__name__
         positive(num_features=num_features)
         check_positive(f"{layer}: eps", eps)
@@ -190,9 +195,14 @@ class GroupNorm(Module):
     multiplies = False
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *,
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
         bias: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         positive(num_groups=num_groups, num_channels=num_channels)
         check_positive("GroupNorm: eps", eps)
         check_flag("GroupNorm: affine", affine)
@@ -228,9 +238,12 @@ class LayerNorm(Module):
     multiplies = False
 
     def __init__(
-        self, normalized_shape: Ints, eps: float = 1e-5, elementwise_affine: bool = True,
+        self,
+        normalized_shape: Ints,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
         bias: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.normalized_shape = as_normalized_shape("LayerNorm", normalized_shape)
         check_range("LayerNorm: eps", eps)
         check_flag("LayerNorm: elementwise_affine", elementwise_affine)

@@ -34,10 +34,15 @@ class Adadelta(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
-        weight_decay: float = 0.0, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(
             params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize
         )

@@ -33,11 +33,16 @@ class Adagrad(Optimizer):
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-2, lr_decay: float = 0.0,
-        weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2,
+        lr_decay: float = 0.0,
+        weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0,
+        eps: float = 1e-10,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
             initial_accumulator_value=initial_accumulator_value, maximize=maximize,

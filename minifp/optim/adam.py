@@ -20,9 +20,20 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
 def adam(
-    w, g, m, v, largest, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay,
+    w,
+    g,
+    m,
+    v,
+    largest,
+    inverse_scale,
+    *,
+    lr,
+    betas,
+    eps,
+    weight_decay,
+    decoupled_weight_decay,
     step,
-):  # fmt: skip
+):
     """The updated w, m, v and largest v, all (n); the last may be None."""
     b1, b2 = betas
     settings = lr, betas, weight_decay, decoupled_weight_decay
@@ -42,11 +53,17 @@ class Adam(Optimizer):
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
-        maximize: bool = False, decoupled_weight_decay: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         super().__init__(
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
             maximize=maximize, decoupled_weight_decay=decoupled_weight_decay,
@@ -61,11 +78,16 @@ class AdamW(Adam):
     """Adam with decoupled weight decay."""
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize,
             decoupled_weight_decay=True,

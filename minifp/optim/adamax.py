@@ -32,10 +32,15 @@ class Adamax(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
         )

@@ -31,9 +31,16 @@ class Rule:
         self.modules: dict[tuple, Any] = {}
 
     def in_place(
-        self, formula: Formula, w: Any, copy: Any, g: Any, states: list, control: Any,
-        rest: Any = None, first: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        formula: Formula,
+        w: Any,
+        copy: Any,
+        g: Any,
+        states: list,
+        control: Any,
+        rest: Any = None,
+        first: int | None = None,
+    ) -> None:
         """Update w and states (None for one that is not kept), all (n), with gradients g (n).
 
         copy: (n), into which w is rounded, or None. control: see the module. rest: (n), what is

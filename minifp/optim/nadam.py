@@ -21,9 +21,21 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN)
 def nadam(
-    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step,
-    of_gradient, of_moment,
-):  # fmt: skip
+    w,
+    g,
+    m,
+    v,
+    inverse_scale,
+    *,
+    lr,
+    betas,
+    eps,
+    weight_decay,
+    decoupled_weight_decay,
+    step,
+    of_gradient,
+    of_moment,
+):
     """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
     b2 = betas[1]
     settings = lr, betas, weight_decay, decoupled_weight_decay
@@ -42,11 +54,17 @@ class NAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
         super().__init__(
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
             momentum_decay=momentum_decay, maximize=maximize,

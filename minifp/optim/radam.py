@@ -49,11 +49,16 @@ class RAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, decoupled_weight_decay: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
             decoupled_weight_decay=decoupled_weight_decay,

@@ -39,11 +39,17 @@ class RMSprop(Optimizer):
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-        weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
             centered=centered, maximize=maximize,

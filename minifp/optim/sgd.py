@@ -32,11 +32,16 @@ class SGD(Optimizer):
     not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, momentum: float = 0.0,
-        dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
             nesterov=nesterov, maximize=maximize,

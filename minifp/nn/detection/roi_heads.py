@@ -23,7 +23,7 @@ from minifp.nn.detection.predictions import (
     without_repeats,
 )
 from minifp.nn.detection.sampling import BalancedSampler
-from minifp.nn.detection.targets import Objects
+from minifp.nn.detection.targets import Taught
 from minifp.nn.detection.transform import ImageBatch
 from minifp.nn.module import Module
 
@@ -47,11 +47,18 @@ class RoIHeads(Module):
     """
 
     def __init__(
-        self, pool: Module, box_head: Module, box_predictor: Module, fg_iou_thresh: float = 0.5,
-        bg_iou_thresh: float = 0.5, batch_size_per_image: int = 128,
-        positive_fraction: float = 0.25, score_thresh: float = 0.05, nms_thresh: float = 0.5,
+        self,
+        pool: Module,
+        box_head: Module,
+        box_predictor: Module,
+        fg_iou_thresh: float = 0.5,
+        bg_iou_thresh: float = 0.5,
+        batch_size_per_image: int = 128,
+        positive_fraction: float = 0.25,
+        score_thresh: float = 0.05,
+        nms_thresh: float = 0.5,
         detections_per_img: int = 100,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.pool, self.box_head, self.box_predictor = pool, box_head, box_predictor
         self.matcher = Matcher(fg_iou_thresh, bg_iou_thresh)
         self.sampler = BalancedSampler(batch_size_per_image, positive_fraction, "roi sampling")
@@ -61,9 +68,12 @@ class RoIHeads(Module):
         self.detections_per_img = check_count("RoIHeads: detections_per_img", detections_per_img)
 
     def forward(
-        self, batch: ImageBatch, features: Tensor, proposals: Sequence[np.ndarray],
-        objects: Sequence[Objects] | None = None,
-    ) -> dict[str, Tensor] | list[dict[str, Tensor]]:  # fmt: skip
+        self,
+        batch: ImageBatch,
+        features: Tensor,
+        proposals: Sequence[np.ndarray],
+        objects: Taught = None,
+    ) -> dict[str, Tensor] | list[dict[str, Tensor]]:
         """features: (N, C, H, W). proposals: of each picture (P, 4). objects: of each picture.
 
         In training {"loss_classifier", "loss_box_reg"}, float32 scalars; in evaluation of each

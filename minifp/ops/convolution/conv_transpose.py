@@ -95,9 +95,15 @@ def transposed(ndim, input, weight, bias, groups, **sizes):
 @public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The 1-D transposed convolution.
 
     input: (N, C, L) or (C, L)  weight: (C, O/groups, K)  bias: (O)  result: (N, O, M) or (O, M)
@@ -112,9 +118,15 @@ def conv_transpose1d(
 @public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The 2-D transposed convolution; integers or pairs, each axis as in conv_transpose1d.
 
     input: (N, C, H, W) or (C, H, W)  weight: (C, O/groups, KH, KW)  bias: (O)

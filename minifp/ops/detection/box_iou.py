@@ -83,9 +83,19 @@ def changes(own, other, is_low):
 
 @kernel("map", COMPUTE)
 def box_iou_slope(
-    low_a, high_a, low_b, high_b, other_low_a, other_high_a, other_low_b, other_high_b, *,
-    is_low, generalized, eps,
-):  # fmt: skip
+    low_a,
+    high_a,
+    low_b,
+    high_b,
+    other_low_a,
+    other_high_a,
+    other_low_b,
+    other_high_b,
+    *,
+    is_low,
+    generalized,
+    eps,
+):
     """In an edge of A along the axis of the first four: its low one, or its high one."""
     own = low_a, high_a, low_b, high_b
     other = other_low_a, other_high_a, other_low_b, other_high_b

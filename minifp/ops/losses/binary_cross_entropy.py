@@ -88,9 +88,13 @@ probabilities_op = elementwise_loss(
 
 @public("fp F", autocast="loss")
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
     pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Cross entropy of logits with targets between 0 and 1, both of one shape, in nats.
 
     weight, pos_weight: of elements and of positive targets, broadcast to input's shape. A float32

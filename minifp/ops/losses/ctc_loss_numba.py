@@ -222,8 +222,26 @@ def write_everywhere(value, first, last, N, C, n, dx):
 
 
 @inline
-def gradients_back(N, C, stride, n, S, steps, x, path, skip, scores, rows, offsets, loss, share,
-                   beta, behind, in_classes, dx):  # fmt: skip
+def gradients_back(
+    N,
+    C,
+    stride,
+    n,
+    S,
+    steps,
+    x,
+    path,
+    skip,
+    scores,
+    rows,
+    offsets,
+    loss,
+    share,
+    beta,
+    behind,
+    in_classes,
+    dx,
+):
     """Go through beta from the last step to the first, and write the gradient of each."""
     fill(beta, stride, LOWEST)
     fill(behind, stride, LOWEST)

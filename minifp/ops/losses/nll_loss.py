@@ -63,9 +63,13 @@ def nll_loss_op(x, t, w, *, ignore_index, reduction):
 
 @public("F", autocast="loss")
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of -input in the class that `target` names, in nats if input is log_softmax's.
 
     input: (N, C), (N, C, d1, ...) or (C)   target: integers, (N), (N, d1, ...) or ()

@@ -146,9 +146,24 @@ def windows_forward(
 
 @parallel
 def windows_dx(
-    chunk, scratch, per, total, C, L, width, padded, before, after, alpha, beta, k, factor, dy, x,
+    chunk,
+    scratch,
+    per,
+    total,
+    C,
+    L,
+    width,
+    padded,
+    before,
+    after,
+    alpha,
+    beta,
+    k,
+    factor,
+    dy,
+    x,
     dx,
-):  # fmt: skip
+):
     """factor: 2 alpha beta / size."""
     around, d, p = scratch[:padded], scratch[padded:], scratch[padded + C * width :]
     for number in range(chunk * per, min((chunk + 1) * per, total)):

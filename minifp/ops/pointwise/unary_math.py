@@ -5,7 +5,6 @@ activations; the functions that give whole numbers leave integers as they are, a
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,20 @@ import numpy as np
 from minifp.numerics.formats import is_float
 from minifp.ops.elementwise import Unary, unary
 from minifp.ops.public import public
+from minifp.typing import Function
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
 def floating(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str,
-    where: str = "fp Tensor", **declared: Any,
-) -> Unary:  # fmt: skip
+    name: str,
+    value: Function,
+    slope: Function,
+    saves: str,
+    doc: str,
+    where: str = "fp Tensor",
+    **declared: Any,
+) -> Unary:
     """A function that gives floating numbers also for integers; `declared` as in `public`."""
     return public(where, in_place=True, **declared)(
         unary(name, value, slope, saves, doc, to_floats=True)

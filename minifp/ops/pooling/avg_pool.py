@@ -128,9 +128,13 @@ def pooled(name, input, axes, count_include_pad=True, divisor_override=None):
 @public("fp F", autocast="wide_sum")
 @takes_tensor
 def avg_pool1d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of (N, C, L) or (C, L); arguments as in avg_pool2d."""
     axes = pool_axes("avg_pool1d", input, 1, kernel_size, stride, padding, ceil_mode)
     return pooled("avg_pool1d", input, axes, count_include_pad)
@@ -139,9 +143,14 @@ def avg_pool1d(
 @public("F", autocast="wide_sum")
 @takes_tensor
 def avg_pool2d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of (N, C, H, W) or (C, H, W).
 
     kernel_size, stride (by default the windows' size), padding: an integer or a pair. ceil_mode:

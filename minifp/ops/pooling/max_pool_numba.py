@@ -79,7 +79,7 @@ def window_maxima_side_by_side(
 @parallel
 def window_maxima_one_by_one(
     chunk, scratch, each, A, H, W, KW, gap_h, gap, rows, columns, x, y, chosen
-):  # fmt: skip
+):
     P, Q = rows.shape[1], columns.shape[1]
     for a in range(chunk * each, min((chunk + 1) * each, A)):
         for p in range(P):

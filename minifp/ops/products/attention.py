@@ -101,9 +101,14 @@ def scaled_dot_product_attention_op(
 
 @public("F", autocast="product")
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
     """For each query the mean of the values, weighted by the softmax of its products with the keys.
 
     query: (..., L, E)  key: (..., S, E)  value: (..., S, V)  result: (..., L, V); the first axes

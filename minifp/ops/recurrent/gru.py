@@ -90,10 +90,16 @@ def gru_op(x, h, w_ih, w_hh, b_ih, b_hh, *, batch_sizes, reverse):
 
 @public("F", autocast="recurrence")
 def gru(
-    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, *, batch_sizes: tuple[int, ...] | None = None,
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    *,
+    batch_sizes: tuple[int, ...] | None = None,
     reverse: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
 
     batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).

@@ -135,10 +135,18 @@ def lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
 
 @public("F", autocast="recurrence")
 def lstm(
-    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, w_hr: Tensor | None = None, *,
-    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    w_hr: Tensor | None = None,
+    *,
+    batch_sizes: tuple[int, ...] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
     """h_t of every step (T, B, P) and the last h (B, P) and c (B, H), from x (T, B, I) and the
     first h and c.
 

@@ -86,10 +86,17 @@ def rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
 
 @public("F", autocast="recurrence")
 def rnn(
-    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, *, nonlinearity: str = "tanh",
-    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    *,
+    nonlinearity: str = "tanh",
+    batch_sizes: tuple[int, ...] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, Tensor]:
     """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
 
     batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).

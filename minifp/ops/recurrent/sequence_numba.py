@@ -90,9 +90,22 @@ def row_products(scratch, strips, enter, x, i, n, K, w, N, lines, more, kind, ou
 
 @parallel
 def forward_steps(
-    chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
+    chunk,
+    scratch,
+    h,
+    hs,
+    qs,
+    w_hh,
+    w_hr,
+    spans,
+    step,
+    table,
+    lines,
+    sizes,
+    form,
+    rounding,
     entering,
-):  # fmt: skip
+):
     """Some sequences of the batch, through all steps."""
     P, H, G, R, strips, _, most = sizes
     first, wide = chunk * R, (G + COLUMNS - 1) // COLUMNS * COLUMNS
@@ -114,9 +127,23 @@ def forward_steps(
 
 @parallel
 def backward_steps(
-    chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
+    chunk,
+    scratch,
+    dh,
+    dy,
+    dhs,
+    da,
+    w_hh,
+    w_hr,
+    spans,
+    step,
+    table,
+    lines,
+    sizes,
+    form,
+    rounding,
     entering,
-):  # fmt: skip
+):
     """Some sequences of the batch, through all steps in reverse."""
     P, H, G, R, strips, more, most = sizes
     first, wide = chunk * R, (H + COLUMNS - 1) // COLUMNS * COLUMNS

@@ -165,9 +165,12 @@ def one_of(
     """torch.max or torch.min, which are three functions under one name."""
 
     def function(
-        input: Tensor, dim: int | Tensor | np.ndarray | None = None, keepdim: bool = False, *,
+        input: Tensor,
+        dim: int | Tensor | np.ndarray | None = None,
+        keepdim: bool = False,
+        *,
         other: Tensor | np.ndarray | None = None,
-    ) -> Tensor | ValuesAndIndices:  # fmt: skip
+    ) -> Tensor | ValuesAndIndices:
         if isinstance(dim, (Tensor, np.ndarray)):
             other, dim = dim, None
         if other is not None:

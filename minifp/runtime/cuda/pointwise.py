@@ -179,9 +179,15 @@ def summed(
 
 
 def reduced(
-    formula: Formula, arrays: list, whole: tuple, axes: tuple, dtype: Any, settings: dict,
-    scale: float = 1.0, op: str = "sum",
-) -> Any:  # fmt: skip
+    formula: Formula,
+    arrays: list,
+    whole: tuple,
+    axes: tuple,
+    dtype: Any,
+    settings: dict,
+    scale: float = 1.0,
+    op: str = "sum",
+) -> Any:
     """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, rounded once.
 
     op: "sum", or "largest" or "least". Returns None for more than 12 axes.

@@ -124,8 +124,14 @@ def cost_of(formula: Rows) -> int:
 class Plan:
     """A call of one formula, for arrays of these shapes."""
 
-    def __init__(self, kernel_of: Callable[..., Any], formula: Rows, arrays: dict, outs: tuple,
-                 settings: dict) -> None:  # fmt: skip
+    def __init__(
+        self,
+        kernel_of: Callable[..., Any],
+        formula: Rows,
+        arrays: dict,
+        outs: tuple,
+        settings: dict,
+    ) -> None:
         self.formula, self.outs, self.numbers = formula, outs, formula.told(settings)
         self.early = None
         if formula.early is not None:
