@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.checks import check_range
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
@@ -43,9 +44,7 @@ class Adadelta(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        super().__init__(**arguments_in(locals()))
 
     def check(self, group: dict[str, Any]) -> None:
         """lr, eps, weight_decay >= 0; 0 <= rho <= 1."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
@@ -43,10 +44,7 @@ class Adagrad(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
-            initial_accumulator_value=initial_accumulator_value, maximize=maximize,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))
 
     def initial(self, name: str, group: dict[str, Any]) -> float:
         """With what the sum of squares begins."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 
@@ -64,10 +65,7 @@ class Adam(Optimizer):
         maximize: bool = False,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
-            maximize=maximize, decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """Two moments, and with AMSGrad the largest second one."""
@@ -88,7 +86,4 @@ class AdamW(Adam):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize,
-            decoupled_weight_decay=True,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()), decoupled_weight_decay=True)

@@ -10,6 +10,7 @@ rounded once to the format they are kept in. In float16 eps must be 6e-8 or more
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
@@ -41,6 +42,4 @@ class Adamax(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        super().__init__(**arguments_in(locals()))

@@ -18,6 +18,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.numerics.rules import COMPUTE, GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
@@ -56,9 +57,7 @@ class LAMB(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        super().__init__(**arguments_in(locals()))
 
     def update(
         self,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 
@@ -65,11 +66,7 @@ class NAdam(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-            momentum_decay=momentum_decay, maximize=maximize,
-            decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))
 
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
         """What the rule is told; see the module's equation."""

@@ -13,6 +13,7 @@ and v are rounded once to the format they are kept in.
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 
@@ -59,7 +60,4 @@ class RAdam(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
-            decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 
@@ -50,10 +51,7 @@ class RMSprop(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
-            centered=centered, maximize=maximize,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The mean square; centered the mean, and with a momentum the velocity."""

@@ -10,6 +10,7 @@ from typing import Any
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN
+from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import either, update_rule, with_decay
 
@@ -42,10 +43,7 @@ class SGD(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(
-            params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
-            nesterov=nesterov, maximize=maximize,
-        )  # fmt: skip
+        super().__init__(**arguments_in(locals()))
 
     def check(self, group: dict[str, Any]) -> None:
         """lr, momentum, weight_decay >= 0; Nesterov's needs a momentum and no dampening."""
