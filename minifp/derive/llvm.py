@@ -91,11 +91,7 @@ class Emitter:
     what gives those that are no operations."""
 
     def __init__(
-        self,
-        builder: ir.IRBuilder,
-        known: dict[Node, Any],
-        flags: tuple = ("contract",),
-        read: Any = None,
+        self, builder: ir.IRBuilder, known: dict[Node, Any], flags: tuple = ("contract",), read=None
     ):
         self.builder, self.known, self.flags, self.read = builder, known, flags, read
 

@@ -31,15 +31,7 @@ class Rule:
         self.modules: dict[tuple, Any] = {}
 
     def in_place(
-        self,
-        formula: Formula,
-        w: Any,
-        copy: Any,
-        g: Any,
-        states: list,
-        control: Any,
-        rest: Any = None,
-        first: int | None = None,
+        self, formula: Formula, w, copy, g, states, control, rest=None, first: int | None = None
     ) -> None:
         """Update w and states (None for one that is not kept), all (n), with gradients g (n).
 

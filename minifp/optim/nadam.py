@@ -22,27 +22,14 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN)
 def nadam(
-    w,
-    g,
-    m,
-    v,
-    inverse_scale,
-    *,
-    lr,
-    betas,
-    eps,
-    weight_decay,
-    decoupled_weight_decay,
-    step,
-    of_gradient,
-    of_moment,
+    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step, parts
 ):
-    """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
+    """The updated w, m and v, all (n). parts: of g and m, what they are multiplied by."""
     b2 = betas[1]
     settings = lr, betas, weight_decay, decoupled_weight_decay
     w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     root = np.sqrt(v / (1 - b2**step)) + eps
-    return w - lr * ((of_gradient * g + of_moment * m) / root), m, v
+    return w - lr * ((parts[0] * g + parts[1] * m) / root), m, v
 
 
 class NAdam(Optimizer):
@@ -75,6 +62,5 @@ class NAdam(Optimizer):
             settings["betas"][0] * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1)
         )
         state["mu_product"] = product = state["mu_product"] * now
-        settings["of_gradient"] = (1 - now) / (1 - product)
-        settings["of_moment"] = later / (1 - product * later)
+        settings["parts"] = (1 - now) / (1 - product), later / (1 - product * later)
         return settings

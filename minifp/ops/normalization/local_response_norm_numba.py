@@ -132,9 +132,9 @@ def write_gradients(x, start, rows, n, step, p, factor, shared, dx):
 
 @parallel
 def windows_forward(
-    chunk, scratch, per, total, C, L, width, padded, before, after, alpha, beta, k, x, y
+    chunk, scratch, per, total, C, L, width, room, before, after, alpha, beta, k, x, y
 ):
-    around, d, p = scratch[:padded], scratch[padded:], scratch[padded + C * width :]
+    around, d, p = scratch[:room], scratch[room:], scratch[room + C * width :]
     for number in range(chunk * per, min((chunk + 1) * per, total)):
         start, b, rows, n = block_at(number, C, L, width)
         zeros_around(around, before * b, C * b, after * b)
@@ -146,26 +146,10 @@ def windows_forward(
 
 @parallel
 def windows_dx(
-    chunk,
-    scratch,
-    per,
-    total,
-    C,
-    L,
-    width,
-    padded,
-    before,
-    after,
-    alpha,
-    beta,
-    k,
-    factor,
-    dy,
-    x,
-    dx,
+    chunk, scratch, per, total, C, L, width, room, before, after, alpha, beta, k, factor, dy, x, dx
 ):
     """factor: 2 alpha beta / size."""
-    around, d, p = scratch[:padded], scratch[padded:], scratch[padded + C * width :]
+    around, d, p = scratch[:room], scratch[room:], scratch[room + C * width :]
     for number in range(chunk * per, min((chunk + 1) * per, total)):
         start, b, rows, n = block_at(number, C, L, width)
         zeros_around(around, before * b, C * b, after * b)

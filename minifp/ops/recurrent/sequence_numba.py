@@ -90,32 +90,18 @@ def row_products(scratch, strips, enter, x, i, n, K, w, N, lines, more, kind, ou
 
 @parallel
 def forward_steps(
-    chunk,
-    scratch,
-    h,
-    hs,
-    qs,
-    w_hh,
-    w_hr,
-    spans,
-    step,
-    table,
-    lines,
-    sizes,
-    form,
-    rounding,
-    entering,
+    chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, data, lines, sizes, form, bounds, room
 ):
     """Some sequences of the batch, through all steps."""
     P, H, G, R, strips, _, most = sizes
     first, wide = chunk * R, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    enter = form, rounding, entering, first * most
+    enter = form, bounds, room, first * most
     for k in range(len(spans)):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
             continue
         row_products(scratch, strips, enter, h, first * P, n, P, w_hh, G, lines, 0, KEPT, h, 0)
-        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        take_step(step, address(data, 0), address(scratch, 0), wide, row, first, n, H)
         if w_hr.size:
             to = kind_of(hs)
             row_products(
@@ -127,27 +113,12 @@ def forward_steps(
 
 @parallel
 def backward_steps(
-    chunk,
-    scratch,
-    dh,
-    dy,
-    dhs,
-    da,
-    w_hh,
-    w_hr,
-    spans,
-    step,
-    table,
-    lines,
-    sizes,
-    form,
-    rounding,
-    entering,
+    chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, data, lines, sizes, form, bounds, room
 ):
     """Some sequences of the batch, through all steps in reverse."""
     P, H, G, R, strips, more, most = sizes
     first, wide = chunk * R, (H + COLUMNS - 1) // COLUMNS * COLUMNS
-    enter = form, rounding, entering, first * most
+    enter = form, bounds, room, first * most
     for k in range(len(spans) - 1, -1, -1):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
@@ -156,7 +127,7 @@ def backward_steps(
             for i in range(n * P):
                 store(dhs, row * P + i, load(dh, first * P + i) + load(dy, row * P + i))
             row_products(scratch, strips, enter, dhs, row * P, n, P, w_hr, H, lines, 0, KEPT, dh, 0)
-        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        take_step(step, address(data, 0), address(scratch, 0), wide, row, first, n, H)
         to = kind_of(dh)
         row_products(
             scratch, strips, enter, da, row * G, n, G, w_hh, P, lines, more, to, dh, first * P

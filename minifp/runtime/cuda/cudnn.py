@@ -259,13 +259,7 @@ class Steps(NamedTuple):
 
 
 def convolution(
-    kind: str,
-    first: Any,
-    second: Any,
-    bias: Any,
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    steps: Steps,
+    kind: str, first, second, bias, shape: tuple[int, ...], dtype: np.dtype, steps: Steps
 ) -> Any:
     """A convolution or a gradient of one, in a new array of this shape and format; None for what is
     not done here: operands of two formats, others than float16 and float32, and what cuDNN has no

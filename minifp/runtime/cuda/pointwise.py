@@ -179,14 +179,7 @@ def summed(
 
 
 def reduced(
-    formula: Formula,
-    arrays: list,
-    whole: tuple,
-    axes: tuple,
-    dtype: Any,
-    settings: dict,
-    scale: float = 1.0,
-    op: str = "sum",
+    formula: Formula, arrays, whole, axes, dtype, settings, scale: float = 1.0, op: str = "sum"
 ) -> Any:
     """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, rounded once.
 

@@ -232,13 +232,7 @@ def multiplied_in(*dtypes: np.dtype) -> np.dtype:
 
 
 def multiply(
-    a: Any,
-    b: Any,
-    out: Any,
-    *,
-    compute: str = "float32",
-    alpha: float = 1.0,
-    accumulate: bool = False,
+    a, b, out, *, compute: str = "float32", alpha: float = 1.0, accumulate: bool = False
 ) -> Any:
     """out = alpha a b, or out += alpha a b, and return out.
 
@@ -296,14 +290,7 @@ def form(x):
 
 
 def product(
-    a: Any,
-    b: Any,
-    dtype: Any,
-    bias: Any = None,
-    *,
-    compute: str = "float32",
-    chunk: int | None = None,
-    alpha: float = 1.0,
+    a, b, dtype, bias=None, *, compute: str = "float32", chunk: int | None = None, alpha: float = 1
 ) -> Any:
     """alpha a b + bias as a new array (..., M, N) of `dtype`, rounded once.
 

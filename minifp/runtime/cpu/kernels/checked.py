@@ -96,14 +96,7 @@ class Checked(Typed):
         self.reads, self.outs, self.numbers = reads, outs, numbers
 
     def __call__(
-        self,
-        counter: Any,
-        count: int,
-        scratch: Any,
-        length: int,
-        total: int,
-        places: Any,
-        *others: Any,
+        self, counter, count: int, scratch, length: int, total: int, places, *others
     ) -> Any:
         last_read, last_result = len(self.reads), len(self.reads) + len(self.outs)
         xs, ys = others[:last_read], others[last_read:last_result]

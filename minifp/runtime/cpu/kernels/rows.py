@@ -23,6 +23,7 @@ from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.checked import Typed
 from minifp.runtime.cpu.kernels.pointwise import DEAR, FLOAT32, UNCOUNTED, Pointwise
 from minifp.runtime.row_calls import RowCalls
+from minifp.typing import Function
 
 PLAIN = (np.ndarray, int, float, type(None))
 
@@ -125,12 +126,7 @@ class Plan:
     """A call of one formula, for arrays of these shapes."""
 
     def __init__(
-        self,
-        kernel_of: Callable[..., Any],
-        formula: Rows,
-        arrays: dict,
-        outs: tuple,
-        settings: dict,
+        self, kernel_of: Function, formula: Rows, arrays: dict, outs: tuple, settings: dict
     ) -> None:
         self.formula, self.outs, self.numbers = formula, outs, formula.told(settings)
         self.early = None
