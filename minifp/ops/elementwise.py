@@ -7,6 +7,7 @@ The sums are in `reduce`; each result is rounded once. A kernel made here belong
 wrote its slope: its name is `unary_math.exp_dx`, say.
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import wraps
@@ -144,14 +145,16 @@ def named(made: F, name: str, doc: str | None, family: Function) -> F:
 
 
 def operation(
-    name: str, value: Function, slope: Function, saves: str | None, to_floats: bool = False
+    name: str, value: Function, slope: Function, to_floats: bool = False
 ) -> Callable[..., Tensor]:
     """The operation y = value(x, **settings) on one tensor, with Python numbers as settings.
 
-    saves: "x" or "y": dx = slope(dy, x, **settings), or slope(dy, y, **settings); None, where the
-        slope needs neither, and is given None.
+    slope: dx = slope(dy, x, **settings), or slope(dy, y, **settings): as its second parameter is
+        called, x or y is saved; where that is _, it needs neither, and is given None.
     to_floats: whether integers give floating numbers, in the format of activations.
     """
+
+    saved_name = [*inspect.signature(slope).parameters][1]
 
     def reference(x, **settings):
         return value(x, **settings)
@@ -171,7 +174,7 @@ def operation(
             wide = upcast(x, wider(stored, float32))
             return forward(wide, to=stored, **settings), (), None
         y = forward(x, **settings)
-        return y, {"x": (x,), "y": (y,), None: ()}[saves], backward
+        return y, {"x": (x,), "y": (y,), "_": ()}[saved_name], backward
 
     return op(named(apply, name, None, slope))
 
@@ -180,7 +183,6 @@ def unary(
     name: str,
     value: Function,
     slope: Function,
-    saves: str | None,
     doc: str,
     to_floats: bool = False,
     takes: Callable[[Unary], Unary] = takes_tensor,
@@ -189,7 +191,7 @@ def unary(
 
     takes: what refuses other input.
     """
-    apply = operation(name, value, slope, saves, to_floats)
+    apply = operation(name, value, slope, to_floats)
 
     def public(input: Tensor) -> Tensor:
         return apply(input)

@@ -13,7 +13,7 @@ from refusals import refuses
 from watching import at_once
 
 import minifp as fp
-from minifp.numerics import rules, switches
+from minifp.numerics import policy, rules, switches
 from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import NAMED, SWITCHES, Precision

@@ -82,7 +82,7 @@ with_logits_op = elementwise_loss(
     "binary_cross_entropy_with_logits", _of_logits, _of_logits_dx, _of_logits_dt
 )
 probabilities_op = elementwise_loss(
-    *("binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt)
+    "binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt
 )
 
 
@@ -150,7 +150,7 @@ def binary_cross_entropy(
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
-        return probabilities_op(*(input.float(), target.float(), weight, None), divisor=divisor)
+        return probabilities_op(input.float(), target.float(), weight, None, divisor=divisor)
 
 
 @cache
