@@ -75,7 +75,7 @@ def split(x: Any) -> tuple[Any, Any]:
 
 LOG2_E, LN2_HIGH, LN2_LOW = 1 / math.log(2), 0.693359375, -2.12194440e-4
 EXP = (1.381453942e-3, 8.368745446e-3, 4.166838899e-2, 1.666652113e-1, 4.999999404e-1, 1.0, 1.0)
-EXPM1 = (*(1.991419267e-4, 1.394105144e-3, 8.333273232e-3, 4.166635498e-2, 1.666666716e-1), 0.5)
+EXPM1 = (1.991419267e-4, 1.394105144e-3, 8.333273232e-3, 4.166635498e-2, 1.666666716e-1, 0.5)
 LOWEST, HIGHEST = -103.972084, 89.0  # e^x is 0 below, and Inf above
 DEEP, LIFT = -80.0, 32  # below, powers of two are kept normal by 2^32, and the result is scaled
 FLAT_BELOW = -20.0  # e^x - 1 is -1 there

@@ -145,8 +145,7 @@ class _Transposed(_Conv):
         """
         added = self.output_padding if output_size is None else self._added(x, output_size)
         return self.convolve(
-            *(x, self.weight, self.bias, self.stride, self.padding, added, self.groups),
-            self.dilation,
+            x, self.weight, self.bias, self.stride, self.padding, added, self.groups, self.dilation
         )
 
     def _added(self, x, output_size):
@@ -154,7 +153,7 @@ class _Transposed(_Conv):
         sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,)
         wanted = as_sizes(sizes[-self.ndim :], "output_size", 1, self.ndim)
         given = zip(
-            x.shape[-self.ndim :], *(self.kernel_size, self.stride), self.padding, self.dilation
+            x.shape[-self.ndim :], self.kernel_size, self.stride, self.padding, self.dilation
         )
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, k, s, p, d in given]
         added = tuple(w - n for w, n in zip(wanted, least))

@@ -85,9 +85,7 @@ def moments(x, planes, eps=-1.0):
     found = empty((2, given.parts, given.J), F32)
     joined = given.parts * given.each > 1
     module = TEXT(X=x.dtype, D=x.dtype, Y=F32, PACK=given.pack)
-    module.launch(
-        *("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
-    )
+    module.launch("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
     if not joined:
         return found.reshape(2, C)
     out = empty((2, C), F32)

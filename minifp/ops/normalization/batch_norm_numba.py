@@ -247,7 +247,7 @@ def batch_norm_statistics(x, *, to):
     m, v = np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
     batch_moments(
-        *(chunks, per, N, C, L, flat(x), m, v), cost=x.size * NANOSECONDS, workspace=7 * WIDTH
+        chunks, per, N, C, L, flat(x), m, v, cost=x.size * NANOSECONDS, workspace=7 * WIDTH
     )
     return downcast(m, to[0]), downcast(v, to[1])
 

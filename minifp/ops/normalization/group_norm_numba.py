@@ -136,7 +136,7 @@ def instance_norm_statistics(x, *, to):
     found = np.empty((2, N, C), float32)
     chunks, per = spans(N * C, WORTH // L)
     instance_moments(
-        *(chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1])), cost=x.size * NANOSECONDS
+        chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1]), cost=x.size * NANOSECONDS
     )
     m, v = sum_over(found, (1,), float32, 1 / N)
     return downcast(m, to[0]), downcast(v, to[1])

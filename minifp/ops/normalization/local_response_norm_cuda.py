@@ -40,7 +40,7 @@ def local_response_norm_dx(dy, x, *, size, alpha, beta, k, to):
         windows = geometry(x, size)
         module = TEXT(X=x.dtype, D=dy.dtype, Y=dx.dtype)
         module.launch(
-            *("shares", blocks, THREADS, dy, x, direct, shared, *windows), *(alpha / size, beta, k)
+            "shares", blocks, THREADS, dy, x, direct, shared, *windows, alpha / size, beta, k
         )
         factor = 2 * alpha * beta / size
         module.launch("gradient", blocks, THREADS, x, direct, shared, dx, *windows, factor)
