@@ -159,7 +159,5 @@ class Numbers:
 
     def launch(self, state, optimizer, settings, base, sign, control):
         """Compute `control` for the step that `state` says: see numbers.cu."""
-        self.module.launch(
-            *("numbers", 1, 1, state, np.int32(optimizer), settings, np.float64(base)),
-            *(float(sign), control),
-        )
+        numbers = state, np.int32(optimizer), settings, np.float64(base), float(sign), control
+        self.module.launch("numbers", 1, 1, *numbers)

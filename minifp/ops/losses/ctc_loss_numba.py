@@ -163,10 +163,8 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, to):
     losses = np.empty(len(labels), float32)
     told = sequences(x, labels, steps, lengths, blank)
     stride = told[2]
-    sequence_losses(
-        *(losses.size, *told, losses),
-        cost=len(x) * losses.size * stride * NANOSECONDS, workspace=4 * stride,
-    )  # fmt: skip
+    cost = len(x) * losses.size * stride * NANOSECONDS
+    sequence_losses(losses.size, *told, losses, cost=cost, workspace=4 * stride)
     if zero_infinity:
         losses[np.isposinf(losses)] = 0
     return downcast(losses, to[0])
@@ -276,8 +274,7 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     with np.errstate(all="ignore"):
         shares[:] = single(dl) / divisors(lengths, reduction, float32)
     impossible = ZERO if zero_infinity else NAN
-    sequence_gradients(
-        *(N, T, impossible, *told, shares, flat(dx)),
-        cost=3 * T * N * stride * NANOSECONDS, workspace=2 * T + (T + 4) * stride + C,
-    )  # fmt: skip
+    cost = 3 * T * N * stride * NANOSECONDS
+    workspace = 2 * T + (T + 4) * stride + C
+    sequence_gradients(N, T, impossible, *told, shares, flat(dx), cost=cost, workspace=workspace)
     return dx

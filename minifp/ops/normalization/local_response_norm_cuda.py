@@ -22,9 +22,9 @@ def local_response_norm_forward(x, *, size, alpha, beta, k, to):
         return None
     y = empty(x.shape, to[0])
     if x.size:
+        numbers = *geometry(x, size), alpha / size, beta, k
         TEXT(X=x.dtype, D=x.dtype, Y=y.dtype).launch(
-            *("normalised", blocks_for(x.size), THREADS, contiguous(x), y, *geometry(x, size)),
-            *(alpha / size, beta, k),
+            "normalised", blocks_for(x.size), THREADS, contiguous(x), y, *numbers
         )
     return y
 

@@ -168,10 +168,10 @@ def in_blocks(kernel, blocks, numbers, arrays, cost):
     N, C, L, width, before, after = blocks
     total = N * -(-L // width)
     chunks, per = spans(total, WORTH // (C * width))
-    kernel(
-        *(chunks, per, total, C, L, width, blocks.padded, before, after, *numbers, *arrays),
-        cost=cost * N * C * L * NANOSECONDS, workspace=blocks.padded + 2 * C * width,
-    )  # fmt: skip
+    sizes = total, C, L, width, blocks.padded, before, after
+    cost = cost * N * C * L * NANOSECONDS
+    workspace = blocks.padded + 2 * C * width
+    kernel(chunks, per, *sizes, *numbers, *arrays, cost=cost, workspace=workspace)
 
 
 @compiled_kernel

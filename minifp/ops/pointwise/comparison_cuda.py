@@ -51,9 +51,9 @@ def exact(name, x, y):
     if z.size:
         types = {t: a.dtype if is_on_device(a) else BOOL for t, a in zip("XV", operands)}
         pointers = [a if is_on_device(a) else 0 for a in operands]
+        operands = *pointers, number, z, z.size
         TEXT(**types, Y=BOOL, REAL=int(real)).launch(
-            *("exact", blocks_for(z.size), THREADS, *pointers, number, z, z.size),
-            *(NAMES.index(name), *sizes[1:], *places),
+            "exact", blocks_for(z.size), THREADS, *operands, NAMES.index(name), *sizes[1:], *places
         )
     return z
 
