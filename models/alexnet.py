@@ -52,11 +52,10 @@ class AlexNet(nn.Module):
         self.features = nn.Sequential(*layers, nn.MaxPool2d(3, 2))
         side, hidden = (6 if stem == "large" else 3 - halvings * 2), scaled(HIDDEN, width)
         self.avgpool = nn.AdaptiveAvgPool2d(side)
-        self.classifier = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(counts[-1] * side**2, hidden), nn.ReLU(),
-            nn.Dropout(dropout), nn.Linear(hidden, hidden), nn.ReLU(),
-            nn.Linear(hidden, classes),
-        )  # fmt: skip
+        head: list[nn.Module] = []
+        for inputs in (counts[-1] * side**2, hidden):
+            head += [nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ReLU()]
+        self.classifier = nn.Sequential(*head, nn.Linear(hidden, classes))
         if original:
             self._draw_as_in_2012(width)
 

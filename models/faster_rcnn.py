@@ -95,12 +95,13 @@ class FasterRCNN(nn.Module):
         )
         hidden, scale = scaled(HIDDEN, width), 1 / stride
         align = nn.RoIAlign(POOLED, scale, SAMPLES)
-        self.roi_heads = RoIHeads(
-            align if pool == "align" else nn.RoIPool(POOLED, scale),
-            TwoMLPHead(features * POOLED**2, hidden, dropout), FastRCNNPredictor(hidden, classes),
-            batch_size_per_image=box_batch_size_per_image, score_thresh=score_thresh,
-            nms_thresh=nms_thresh, detections_per_img=detections_per_img,
-        )  # fmt: skip
+        pooling: nn.Module = align if pool == "align" else nn.RoIPool(POOLED, scale)
+        head = TwoMLPHead(features * POOLED**2, hidden, dropout)
+        predictor = FastRCNNPredictor(hidden, classes)
+        kept: dict[str, Any] = {"score_thresh": score_thresh, "nms_thresh": nms_thresh}
+        kept |= {"detections_per_img": detections_per_img}
+        kept |= {"batch_size_per_image": box_batch_size_per_image}
+        self.roi_heads = RoIHeads(pooling, head, predictor, **kept)
         mean = image_mean or (MEAN if channels == 3 else (0.5,) * channels)
         std = image_std or (STD if channels == 3 else (0.25,) * channels)
         shorter, longer = SIDES if is_large else (None, None)

@@ -61,11 +61,10 @@ class VGG16(nn.Module):
         channels = scaled(STAGES[-1][0], width)
         side, hidden = (7 if stem == "large" else 1), scaled(HIDDEN, width)
         self.avgpool = nn.AdaptiveAvgPool2d(side)
-        self.classifier = nn.Sequential(
-            nn.Linear(channels * side**2, hidden), nn.ReLU(), nn.Dropout(dropout),
-            nn.Linear(hidden, hidden), nn.ReLU(), nn.Dropout(dropout),
-            nn.Linear(hidden, classes),
-        )  # fmt: skip
+        head: list[nn.Module] = []
+        for inputs in (channels * side**2, hidden):
+            head += [nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout)]
+        self.classifier = nn.Sequential(*head, nn.Linear(hidden, classes))
         drawn_normal(self, linear=0.01)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -24,10 +24,8 @@ class EncoderBlock(nn.Module):
         self.self_attention = nn.MultiheadAttention(size, heads, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = nn.LayerNorm(size, eps=EPS)
-        self.mlp = nn.Sequential(
-            nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, size),
-            nn.Dropout(dropout),
-        )  # fmt: skip
+        inner = nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout)
+        self.mlp = nn.Sequential(*inner, nn.Linear(hidden, size), nn.Dropout(dropout))
         for layer in self.mlp.children():
             if isinstance(layer, nn.Linear):
                 nn.init.xavier_uniform_(layer.weight)

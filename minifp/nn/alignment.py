@@ -116,11 +116,7 @@ class LuongAttention(_Alignment):
         return keys if self.key_projection is None else self.key_projection(keys)
 
     def _attended(self, query, keys, seen, projected):
-        context, weights = attend(
-            query, projected, keys, seen, 0.0, scale=1.0,
-            need_weights=True,
-        )  # fmt: skip
-        return context, weights
+        return attend(query, projected, keys, seen, 0.0, scale=1.0, need_weights=True)
 
     def extra_repr(self) -> str:
         return f"{self.query_size}, {self.key_size}, score={self.score!r}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_choice, check_flag
+from minifp.checks import arguments_in, check_choice, check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import initial
 from minifp.nn.checks import positive
@@ -72,10 +72,7 @@ class _Straight(_Conv):
         bias: bool = True,
         padding_mode: str = "zeros",
     ) -> None:
-        self._set_up(
-            *(in_channels, out_channels, groups, bias, padding_mode),
-            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
-        )  # fmt: skip
+        self._set_up(**arguments_in(locals()))
         if self.padding == "same" and set(self.stride) != {1}:
             raise ArgumentError(f'padding="same" with stride={self.stride}: expected 1')
 
@@ -131,11 +128,7 @@ class _Transposed(_Conv):
         dilation: Ints = 1,
         padding_mode: str = "zeros",
     ) -> None:
-        self._set_up(
-            *(in_channels, out_channels, groups, bias, padding_mode),
-            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
-            output_padding=output_padding,
-        )  # fmt: skip
+        self._set_up(**arguments_in(locals()))
 
     def forward(self, x: Tensor, output_size: Ints | None = None) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...).

@@ -291,7 +291,7 @@ NAMED = {
         reduce=DOUBLE,
         norm_parameters=DOUBLE,
         optimizer_state=DOUBLE,
-    ),  # fmt: skip
+    ),
 }
 
 # Of a format of few bits, the precision that casts to it, and the one that stores in it.

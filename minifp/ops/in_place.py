@@ -18,7 +18,7 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.errors import MinifpError, ShapeError
 from minifp.numerics.formats import as_native, downcast, just_below
-from minifp.ops import binding  # fmt: skip
+from minifp.ops import binding
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand, as_numbers, check_fits
 from minifp.ops.factories.sampling import bernoulli

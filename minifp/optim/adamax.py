@@ -9,8 +9,8 @@ rounded once to the format they are kept in. In float16 eps must be 6e-8 or more
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
-from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 

@@ -19,11 +19,6 @@ OTHERS = {
 }
 
 
-def arguments_in(names: dict[str, Any]) -> dict[str, Any]:
-    """Of the local names of a constructor its arguments, for the one that it calls."""
-    return {name: names[name] for name in names if name not in ("self", "__class__")}
-
-
 def groups_in(kind: str, params: Any) -> list[dict[str, Any]]:
     """The groups, as they are given, of an optimizer of this kind, from them or from parameters.
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
+from minifp.checks import arguments_in
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 

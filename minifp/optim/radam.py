@@ -12,8 +12,8 @@ and v are rounded once to the format they are kept in.
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
-from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 

@@ -7,10 +7,9 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
-from minifp.checks import check_range
+from minifp.checks import arguments_in, check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN
-from minifp.optim.groups import arguments_in
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import either, update_rule, with_decay
 

@@ -65,11 +65,9 @@ class MultiBoxLoss(Module):
         regression = F.smooth_l1_loss(
             deltas.reshape(-1, 4)[flat], beside(wanted, deltas), reduction="sum"
         )
-        classification = F.cross_entropy(
-            logits.reshape(-1, logits.shape[2]),
-            beside(self._counted(logits, labels).reshape(-1), logits),
-            ignore_index=IGNORED, reduction="sum",
-        )  # fmt: skip
+        counted = beside(self._counted(logits, labels).reshape(-1), logits)
+        rows = logits.reshape(-1, logits.shape[2])
+        classification = F.cross_entropy(rows, counted, ignore_index=IGNORED, reduction="sum")
         n = max(1, len(mine))
         return {"bbox_regression": regression / n, "classification": classification / n}
 

@@ -122,14 +122,11 @@ class RegionProposalNetwork(Module):
         wanted = encoded(np.concatenate(boxes), anchors[positives % len(anchors)], WEIGHTS)
         is_object = np.arange(len(places)) < len(positives)
         n = max(1, len(places))
-        entropy = F.binary_cross_entropy_with_logits(
-            logits.reshape(-1)[beside(places, logits)],
-            beside(is_object.astype(coordinate_format()), logits), reduction="sum",
-        )  # fmt: skip
-        regression = F.smooth_l1_loss(
-            deltas.reshape(-1, 4)[beside(positives, deltas)],
-            beside(wanted, deltas), reduction="sum", beta=BETA,
-        )  # fmt: skip
+        are_objects = beside(is_object.astype(coordinate_format()), logits)
+        logits = logits.reshape(-1)[beside(places, logits)]
+        entropy = F.binary_cross_entropy_with_logits(logits, are_objects, reduction="sum")
+        wanted, deltas = beside(wanted, deltas), deltas.reshape(-1, 4)[beside(positives, deltas)]
+        regression = F.smooth_l1_loss(deltas, wanted, reduction="sum", beta=BETA)
         return {"loss_objectness": entropy / n, "loss_rpn_box_reg": regression / n}
 
 

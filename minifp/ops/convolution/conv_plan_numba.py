@@ -92,10 +92,13 @@ def backward_axis(n, count, size, stride, padding, dilation):
     which that is a whole number.
     """
     shifts = {
-        r: [(i, (r + padding - i * dilation) // stride) for i in range(size)
-            if (r + padding - i * dilation) % stride == 0]
+        r: [
+            (i, (r + padding - i * dilation) // stride)
+            for i in range(size)
+            if (r + padding - i * dilation) % stride == 0
+        ]
         for r in range(min(stride, n))
-    }  # fmt: skip
+    }
     before = -min((shift for of_phase in shifts.values() for _, shift in of_phase), default=0)
     phases = (
         Phase(r, stride, -(-(n - r) // stride), tuple((i, 0, s + before) for i, s in of_phase))

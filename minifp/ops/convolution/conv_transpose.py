@@ -109,10 +109,7 @@ def conv_transpose1d(
     input: (N, C, L) or (C, L)  weight: (C, O/groups, K)  bias: (O)  result: (N, O, M) or (O, M)
     with M = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
     """
-    return transposed(
-        1, input, weight, bias, groups,
-        stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
-    )  # fmt: skip
+    return transposed(1, **locals())
 
 
 @public("fp F", autocast="product")
@@ -132,7 +129,4 @@ def conv_transpose2d(
     input: (N, C, H, W) or (C, H, W)  weight: (C, O/groups, KH, KW)  bias: (O)
     result: (N, O, P, Q) or (O, P, Q).
     """
-    return transposed(
-        2, input, weight, bias, groups,
-        stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
-    )  # fmt: skip
+    return transposed(2, **locals())

@@ -24,8 +24,8 @@ def exact(name, x, y):
 
     Computed exactly. None for what there is no kernel for.
     """
-    operands = [a.item() if isinstance(a, (np.generic, np.ndarray)) and not a.ndim else a
-                for a in (x, y)]  # fmt: skip
+    scalars = np.generic, np.ndarray
+    operands = [a.item() if isinstance(a, scalars) and not a.ndim else a for a in (x, y)]
     arrays = [a for a in operands if is_on_device(a)]
     numbers = [a for a in operands if not is_on_device(a)]
     if any(name_of(a.dtype) not in TYPES for a in arrays) or any(

@@ -77,9 +77,8 @@ def _parts(formula, own, summed):
         "PACKS": " ".join(f"auto a{k} = load_pack<X{k}, PACK>(x{k}, i);" for k in arrays),
         "SIZES": "".join(f", size {size}" for size in sizes),
         "KEPT": places_of(arrays, kept, "base", "0"),
-        "PLACES": places_of(arrays, along, "at", "base") if summed else
-        places_of(arrays, kept, "at", "0"),
-    }  # fmt: skip
+        "PLACES": places_of(arrays, *((along, "at", "base") if summed else (kept, "at", "0"))),
+    }
 
 
 def places_of(arrays: Any, axes: list[str], name: str, start: str) -> str:

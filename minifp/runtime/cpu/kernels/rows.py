@@ -82,11 +82,9 @@ class RowKernel(RowCalls):
 
         def run(*args):
             arrays = [args[k].reshape(wanted[k]) for k in formula.loads]
-            results = tuple([
-                y if y.shape == shape else np.broadcast_to(y, shape).copy()
-                for y in kernels.run(formula, arrays, to, settings)
-            ])  # fmt: skip
-            return results if formula.several else results[0]
+            ys = kernels.run(formula, arrays, to, settings)
+            ys = [y if y.shape == shape else np.broadcast_to(y, shape).copy() for y in ys]
+            return tuple(ys) if formula.several else ys[0]
 
         return run if all(o == axes for o in others) and None not in wanted.values() else None
 
