@@ -193,10 +193,8 @@ class Node:
     site: where its kernels find the scales of operands that are delayed, or None.
     """
 
-    __slots__ = (
-        *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
-        *("precision", "module", "watched", "hooks", "call", "site", "__weakref__"),
-    )
+    __slots__ = ["op", "params", "parents", "saved", "backward", "shapes", "formats"]
+    __slots__ += ["precision", "module", "watched", "hooks", "call", "site", "__weakref__"]
     op: str
     params: dict
     parents: tuple

@@ -94,6 +94,12 @@ class _Norm(Module):
                 f"{self.num_features} channels{guess}"
             )
 
+    def _settings(self, momentum):
+        """What operations are told of it, behind their input."""
+        own = self.running_mean, self.running_var, self.weight, self.bias
+        by_batch = self.training or not self.track_running_stats
+        return *own, by_batch, 0.0 if momentum is None else momentum, self.eps
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -122,11 +128,7 @@ class _BatchNorm(_Norm):
             before = self.running_mean.storage.version
             if momentum is None:
                 momentum = 1 / (self.num_batches_tracked.item() + 1)
-        y = ops.batch_norm(
-            *(x, self.running_mean, self.running_var, self.weight, self.bias),
-            self.training or not self.track_running_stats,
-            *(0.0 if momentum is None else momentum, self.eps),
-        )
+        y = ops.batch_norm(x, *self._settings(momentum))
         if self.track_running_stats and self.running_mean.storage.version != before:
             count = self.num_batches_tracked
             count.storage.write(count.array, count.array + 1)
@@ -163,11 +165,7 @@ class _InstanceNorm(_Norm):
         whole = self.ndims[-1]  # with a batch
         self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
         batch = x if x.ndim == whole else x.reshape(1, *x.shape)
-        y = ops.instance_norm(
-            *(batch, self.running_mean, self.running_var, self.weight, self.bias),
-            self.training or not self.track_running_stats,
-            *(0.0 if self.momentum is None else self.momentum, self.eps),
-        )
+        y = ops.instance_norm(batch, *self._settings(self.momentum))
         return y.reshape(x.shape) if batch is not x else y
 
 

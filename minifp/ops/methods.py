@@ -58,11 +58,8 @@ for _declared in DECLARED:
             setattr(Tensor, _name, _declared.function)
     if _declared.operator:
         attach_operator(_declared.operator, _declared.function)
-for _name, _function in (
-    *(("__hash__", object.__hash__), ("backward", backward)),
-    *(("register_hook", register_hook), ("retain_grad", retain_grad)),
-):
-    setattr(Tensor, _name, _function)
+for _function in (object.__hash__, backward, register_hook, retain_grad):
+    setattr(Tensor, _function.__name__, _function)
 
 
 def method(fn: F) -> F:
@@ -232,10 +229,9 @@ def type_(self: Tensor, dtype: DType) -> Tensor:
     return to(self, device=device, dtype=TYPED.get(name, dtype))
 
 
-for _name, _dtype in (
-    *(("half", "half"), ("bfloat16", "bfloat16"), ("float", "single"), ("double", "double")),
-    *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
-):
+for _name in ("half", "bfloat16", "double", "bool"):
+    _conversion(_name, _name)
+for _name, _dtype in {"float": "single", "int": "int32", "long": "int64"}.items():
     _conversion(_name, _dtype)
 
 

@@ -164,10 +164,9 @@ def planes(N, channels, down, across, beside=0, block=0, deep=0):
         images = -(-N // -(-N // images))
     total = (count - beside) * images * height * width
     total = up(total + down.reach * width + across.reach + COLUMNS + 2 * LANES, LANES)
-    return Planes(
-        *(channels, down.n, across.n, down.stride, across.stride, down.before, across.before),
-        *(images, rows, height, width, total, parts, -(-N // images) * parts),
-    )
+    axes = down.n, across.n, down.stride, across.stride, down.before, across.before
+    chunks = -(-N // images) * parts
+    return Planes(channels, *axes, images, rows, height, width, total, parts, chunks)
 
 
 def rows_of_panels(N, count, down, across, least, block):
@@ -279,12 +278,10 @@ def plan(N, channels, groups, down, across, w, sizes):
             table, weights = table + K, weights + groups * high * K
     of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
     block = min(block or BLOCK, of_chunk)
-    return Plan(
-        *(laid.chunks, tuple(laid), pairs, np.concatenate([*steps, np.zeros(1, np.int32)])),
-        *(np.array(phases, np.int64), (M * groups, *sizes, groups, high, block), M >= MANY),
-        *(tuple(packs), weights, N * M * groups * work * PRODUCT),
-        laid.total + high * block + (KC + 1) * APART,
-    )
+    tables = np.concatenate([*steps, np.zeros(1, np.int32)]), np.array(phases, np.int64)
+    told: tuple = (M * groups, *sizes, groups, high, block), M >= MANY, tuple(packs), weights
+    cost, workspace = N * M * groups * work * PRODUCT, laid.total + high * block + (KC + 1) * APART
+    return Plan(laid.chunks, tuple(laid), pairs, *tables, *told, cost, workspace)
 
 
 def most_taps(axis):

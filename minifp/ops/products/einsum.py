@@ -53,10 +53,8 @@ def without_ones(x, left, y, right):
     stretched = [n for n in right if others[n] == 1 and sizes.get(n, 1) != 1]
     x = x.reshape([sizes[n] for n in left if n not in alone])
     y = y.reshape([others[n] for n in right if n not in stretched])
-    return (
-        *(x, tuple(n for n in left if n not in alone)),
-        *(y, tuple(n for n in right if n not in stretched)),
-    )
+    left, right = [n for n in left if n not in alone], [n for n in right if n not in stretched]
+    return x, tuple(left), y, tuple(right)
 
 
 def summed_alone(x, names, kept, sum):

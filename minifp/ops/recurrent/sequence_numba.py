@@ -81,11 +81,10 @@ def row_products(scratch, strips, enter, x, i, n, K, w, N, lines, more, kind, ou
         x, i = entering, at
     apart, wide = ROWS * K + LANES, (N + COLUMNS - 1) // COLUMNS * COLUMNS
     pack_rows(x, i, K, 1, n, K, scratch[strips:], apart)
-    steps, nothing = lines
-    multiply_into(
-        *(address(scratch, strips), apart, n, address(w, 0), K * COLUMNS, N, address(steps, 0), K),
-        *(address(scratch, 0), wide, more, kind, as_bytes(address(out, o)), N, address(nothing, 0)),
-    )
+    left, right, steps = address(scratch, strips), address(w, 0), address(lines[0], 0)
+    c, y, added = address(scratch, 0), as_bytes(address(out, o)), address(lines[1], 0)
+    far = K * COLUMNS
+    multiply_into(left, apart, n, right, far, N, steps, K, c, wide, more, kind, y, N, added)
 
 
 @parallel
@@ -143,16 +142,8 @@ def take_steps(step, arrays, w_hh, w_hr, steps, enter=None):
 def take_steps_back(step, arrays, w_hh, w_hr, steps, enter=None):
     """Fill arrays backward."""
     dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
-    run(
-        backward_steps,
-        step,
-        arrays,
-        [dh, dy, arrays.get("dhs", dy), da],
-        (w_hh, w_hr),
-        False,
-        steps,
-        enter,
-    )
+    stored = [dh, dy, arrays.get("dhs", dy), da]
+    run(backward_steps, step, arrays, stored, (w_hh, w_hr), False, steps, enter)
 
 
 def rounding_of(enter, x, size):
@@ -174,13 +165,10 @@ def run(loop, step, arrays, stored, weights, turned, steps, enter):
     chunks, R = parts(B, cost)
     strips = up(R, ROWS) * up(most, COLUMNS)
     places = [arrays[n].__array_interface__["data"][0] if n in arrays else 0 for n in step.operands]
-    loop(
-        *(chunks, *(view(x).reshape(-1) for x in stored)),
-        *(panels(w, turned) for w in weights),
-        *(np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)),
-        (np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)),
-        (P, H, G, R, strips, int("carry" in step.operands), most),
-        *rounding_of(enter, stored[0], B * most),
-        cost=cost,
-        workspace=strips + up(R, ROWS) * (most + LANES),
-    )
+    data = *(view(x).reshape(-1) for x in stored), *(panels(w, turned) for w in weights)
+    spans = np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)
+    lines = np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)
+    sizes = P, H, G, R, strips, int("carry" in step.operands), most
+    rounding = rounding_of(enter, stored[0], B * most)
+    workspace = strips + up(R, ROWS) * (most + LANES)
+    loop(chunks, *data, *spans, lines, sizes, *rounding, cost=cost, workspace=workspace)

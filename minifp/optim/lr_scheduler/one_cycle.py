@@ -28,10 +28,8 @@ class OneCycleLR(LRScheduler):
     no part of a SequentialLR or ChainedScheduler: it has a warm-up and rates of its own.
     """
 
-    arguments = (
-        *("max_lrs", "total_steps", "pct_start", "anneal_strategy", "cycle_momentum"),
-        *("base_momentums", "max_momentums", "div_factor", "final_div_factor", "three_phase"),
-    )
+    arguments = "max_lrs", "total_steps", "pct_start", "anneal_strategy", "cycle_momentum"
+    arguments += "base_momentums", "max_momentums", "div_factor", "final_div_factor", "three_phase"
     combines = False
 
     def __init__(

@@ -19,10 +19,8 @@ class ReduceLROnPlateau(LRScheduler):
     smaller change is not made. A metric that is NaN is not better.
     """
 
-    arguments = (
-        *("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown"),
-        *("min_lrs", "eps"),
-    )
+    arguments = "mode", "factor", "patience", "threshold", "threshold_mode", "cooldown"
+    arguments += "min_lrs", "eps"
     counters = ("num_bad_epochs", "cooldown_counter")
     combines = False
 

@@ -211,11 +211,9 @@ def reduced(
     target = out if parts == 1 else empty((parts, *kept_shape), F32)
     sums = module(formula, "sums.cu", target.dtype, (kept[0], summed[0]), wide, op)
     blocks = min(2**20, -(-out.size // across) * parts)
-    sums.launch(
-        *("sums", blocks, THREADS, out.size, count, length, np.int32(across), np.int32(inner)),
-        *(*kept[1], *summed[1], *arrays, target, scale if parts == 1 else 1.0),
-        *map(float, formula.told(settings)),
-    )
+    sizes = out.size, count, length, np.int32(across), np.int32(inner), *kept[1], *summed[1]
+    numbers = scale if parts == 1 else 1.0, *map(float, formula.told(settings))
+    sums.launch("sums", blocks, THREADS, *sizes, *arrays, target, *numbers)
     if parts == 1:
         return out
     sums_of_parts: Any = of_call(identity, (target,), {})[0]

@@ -176,14 +176,9 @@ def plan(a: Form, b: Form, out: Form, compute: str) -> Plan:
         tuple(sum(i * axis[1 + x] for i, axis in zip(at, axes)) * items[x] for x in range(3))
         for at in every(*(range(axis[0]) for axis in axes))
     )
-    return Plan(
-        *(code, copy_a, copy_b, (columns, rows, inner)),
-        Matrix(turned_b, kind, ld_b, step[1]),
-        Matrix(turned_a, kind, ld_a, step[0]),
-        Matrix(0, kind_out, ld_out, step[2]),
-        batch,
-        starts,  # type: ignore[arg-type]
-    )
+    left, right = Matrix(turned_b, kind, ld_b, step[1]), Matrix(turned_a, kind, ld_a, step[0])
+    matrices, sizes = (left, right, Matrix(0, kind_out, ld_out, step[2])), (columns, rows, inner)
+    return Plan(code, copy_a, copy_b, sizes, *matrices, batch, starts)  # type: ignore[arg-type]
 
 
 def computed_in(compute, dtype):
