@@ -5,7 +5,7 @@ planes lie in the workspace, where each sum reads, and how weights are packed.
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -279,9 +279,9 @@ def plan(N, channels, groups, down, across, w, sizes):
     of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
     block = min(block or BLOCK, of_chunk)
     tables = np.concatenate([*steps, np.zeros(1, np.int32)]), np.array(phases, np.int64)
-    told: Any = (M * groups, *sizes, groups, high, block), M >= MANY, tuple(packs), weights
     cost, workspace = N * M * groups * work * PRODUCT, laid.total + high * block + (KC + 1) * APART
-    return Plan(laid.chunks, tuple(laid), pairs, *tables, *told, cost, workspace)
+    read, sizes = (laid.chunks, tuple(laid), pairs), (M * groups, *sizes, groups, high, block)
+    return Plan(*read, *tables, sizes, M >= MANY, tuple(packs), weights, cost, workspace)
 
 
 def most_taps(axis):
