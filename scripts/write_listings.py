@@ -42,11 +42,6 @@ def declarations() -> list:
 # ---- text ---------------------------------------------------------------------------------------
 
 
-def in_lines(words: list[str], indent: str = "    ") -> str:
-    """Words in lines of at most 100 columns."""
-    return "\n".join(wrap(" ".join(words), 100, initial_indent=indent, subsequent_indent=indent))
-
-
 def statements(before: str, words: list[str], after: str = "") -> str:
     """As many statements of at most 100 columns as it takes to name all words, in their order."""
     joined = ", ".join(word.replace(" ", "\0") for word in words)  # "as" stays beside its names
@@ -111,9 +106,9 @@ def of_autocast(declared: list) -> list[str]:
     lines = ["OPERATIONS: dict[str, str] = {\n"]
     for kind in import_module("minifp.numerics.autocast").KINDS:
         names = sorted(d.names[0] for d in declared if d.autocast == kind)
-        whole = f'    "{kind}": "{" ".join(names)}",\n'
-        text = f'    "{kind}": """\n{in_lines(names, " " * 8)}\n    """,\n'
-        lines.append(whole if len(whole) <= 101 else text)
+        words = f'"{kind}": "{" ".join(names)}"'
+        texts = wrap(words, 94, break_long_words=False, break_on_hyphens=False)
+        lines.append("    {},\n".format(' "\n    "'.join(texts)))
     return ["".join([*lines, "}\n"])]
 
 

@@ -50,11 +50,12 @@ class _Norm(Module):
     def __init__(
         self,
         num_features: int,
-        eps: float,
-        momentum: float | None,
-        affine: bool,
-        track_running_stats: bool,
-        bias: bool,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        *,
+        bias: bool = True,
     ) -> None:
         layer = type(self).__name__
         positive(num_features=num_features)
@@ -108,18 +109,6 @@ class _Norm(Module):
 
 
 class _BatchNorm(_Norm):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
-
     def forward(self, x: Tensor) -> Tensor:
         """x (N, C), (N, C, L) or (N, C, H, W), as the class says: the result has its shape."""
         self.check(x, 1)
@@ -158,7 +147,7 @@ class _InstanceNorm(_Norm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x with or without N, as the class says: the result has its shape."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
+from minifp.checks import arguments_in
 from minifp.nn.rnn_base import RNNBase
 from minifp.ops.recurrent.rnn import check_nonlinearity
 
@@ -54,9 +55,7 @@ class GRU(RNNBase):
         dropout: float = 0.0,
         bidirectional: bool = False,
     ) -> None:
-        super().__init__(
-            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
-        )
+        super().__init__(**arguments_in(locals()))
 
     def operation(
         self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any

@@ -35,6 +35,8 @@ from minifp.typing import DType
 
 Activation = str | Callable[[Tensor], Tensor]
 ACTIVATIONS = ("relu", "gelu")
+OF_DECODER = "tgt_mask", "memory_mask", "tgt_key_padding_mask", "memory_key_padding_mask"
+OF_DECODER += "tgt_is_causal", "memory_is_causal"
 
 
 class _Layer(Module):
@@ -272,19 +274,11 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        arguments = locals()
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        return self.decoder(tgt, memory, **{name: arguments[name] for name in OF_DECODER})
 
     @staticmethod
     def generate_square_subsequent_mask(

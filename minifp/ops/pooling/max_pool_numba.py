@@ -168,10 +168,10 @@ def max_pool_dx(dy, chosen, *, axes, to):
     i, j = np.divmod(np.arange(down.size * across.size), across.size)
     inside = i * (down.dilation * across.n) + j * across.dilation
     overlap = max(a.layers() for a in axes) > 1
-    places = n, down.first() * across.n, across.first(), inside
+    corners = n, down.first() * across.n, across.first(), inside
     arrays = flat, np.ascontiguousarray(chosen).reshape(-1), view(dx).reshape(-1)
     cost = dx.size * NANOSECONDS + dy.size
     (overlapping_window_maxima_dx if overlap else window_maxima_dx)(
-        chunks, each, A, *places, *arrays, cost=cost, workspace=2 * n
+        chunks, each, A, *corners, *arrays, cost=cost, workspace=2 * n
     )
     return dx
